@@ -1,0 +1,1 @@
+"""The daemon: it watches, remembers and tells."""

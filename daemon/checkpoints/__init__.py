@@ -1,0 +1,1 @@
+"""Checkpoints: found, followed, verified, indexed."""

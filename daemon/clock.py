@@ -1,0 +1,50 @@
+"""The only way to know the time.
+
+Deadlines use ``monotonic``; records use ``now`` (wall clock, epoch seconds); a jump of the
+wall clock is noted, not believed.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Wall and monotonic time in seconds."""
+
+    def now(self) -> float:
+        """Epoch seconds (wall clock)."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait. For commands only; the resident loop waits in its selector."""
+        ...
+
+
+class SystemClock:
+    """The real one."""
+
+    def now(self) -> float:
+        """Epoch seconds (wall clock)."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def iso(at: float | None) -> str | None:
+    """Epoch seconds as ISO 8601 with zone, to the millisecond; ``None`` stays ``None``."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, timezone.utc).astimezone().isoformat(timespec="milliseconds")

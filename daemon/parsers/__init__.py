@@ -1,0 +1,1 @@
+"""Parsers: bytes of a log in, steps and events out."""

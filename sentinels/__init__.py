@@ -1,0 +1,1 @@
+"""The troubles we know: one pure rule per file, found by walking this folder."""

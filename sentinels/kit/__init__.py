@@ -1,0 +1,51 @@
+"""What every rule is written with. Standard library only, no I/O, no clock."""
+
+from __future__ import annotations
+
+from .findings import Evidence, Finding, Severity
+from .handbook import Entry, RemedyStep
+from .observations import (
+    CheckpointSaved,
+    CheckpointSeen,
+    DiskSample,
+    GpuSample,
+    LogEvent,
+    LogGrowth,
+    MemorySample,
+    Observation,
+    Phase,
+    ProcessEnded,
+    ProcessesSeen,
+    ProcessSample,
+    SourceState,
+    Step,
+)
+from .sentinel import Sentinel, discover, handbook
+from .view import RunFacts, View
+
+__all__ = [
+    "CheckpointSaved",
+    "CheckpointSeen",
+    "DiskSample",
+    "Entry",
+    "Evidence",
+    "Finding",
+    "GpuSample",
+    "LogEvent",
+    "LogGrowth",
+    "MemorySample",
+    "Observation",
+    "Phase",
+    "ProcessEnded",
+    "ProcessSample",
+    "ProcessesSeen",
+    "RemedyStep",
+    "RunFacts",
+    "Sentinel",
+    "Severity",
+    "SourceState",
+    "Step",
+    "View",
+    "discover",
+    "handbook",
+]

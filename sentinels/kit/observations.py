@@ -1,0 +1,251 @@
+"""Frozen facts with the time they were seen.
+
+A source or a parser makes them, the history keeps them, a sentinel reads them. ``at`` is
+always the epoch second at which *we* saw the thing, never a time that a log claims.
+Sizes are bytes, ratios are 0..1, and ``None`` always means "not known", never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Union
+
+Role = Literal["root", "cascade", "confirmation"]
+SeverityName = Literal["info", "warning", "critical"]
+PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
+SourceStateName = Literal["starting", "ok", "failed", "stalled", "unsupported"]
+VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One report of training metrics, read from one line (or record) of a log."""
+
+    at: float
+    number: float | None
+    """Training step as the log counts it; ``None`` when the line names none."""
+    values: Mapping[str, float]
+    """Canonical names (``train_loss``, ``lr``, …) and the log's own names for the rest."""
+    epoch: float | None = None
+    total: float | None = None
+    """Last step the log announces (``step 40/5000``)."""
+    rank: int | None = None
+    file: str = ""
+    line: int = 0
+
+    @property
+    def loss(self) -> float | None:
+        """The training loss of this report, if it has one."""
+        return self.values.get("train_loss")
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """A line that matched a signature: somebody said that something went wrong."""
+
+    at: float
+    trouble: str
+    """Class of the closed vocabulary (``cuda_oom``, ``python_exception``, …)."""
+    role: Role
+    """root: may be the cause; cascade: fallout of another; confirmation: supports one."""
+    severity: SeverityName
+    fatal: bool
+    text: str
+    """The line, cleaned, at most 400 characters."""
+    file: str = ""
+    line: int = 0
+    rank: int | None = None
+    signature: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A line that tells what the program is about to do (evaluate, save, compile, done)."""
+
+    at: float
+    name: PhaseName
+    text: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSaved:
+    """The log claims that a checkpoint was saved. A claim, not a fact."""
+
+    at: float
+    step: float | None
+    path: str | None
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogGrowth:
+    """How a log file stands: its size, and when it last grew."""
+
+    at: float
+    file: str
+    bytes: int
+    lines: int
+    grown_at: float
+    """When bytes last arrived (or when we began to look)."""
+    chunk_bytes: int = 0
+    """Bytes of the newest growth: steady multiples of 4096 mean block buffering."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSample:
+    """One process of a run at one instant, from ``/proc`` only."""
+
+    pid: int
+    start_ticks: int
+    """Field 22 of /proc/PID/stat; with the pid it is the identity of the process."""
+    ppid: int
+    name: str
+    state: str
+    """R running, S sleeping, D uninterruptible, T stopped, t traced, Z zombie, X dead."""
+    cpu_s: float
+    """User and system CPU seconds since its start."""
+    rank: int | None = None
+    read_bytes: int | None = None
+    """``rchar``: bytes asked for by read calls, cached or not."""
+    write_bytes: int | None = None
+    """``wchar``: bytes handed to write calls."""
+    rss_bytes: int | None = None
+    switches: int | None = None
+    """Voluntary context switches since its start."""
+    wchan: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessesSeen:
+    """All processes of a run at one instant; empty when none is left."""
+
+    at: float
+    processes: tuple[ProcessSample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnded:
+    """A process of the run is gone.
+
+    ``exit_code`` and ``signal`` are known only when the process was ours (started by
+    ``middlewatch run``); both ``None`` means that nobody could tell.
+    """
+
+    at: float
+    pid: int
+    main: bool
+    """True for the process the run stands and falls with."""
+    exit_code: int | None = None
+    signal: int | None = None
+    rank: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSample:
+    """Space of one mount that the run touches."""
+
+    at: float
+    mount: str
+    fstype: str
+    total_bytes: int
+    free_bytes: int
+    """Free for an unprivileged writer (``f_bavail``)."""
+    total_inodes: int | None
+    """``None`` where the file system counts none (btrfs, some overlays report 0)."""
+    free_inodes: int | None
+    read_only: bool = False
+    holds: tuple[str, ...] = ()
+    """What of the run lies there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    """Memory of the cgroup the run lives in, against the nearest limit above it."""
+
+    at: float
+    cgroup: str
+    limit_bytes: int | None
+    """Lowest limit on the way up to the root; ``None`` where there is none."""
+    current_bytes: int
+    working_set_bytes: int
+    """``current - inactive_file``: page cache that can be dropped is not use."""
+    oom_kills: int | None
+    """Kills counted since the watch began, kept over restarts of the watch."""
+    pressure_full_avg10: float | None = None
+    host_available_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSample:
+    """One GPU at one instant. ``None`` is "not supported" (MIG, old board), never 0."""
+
+    at: float
+    index: int
+    uuid: str = ""
+    name: str = ""
+    util_ratio: float | None = None
+    mem_used_bytes: int | None = None
+    mem_total_bytes: int | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    temp_c: float | None = None
+    sm_clock_mhz: float | None = None
+    throttle: tuple[str, ...] = ()
+    """Names of the active clock event reasons that cost speed (``hw_thermal``, …)."""
+    pids: tuple[int, ...] | None = None
+    lost: bool = False
+    """The driver itself said NVML_ERROR_GPU_IS_LOST or took the device away."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSeen:
+    """A checkpoint on disk, as the follower and the verifier know it now."""
+
+    at: float
+    path: str
+    saved_at: float
+    """Modification time of its newest file (wall clock of the box)."""
+    bytes: int
+    files: int
+    format: str
+    step: float | None = None
+    epoch: float | None = None
+    state: VerifiedState = "pending"
+    level: str | None = None
+    detail: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """How one source is: working, broken, stuck, or not to be had on this box."""
+
+    at: float
+    source: str
+    """Name, and what it reads: ``log_tail:/data/train.log``, ``nvml``, ``disk``."""
+    state: SourceStateName
+    since: float
+    detail: str = ""
+
+
+Observation = Union[
+    Step,
+    LogEvent,
+    Phase,
+    CheckpointSaved,
+    LogGrowth,
+    ProcessesSeen,
+    ProcessEnded,
+    DiskSample,
+    MemorySample,
+    GpuSample,
+    CheckpointSeen,
+    SourceState,
+]

@@ -1,0 +1,64 @@
+"""The contract of a sentinel, and how the folder becomes the list of rules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .findings import Finding
+from .handbook import Entry, parse
+from .view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """A pure rule with its limits.
+
+    ``check(view, limits)`` says what is wrong *in this view*: it is asked again and
+    again, and while the trouble lasts it must say it again. A trouble that it no longer
+    mentions for ``clears_after_s`` seconds is resolved by the incident keeper.
+    """
+
+    check: Callable[[View, Any], Iterable[Finding]]
+    limits: Any
+    on: tuple[type, ...]
+    """Observation types that make it worth asking. It is asked once a second as well
+    when ``every_tick`` is set, because silence brings no observation."""
+    every_tick: bool = False
+    clears_after_s: float = 60.0
+    name: str = ""
+
+    def __call__(self, view: View, limits: Any = None) -> list[Finding]:
+        """All findings of this view, under the default limits unless others are given."""
+        return list(self.check(view, self.limits if limits is None else limits))
+
+
+def discover() -> dict[str, Sentinel]:
+    """Every sentinel of the folder by name (= module name = configuration section)."""
+    package = sys.modules[__name__.rpartition(".kit.")[0]]
+    return dict(sorted(_walk(package.__name__, package.__path__)))
+
+
+def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
+    for info in pkgutil.iter_modules(path):
+        if info.ispkg:
+            continue
+        module = importlib.import_module(f"{package}.{info.name}")
+        found = module.SENTINEL
+        yield info.name, Sentinel(
+            found.check, found.limits, found.on, found.every_tick, found.clears_after_s, info.name
+        )
+
+
+def handbook() -> dict[str, Entry]:
+    """The handbook entry of every sentinel, parsed from its module docstring."""
+    package = __name__.rpartition(".kit.")[0]
+    entries = {}
+    for name in discover():
+        module = sys.modules[f"{package}.{name}"]
+        entries[name] = parse(name, module.__doc__ or "")
+    return entries

@@ -1,0 +1,91 @@
+"""The View: what a sentinel is shown, frozen at ``now``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .observations import (
+    CheckpointSaved,
+    CheckpointSeen,
+    DiskSample,
+    GpuSample,
+    LogEvent,
+    LogGrowth,
+    MemorySample,
+    Phase,
+    ProcessEnded,
+    ProcessesSeen,
+    SourceState,
+    Step,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What does not change while a run lives."""
+
+    name: str
+    started_at: float
+    watched_since: float
+    pid: int | None = None
+    ours: bool = False
+    """Started by ``middlewatch run``: its exit status is recorded."""
+    expected_steps: float | None = None
+    world_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Recent observations of one run and its box, oldest first in every sequence."""
+
+    now: float
+    run: RunFacts
+    live: bool = True
+    """False while an old log is replayed: the clock and the box say nothing then."""
+    ended: bool = False
+    """True when nothing more will come: the log was read to its end (replay), or the
+    run's main process is gone and its logs are drained (live)."""
+    steps: Sequence[Step] = ()
+    """Reports that carry a training step, newest 512."""
+    step_times: Sequence[tuple[float, float]] = ()
+    """(at, step) of every advance of the step counter, newest 512."""
+    events: Sequence[LogEvent] = ()
+    phases: Sequence[Phase] = ()
+    claims: Sequence[CheckpointSaved] = ()
+    logs: Mapping[str, LogGrowth] = field(default_factory=dict)
+    looks: Sequence[ProcessesSeen] = ()
+    """Process samples of about the last two minutes."""
+    endings: Sequence[ProcessEnded] = ()
+    disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
+    """By mount point."""
+    memory: Sequence[MemorySample] = ()
+    gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
+    """By index."""
+    checkpoints: Sequence[CheckpointSeen] = ()
+    """By time of save."""
+    sources: Sequence[SourceState] = ()
+    gap_s: float = 0.0
+    """Seconds since the watch itself last stopped watching (restart, suspend); 0 if it
+    never did. Ages that reach over a gap prove nothing."""
+
+    @property
+    def ending(self) -> ProcessEnded | None:
+        """The end of the run's main process, if it ended."""
+        return next((e for e in reversed(self.endings) if e.main), None)
+
+    @property
+    def last_step(self) -> Step | None:
+        """The newest report that names a step number."""
+        return next((s for s in reversed(self.steps) if s.number is not None), None)
+
+    @property
+    def grown_at(self) -> float | None:
+        """When any log of the run last grew; ``None`` without a log."""
+        return max((g.grown_at for g in self.logs.values()), default=None)
+
+    def steps_after(self, at: float, line: int = 0, file: str = "") -> int:
+        """How often the step counter advanced after an instant (live) or line (replay)."""
+        if self.live:
+            return sum(1 for t, _ in self.step_times if t > at)
+        return sum(1 for s in self.steps if s.number is not None and s.file == file and s.line > line)

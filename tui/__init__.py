@@ -1,0 +1,1 @@
+"""The terminal screens; they own nothing and ask the daemon for everything."""
