@@ -1,0 +1,315 @@
+"""A child process that answers questions in JSON lines, behind a deadline.
+
+Whatever can block for ever (a driver call on a dying GPU, ``statvfs`` on a dead mount) or is
+heavy runs in such a child: one question a line on its stdin, one JSON object a line on its
+stdout. At most one question is open at a time. The owner waits for :meth:`JsonChild.fileno`
+in its selector and asks :meth:`JsonChild.overdue` once in a while; nothing here ever waits.
+
+A child leads its own session, is niced, and dies with the daemon: a few lines of Python (the
+leash) ask the kernel for a death signal and then become the program itself. A hook between
+fork and exec would do the same, but would copy the page tables of the daemon for every start.
+
+A child in uninterruptible sleep survives SIGKILL. It is remembered in ``stuck_pid`` and no
+other one is started until it is gone: a second one would only get stuck as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LONGEST_LINE = 1 << 20
+"""Bytes of one answer. 16 GPUs with 100 processes each need 60 KiB."""
+_WORDS = 2048
+_CHUNK = 1 << 16
+_ANSWERS_AT_ONCE = 64
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+_STEADY_S = 60.0
+"""A child that lived this long and answered may be started again at once."""
+_NICE = 10
+
+# The parent may die before prctl is called, hence the look at getppid afterwards.
+_LEASH = f"""\
+import ctypes, os, signal, sys
+os.setsid()
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)
+os.nice({_NICE})
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    sys.exit(f"{{sys.argv[2]}}: {{error.strerror}}")
+"""
+
+
+class JsonChild:
+    """One child at a time, started on need, killed when told, started again with patience.
+
+    ``deadline_s`` is the time one answer may take; ``start_deadline_s`` (default: the same)
+    counts for the first question of a fresh process. ``env`` replaces the environment.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        deadline_s: float,
+        env: Mapping[str, str] | None = None,
+        start_deadline_s: float | None = None,
+    ) -> None:
+        self.argv = tuple(argv)
+        self.deadline_s = deadline_s
+        self.start_deadline_s = deadline_s if start_deadline_s is None else start_deadline_s
+        self.pid: int | None = None
+        """Of the living child; ``None`` when there is none."""
+        self.exit_status: int | None = None
+        """How the newest child ended, once that is known; negative: the signal that did it."""
+        self.garbage = 0
+        """Lines that were not a JSON object, since the beginning."""
+        self.starts = 0
+        self._env = env
+        self._killed: int | None = None
+        self._stdin = self._stdout = self._stderr = -1
+        self._unsent = b""
+        self._partial = bytearray()
+        self._skipping = False
+        self._words = b""
+        self._due: float | None = None
+        self._mono = 0.0
+        self._born = 0.0
+        self._answered = False
+        self._pause_s = _FIRST_PAUSE_S
+        self._not_before = float("-inf")
+
+    def fileno(self) -> int | None:
+        """The descriptor to wait on for reading, or ``None`` while no child lives."""
+        return self._stdout if self._stdout >= 0 else None
+
+    @property
+    def alive(self) -> bool:
+        """A child runs and has not been told to die."""
+        return self.pid is not None
+
+    @property
+    def waiting(self) -> bool:
+        """An answer is outstanding."""
+        return self._due is not None
+
+    @property
+    def stuck_pid(self) -> int | None:
+        """A killed child that is still there; for a moment after every kill, or for good."""
+        if self._killed is not None and self._reap(self._killed):
+            self._killed = None
+        return self._killed
+
+    @property
+    def last_words(self) -> str:
+        """The end of stderr of the newest child, at most 2 KiB."""
+        self._listen()
+        return self._words.decode("utf-8", "replace").strip()
+
+    def ask(self, message: Mapping[str, Any], mono: float) -> bool:
+        """Send a question, starting the child when there is none.
+
+        ``mono`` is monotonic time in seconds. ``False`` while an answer is outstanding, and
+        while no child may or can be started (stuck, pausing after a failure, no memory).
+        """
+        self._mono = mono
+        self._look_after()
+        if self._due is not None:
+            self._send()
+            return False
+        fresh = self.pid is None
+        if fresh and not self._start():
+            return False
+        self._unsent = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        self._due = mono + (self.start_deadline_s if fresh else self.deadline_s)
+        self._send()
+        return True
+
+    def answers(self) -> list[dict[str, Any]]:
+        """The JSON objects that have arrived, oldest first; call when ``fileno`` is readable.
+
+        Lines that are no object or longer than 1 MiB are dropped and counted in ``garbage``.
+        """
+        found: list[dict[str, Any]] = []
+        hung_up = False
+        for _ in range(LONGEST_LINE // _CHUNK):
+            if self._stdout < 0 or len(found) >= _ANSWERS_AT_ONCE:
+                break
+            try:
+                chunk = os.read(self._stdout, _CHUNK)
+            except BlockingIOError:
+                break
+            if not chunk:
+                hung_up = True
+                break
+            found += self._objects(chunk)
+        if found:
+            self._due = None
+            self._answered = True
+        if hung_up:
+            self._bury()
+        else:
+            self._look_after()
+        self.garbage += len(found[_ANSWERS_AT_ONCE:])
+        return found[:_ANSWERS_AT_ONCE]
+
+    def overdue(self, mono: float) -> float:
+        """Seconds past the deadline of the outstanding answer, else 0."""
+        self._mono = mono
+        self._look_after()
+        self._send()
+        return 0.0 if self._due is None else max(0.0, mono - self._due)
+
+    def restart(self) -> None:
+        """Kill the child; the next question starts another one, after a pause."""
+        if self.pid is not None:
+            self._bury()
+
+    def close(self) -> None:
+        """Kill the child and forget it; safe to call twice."""
+        self.restart()
+
+    def _start(self) -> bool:
+        if self.stuck_pid is not None or self._mono < self._not_before:
+            return False
+        argv = (sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *self.argv)
+        theirs: list[int] = []
+        ours: list[int] = []
+        try:
+            for child_reads in (True, False, False):
+                read, write = os.pipe2(os.O_CLOEXEC)
+                theirs.append(read if child_reads else write)
+                ours.append(write if child_reads else read)
+            self.pid = os.posix_spawn(
+                sys.executable,
+                argv,
+                os.environ if self._env is None else self._env,
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, i) for i, fd in enumerate(theirs)],
+                setsigmask=(),  # the daemon may have blocked what it reads by descriptor
+                setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+            )
+        except OSError as error:
+            self._words = f"cannot start {self.argv[0]}: {error.strerror}".encode()
+            self._be_patient()
+            _close(*ours)
+            return False
+        finally:
+            _close(*theirs)
+        for fd in ours:
+            os.set_blocking(fd, False)
+        self._stdin, self._stdout, self._stderr = ours
+        self._partial.clear()
+        self._skipping = False
+        self._words = b""
+        self.exit_status = None
+        self._born = self._mono
+        self._answered = False
+        self.starts += 1
+        return True
+
+    def _send(self) -> None:
+        """Push what is left of the question; a reader that is gone is noticed by its EOF."""
+        if not self._unsent:
+            return
+        try:
+            self._unsent = self._unsent[os.write(self._stdin, self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent = b""
+
+    def _objects(self, chunk: bytes) -> list[dict[str, Any]]:
+        """Cut a chunk into lines and keep those that are JSON objects."""
+        found = []
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._collect(end)
+            if not self._skipping:
+                found += self._object(bytes(self._partial))
+            self._partial.clear()
+            self._skipping = False
+        self._collect(rest)
+        return found
+
+    def _collect(self, piece: bytes) -> None:
+        """Add to the unfinished line, or drop the line once it is too long."""
+        if self._skipping:
+            return
+        self._partial += piece
+        if len(self._partial) > LONGEST_LINE:
+            self._partial.clear()
+            self._skipping = True
+            self.garbage += 1
+
+    def _object(self, line: bytes) -> list[dict[str, Any]]:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            return [value]
+        self.garbage += 1
+        return []
+
+    def _listen(self) -> None:
+        """Take what the child wrote to stderr, so that it never blocks on it."""
+        for _ in range(16):
+            if self._stderr < 0:
+                return
+            try:
+                chunk = os.read(self._stderr, _CHUNK)
+            except OSError:
+                return
+            if not chunk:
+                return
+            self._words = (self._words + chunk)[-_WORDS:]
+
+    def _look_after(self) -> None:
+        self._listen()
+        if self.pid is not None and self._answered and self._mono - self._born > _STEADY_S:
+            self._pause_s = _FIRST_PAUSE_S
+
+    def _bury(self) -> None:
+        """End the child, take its last words and close its pipes."""
+        pid, self.pid = self.pid, None
+        if pid is not None and not self._reap(pid):
+            # The child leads its session: helpers that it started go with it.
+            for end in (os.killpg, os.kill):
+                with contextlib.suppress(OSError):
+                    end(pid, signal.SIGKILL)
+            self._killed = None if self._reap(pid) else pid
+        self._listen()
+        _close(self._stdin, self._stdout, self._stderr)
+        self._stdin = self._stdout = self._stderr = -1
+        unanswered, self._due = self._due is not None, None
+        self._unsent = b""
+        self._partial.clear()
+        if unanswered or self._killed is not None or self.exit_status:
+            self._be_patient()
+
+    def _reap(self, pid: int) -> bool:
+        """Whether ``pid`` is gone; notes how it ended."""
+        try:
+            reaped, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            return True  # somebody else took it, or SIGCHLD is ignored
+        if reaped:
+            self.exit_status = os.waitstatus_to_exitcode(status)
+        return bool(reaped)
+
+    def _be_patient(self) -> None:
+        self._not_before = self._mono + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)

@@ -1,0 +1,183 @@
+"""Ring buffers that become a View: what was seen of a run and of its box."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from middlewatch.sentinels.kit import (
+    CheckpointSaved,
+    CheckpointSeen,
+    DiskSample,
+    GpuSample,
+    LogEvent,
+    LogGrowth,
+    MemorySample,
+    Observation,
+    Phase,
+    ProcessEnded,
+    ProcessesSeen,
+    RunFacts,
+    SourceState,
+    Step,
+    View,
+)
+
+CURVE_POINTS = 480
+"""Points kept of a loss curve; when full, every second one goes and the stride doubles."""
+BOX_SAMPLES = 120
+"""Samples kept per mount, GPU and cgroup: two minutes at 1 Hz."""
+LOOKS = 130
+"""Process looks kept: two minutes at 1 Hz and a little."""
+
+
+class Curve:
+    """A whole run's series in bounded memory: (step, value), evenly thinned out."""
+
+    def __init__(self, points: Iterable[Sequence[float]] = (), stride: int = 1) -> None:
+        self.points: list[tuple[float, float]] = [(p[0], p[1]) for p in points]
+        self.stride = stride
+        self._skipped = 0
+
+    def add(self, step: float, value: float) -> None:
+        """Append one sample; a step that goes back cuts the curve there (a resume)."""
+        if self.points and step <= self.points[-1][0]:
+            while self.points and self.points[-1][0] >= step:
+                self.points.pop()
+        self._skipped += 1
+        if self._skipped < self.stride and value - value == 0:  # a NaN is never thinned out
+            return
+        self._skipped = 0
+        self.points.append((step, value))
+        if len(self.points) > CURVE_POINTS:
+            del self.points[1::2]
+            self.stride *= 2
+
+
+class BoxHistory:
+    """What all runs of the box share: disks and GPUs."""
+
+    def __init__(self) -> None:
+        self.disks: dict[str, deque[DiskSample]] = {}
+        self.gpus: dict[int, deque[GpuSample]] = {}
+
+    def add(self, seen: DiskSample | GpuSample) -> None:
+        """Keep one sample."""
+        if isinstance(seen, DiskSample):
+            self.disks.setdefault(seen.mount, deque(maxlen=BOX_SAMPLES)).append(seen)
+        else:
+            self.gpus.setdefault(seen.index, deque(maxlen=BOX_SAMPLES)).append(seen)
+
+
+class RunHistory:
+    """What was seen of one run, newest last, in bounded memory."""
+
+    def __init__(self, facts: RunFacts, box: BoxHistory, *, live: bool = True) -> None:
+        self.facts = facts
+        self.box = box
+        self.live = live
+        self.ended = False
+        self.gap_at: float | None = None
+        self.steps: deque[Step] = deque(maxlen=512)
+        self.step_times: deque[tuple[float, float]] = deque(maxlen=512)
+        self.latest: dict[str, float] = {}
+        self.latest_at: dict[str, float] = {}
+        self.total: float | None = None
+        self.epoch: float | None = None
+        self.events: deque[LogEvent] = deque(maxlen=256)
+        self.phases: deque[Phase] = deque(maxlen=64)
+        self.claims: deque[CheckpointSaved] = deque(maxlen=64)
+        self.logs: dict[str, LogGrowth] = {}
+        self.looks: deque[ProcessesSeen] = deque(maxlen=LOOKS)
+        self.endings: deque[ProcessEnded] = deque(maxlen=64)
+        self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
+        self.checkpoints: list[CheckpointSeen] = []
+        self.sources: dict[str, SourceState] = {}
+        self.curves: dict[str, Curve] = {}
+
+    def add(self, seen: Observation) -> None:
+        """Keep one observation where it belongs."""
+        if isinstance(seen, Step):
+            self._add_step(seen)
+        elif isinstance(seen, ProcessesSeen):
+            self.looks.append(seen)
+        elif isinstance(seen, LogGrowth):
+            self.logs[seen.file] = seen
+        elif isinstance(seen, MemorySample):
+            self.memory.append(seen)
+        elif isinstance(seen, LogEvent):
+            self.events.append(seen)
+        elif isinstance(seen, Phase):
+            self.phases.append(seen)
+        elif isinstance(seen, CheckpointSaved):
+            self.claims.append(seen)
+        elif isinstance(seen, ProcessEnded):
+            self.endings.append(seen)
+        elif isinstance(seen, SourceState):
+            self.sources[seen.source] = seen
+        elif isinstance(seen, (DiskSample, GpuSample)):
+            self.box.add(seen)
+
+    def _add_step(self, seen: Step) -> None:
+        if seen.total is not None and seen.number is not None:
+            self.total = seen.total
+        if seen.epoch is not None:
+            self.epoch = seen.epoch
+        for name, value in seen.values.items():
+            self.latest[name] = value
+            self.latest_at[name] = seen.at
+        if seen.number is None:
+            if "train_loss" in seen.values:
+                self.steps.append(seen)
+            return
+        self.steps.append(seen)
+        if not self.step_times or seen.number != self.step_times[-1][1]:
+            self.step_times.append((seen.at, seen.number))
+        for name in ("train_loss", "eval_loss"):
+            if name in seen.values and not seen.rank:
+                self.curves.setdefault(name, Curve()).add(seen.number, seen.values[name])
+
+    def view(self, now: float) -> View:
+        """Everything, frozen."""
+        return View(
+            now=now,
+            run=self.facts,
+            live=self.live,
+            ended=self.ended,
+            steps=tuple(self.steps),
+            step_times=tuple(self.step_times),
+            events=tuple(self.events),
+            phases=tuple(self.phases),
+            claims=tuple(self.claims),
+            logs=self.logs,
+            looks=tuple(self.looks),
+            endings=tuple(self.endings),
+            disks=self.box.disks,
+            memory=self.memory,
+            gpus=self.box.gpus,
+            checkpoints=tuple(self.checkpoints),
+            sources=tuple(self.sources.values()),
+            gap_s=0.0 if self.gap_at is None else max(0.0, now - self.gap_at),
+        )
+
+    def save(self) -> dict[str, Any]:
+        """What a restarted daemon needs to go on deciding where this one stopped."""
+        return {
+            "step_times": [list(p) for p in list(self.step_times)[-256:]],
+            "latest": self.latest,
+            "latest_at": self.latest_at,
+            "total": self.total,
+            "epoch": self.epoch,
+            "curves": {n: {"points": c.points, "stride": c.stride} for n, c in self.curves.items()},
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Take back what :meth:`save` gave (JSON has turned NaN into text by then)."""
+        self.step_times.extend((float(t), float(n)) for t, n in saved.get("step_times", ()))
+        self.latest = {k: float(v) for k, v in saved.get("latest", {}).items()}
+        self.latest_at = {k: float(v) for k, v in saved.get("latest_at", {}).items()}
+        self.total, self.epoch = saved.get("total"), saved.get("epoch")
+        for name, curve in saved.get("curves", {}).items():
+            points = [(float(x), float(y)) for x, y in curve["points"]]
+            self.curves[name] = Curve(points, int(curve["stride"]))

@@ -1,0 +1,112 @@
+"""One thread, one selector, monotonic deadlines: the loop that owns all state.
+
+Callbacks never block and never raise for a reason of the world (sources are wrapped by the
+pump); an exception that reaches the loop is a bug of ours and goes to ``on_bug``, once per
+callback and hour, so that one broken part does not take the watch down.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import selectors
+from collections.abc import Callable
+
+from .clock import Clock
+
+Callback = Callable[[], None]
+
+
+class Timer:
+    """A deadline of the loop. ``cancel()`` is always safe."""
+
+    __slots__ = ("active", "call", "every_s")
+
+    def __init__(self, call: Callback, every_s: float | None) -> None:
+        self.call = call
+        self.every_s = every_s
+        self.active = True
+
+    def cancel(self) -> None:
+        """Never fire again."""
+        self.active = False
+
+
+class Loop:
+    """Runs callbacks when their file descriptor is ready or their time has come."""
+
+    def __init__(self, clock: Clock, on_bug: Callable[[Exception], None]) -> None:
+        self.clock = clock
+        self._on_bug = on_bug
+        self._selector = selectors.DefaultSelector()
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._order = itertools.count()
+        self._running = False
+
+    def every(self, seconds: float, call: Callback, *, first: float = 0.0) -> Timer:
+        """Call again and again; missed turns are dropped, never made up for."""
+        return self._push(self.clock.monotonic() + first, Timer(call, seconds))
+
+    def later(self, seconds: float, call: Callback) -> Timer:
+        """Call once."""
+        return self._push(self.clock.monotonic() + seconds, Timer(call, None))
+
+    def _push(self, due: float, timer: Timer) -> Timer:
+        heapq.heappush(self._heap, (due, next(self._order), timer))
+        return timer
+
+    def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
+        """Call whenever ``fd`` is readable (or writable)."""
+        events = selectors.EVENT_WRITE if write else selectors.EVENT_READ
+        try:
+            self._selector.modify(fd, events, call)
+        except KeyError:
+            self._selector.register(fd, events, call)
+
+    def unwatch(self, fd: int) -> None:
+        """Stop waiting on ``fd``; fine when it was not waited on."""
+        try:
+            self._selector.unregister(fd)
+        except (KeyError, ValueError):
+            return
+
+    def watched(self) -> set[int]:
+        """File descriptors the loop waits on."""
+        return {key.fd for key in self._selector.get_map().values()}
+
+    def run(self) -> None:
+        """Until :meth:`stop`."""
+        self._running = True
+        while self._running:
+            self.turn()
+
+    def turn(self, longest_s: float = 60.0) -> None:
+        """Wait for the next event or deadline and serve what is due."""
+        wait = longest_s
+        if self._heap:
+            wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
+        for key, _ in self._selector.select(wait):
+            self._serve(key.data)
+        mono = self.clock.monotonic()
+        while self._heap and self._heap[0][0] <= mono:
+            due, _, timer = heapq.heappop(self._heap)
+            if not timer.active:
+                continue
+            self._serve(timer.call)
+            if timer.every_s is not None and timer.active:
+                missed = max(0.0, mono - due) // timer.every_s
+                self._push(due + (missed + 1) * timer.every_s, timer)
+
+    def _serve(self, call: Callback) -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 - the boundary: our own bugs end here
+            self._on_bug(error)
+
+    def stop(self) -> None:
+        """Leave :meth:`run` after this turn."""
+        self._running = False
+
+    def close(self) -> None:
+        """Give the selector back."""
+        self._selector.close()

@@ -1,0 +1,60 @@
+"""Where things are: one place for every path that middlewatch owns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def _home(variable: str, fallback: str) -> Path:
+    value = os.environ.get(variable)
+    return Path(value) if value else Path.home() / fallback
+
+
+def config_file() -> Path:
+    """``$MIDDLEWATCH_CONFIG``, else /etc (root) or the user's configuration folder."""
+    named = os.environ.get("MIDDLEWATCH_CONFIG")
+    if named:
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/etc/middlewatch/config.toml")
+    return _home("XDG_CONFIG_HOME", ".config") / "middlewatch" / "config.toml"
+
+
+def state_dir(given: str | None = None) -> Path:
+    """``--state-dir``, ``$MIDDLEWATCH_STATE_DIR``, else /var/lib (root) or the user's own."""
+    named = given or os.environ.get("MIDDLEWATCH_STATE_DIR")
+    if named:
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/middlewatch")
+    return _home("XDG_STATE_HOME", ".local/state") / "middlewatch"
+
+
+class StateDir:
+    """The layout of the state directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.store = root / "middlewatch.sqlite"
+        self.socket = root / "middlewatch.sock"
+        self.lock = root / "middlewatch.lock"
+        self.daemon_log = root / "daemon.log"
+        self.reserve = root / "reserve"
+
+    def run(self, run_id: str) -> Path:
+        """Folder of one run: status page, index, log, exit record."""
+        return self.root / "runs" / run_id
+
+    def status_page(self, run_id: str) -> Path:
+        """The run's ``training_status.md``."""
+        return self.run(run_id) / "training_status.md"
+
+    def checkpoint_index(self, run_id: str) -> Path:
+        """The run's ``checkpoints_index.json``."""
+        return self.run(run_id) / "checkpoints_index.json"
+
+
+def socket_path_fits(path: Path) -> bool:
+    """Unix socket addresses hold 107 bytes; a longer path needs a shorter state directory."""
+    return len(os.fsencode(path)) <= 107

@@ -1,0 +1,204 @@
+"""The store: SQLite, a witness and never a gate.
+
+Documents by kind and id, written behind: ``put`` keeps the newest version in memory and
+``flush`` commits all that changed in one transaction. When the disk is full the reserve
+file is given back, and if that does not help the documents go to a file in shared memory,
+from which the next start takes them; nothing waits for the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import wire
+
+SCHEMA = """
+create table if not exists docs (
+    kind text not null, id text not null, at real not null, doc text not null,
+    primary key (kind, id)
+) without rowid;
+create view if not exists incidents as select id, at,
+    json_extract(doc, '$.run') run, json_extract(doc, '$.trouble') class,
+    json_extract(doc, '$.severity') severity, json_extract(doc, '$.state') state,
+    json_extract(doc, '$.opened_at') opened_at, json_extract(doc, '$.summary') summary, doc
+    from docs where kind = 'incident';
+create view if not exists runs as select id, at,
+    json_extract(doc, '$.spec.name') name, json_extract(doc, '$.state') state, doc
+    from docs where kind = 'run';
+create view if not exists outbox as select id, at,
+    json_extract(doc, '$.title') title, json_extract(doc, '$.state') state, doc
+    from docs where kind = 'message';
+"""
+RESERVE_BYTES = 1 << 20
+"""Given back to a full disk: room for a few hundred incidents."""
+
+
+class Store:
+    """Documents in ``path``; see the module for what happens when they cannot be kept."""
+
+    def __init__(self, path: Path, reserve: Path, fallback_dir: Path = Path("/dev/shm")) -> None:
+        self.path = path
+        self.reserve = reserve
+        self.trouble = ""
+        """Why the newest flush failed; empty when all is on disk."""
+        digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:12]
+        self.fallback = fallback_dir / f"middlewatch-{os.geteuid()}-{digest}.json"
+        self._dirty: dict[tuple[str, str], tuple[float, str]] = {}
+        self._gone: set[tuple[str, str]] = set()
+        self._db: sqlite3.Connection | None = None
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._db = self._connect()
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                self.trouble = str(error)
+                return
+            # A damaged store must not blind the watch: it is set aside, never deleted.
+            aside = self.path.with_suffix(f".damaged-{os.getpid()}")
+            self.path.replace(aside)
+            self._db = self._connect()
+        self._keep_reserve()
+        self._take_fallback()
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
+        db.execute("pragma journal_mode=wal")
+        db.execute("pragma synchronous=normal")
+        db.execute("pragma cache_size=-256")
+        db.execute("pragma journal_size_limit=1048576")
+        db.executescript(SCHEMA)
+        return db
+
+    def _keep_reserve(self) -> None:
+        if self.reserve.exists():
+            return
+        with contextlib.suppress(OSError):
+            fd = os.open(self.reserve, os.O_WRONLY | os.O_CREAT, 0o600)
+            try:
+                os.posix_fallocate(fd, 0, RESERVE_BYTES)
+            finally:
+                os.close(fd)
+
+    def _take_fallback(self) -> None:
+        try:
+            info = self.fallback.lstat()
+            if info.st_uid != os.geteuid() or self.fallback.is_symlink():
+                return  # somebody else's file in a shared folder proves nothing
+            left = json.loads(self.fallback.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        for kind, doc_id, at, doc in left:
+            self._dirty[kind, doc_id] = (at, doc)
+        self.flush()
+
+    def put(self, kind: str, doc_id: str, doc: dict[str, Any], at: float) -> None:
+        """Keep ``doc`` as the newest version; it reaches the disk with the next flush."""
+        self._gone.discard((kind, doc_id))
+        self._dirty[kind, doc_id] = (at, wire.dumps(doc))
+
+    def drop(self, kind: str, doc_id: str) -> None:
+        """Forget one document."""
+        self._dirty.pop((kind, doc_id), None)
+        self._gone.add((kind, doc_id))
+
+    def all(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(id, document) of one kind, as on disk plus what is not there yet."""
+        docs: dict[str, str] = {}
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                rows = self._db.execute("select id, doc from docs where kind = ?", (kind,))
+                docs = dict(rows)
+        docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
+        for doc_id, doc in docs.items():
+            if (kind, doc_id) not in self._gone:
+                yield doc_id, json.loads(doc)
+
+    def flush(self) -> bool:
+        """Commit what changed. False when it could not be kept on disk (see ``trouble``)."""
+        if not self._dirty and not self._gone:
+            return not self.trouble
+        if self._commit() or (self._give_reserve() and self._commit()):
+            self.trouble = ""
+            with contextlib.suppress(OSError):
+                self.fallback.unlink()
+            self._keep_reserve()
+            return True
+        self._write_fallback()
+        return False
+
+    def _commit(self) -> bool:
+        if self._db is None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db = self._connect()
+            if self._db is None:
+                return False
+        rows = [(kind, i, at, doc) for (kind, i), (at, doc) in self._dirty.items()]
+        try:
+            self._db.execute("begin immediate")
+            self._db.executemany("insert or replace into docs values (?, ?, ?, ?)", rows)
+            self._db.executemany("delete from docs where kind = ? and id = ?", list(self._gone))
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            self.trouble = str(error)
+            with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+            return False
+        self._dirty.clear()
+        self._gone.clear()
+        return True
+
+    def _give_reserve(self) -> bool:
+        try:
+            self.reserve.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _write_fallback(self) -> None:
+        rows = [[kind, i, at, doc] for (kind, i), (at, doc) in self._dirty.items()]
+        with contextlib.suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+            fd = os.open(self.fallback, flags, 0o600)
+            with os.fdopen(fd, "w", encoding="utf-8") as out:
+                json.dump(rows, out)
+
+    def size(self) -> int:
+        """Bytes of the store on disk."""
+        total = 0
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                total += self.path.with_name(self.path.name + suffix).stat().st_size
+        return total
+
+    def trim(self, kinds: tuple[str, ...], keep: int) -> None:
+        """Keep the newest ``keep`` documents of each of ``kinds``."""
+        if self._db is None:
+            return
+        for kind in kinds:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute(
+                    "delete from docs where kind = ? and id not in"
+                    " (select id from docs where kind = ? order by at desc limit ?)",
+                    (kind, kind, keep),
+                )
+
+    def close(self) -> None:
+        """Flush and let go."""
+        self.flush()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return any(word in str(error) for word in ("malformed", "not a database"))
