@@ -49,8 +49,16 @@ def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
             continue
         module = importlib.import_module(f"{package}.{info.name}")
         found = module.SENTINEL
-        yield info.name, Sentinel(
-            found.check, found.limits, found.on, found.every_tick, found.clears_after_s, info.name
+        yield (
+            info.name,
+            Sentinel(
+                found.check,
+                found.limits,
+                found.on,
+                found.every_tick,
+                found.clears_after_s,
+                info.name,
+            ),
         )
 
 

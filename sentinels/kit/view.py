@@ -88,4 +88,6 @@ class View:
         """How often the step counter advanced after an instant (live) or line (replay)."""
         if self.live:
             return sum(1 for t, _ in self.step_times if t > at)
-        return sum(1 for s in self.steps if s.number is not None and s.file == file and s.line > line)
+        return sum(
+            1 for s in self.steps if s.number is not None and s.file == file and s.line > line
+        )

@@ -1,0 +1,109 @@
+"""Observations in, findings out, incidents on. No I/O.
+
+Each sentinel is asked only when something it cares about arrived, or once a second if
+silence matters to it. A sentinel that raises is a bug of ours: it is isolated, its
+traceback told once, and after three in a row it becomes an incident about ourselves.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from middlewatch.sentinels.kit import Evidence, Finding, Sentinel, Severity, View
+
+from .incidents import Change, IncidentKeeper
+from .masking import mask
+
+LineLookup = Callable[[str, int], "str | None"]
+BROKEN_AFTER = 3
+"""Errors in a row of one sentinel that make it an incident about ourselves."""
+
+
+class Engine:
+    """Asks the sentinels and keeps the incidents."""
+
+    def __init__(
+        self,
+        sentinels: Mapping[str, Sentinel],
+        limits: Mapping[str, Any],
+        keeper: IncidentKeeper,
+        tell_bug: Callable[[str], None],
+    ) -> None:
+        self.keeper = keeper
+        self._sentinels = dict(sentinels)
+        self._limits = dict(limits)
+        self._tell_bug = tell_bug
+        self._errors: dict[str, int] = {}
+
+    def findings(
+        self, view: View, fresh: Collection[type], *, tick: bool
+    ) -> tuple[list[tuple[str, Finding]], dict[str, float]]:
+        """(sentinel, finding) of every rule worth asking, and whom we asked.
+
+        ``fresh`` are the observation types that arrived since the last time; ``tick`` asks
+        those too that judge silence.
+        """
+        found: list[tuple[str, Finding]] = []
+        asked: dict[str, float] = {}
+        for name, sentinel in self._sentinels.items():
+            if not (tick and sentinel.every_tick) and not any(t in fresh for t in sentinel.on):
+                continue
+            try:
+                said = sentinel(view, self._limits.get(name))
+            except Exception:  # noqa: BLE001 - the boundary: one broken rule, the others go on
+                broken = self._broken(name)
+                if broken:
+                    found.append((name, broken))
+                continue
+            self._errors.pop(name, None)
+            asked[name] = sentinel.clears_after_s
+            found += [(name, finding) for finding in said]
+        return found, asked
+
+    def judge(
+        self,
+        run: str,
+        view: View,
+        fresh: Collection[type],
+        *,
+        tick: bool,
+        line: LineLookup = lambda file, number: None,
+    ) -> list[Change]:
+        """One round about one run; returns what is worth telling."""
+        found, asked = self.findings(view, fresh, tick=tick)
+        proven = [(name, prove(finding, line)) for name, finding in found]
+        return self.keeper.update(run, proven, asked, view.now)
+
+    def _broken(self, name: str) -> Finding | None:
+        count = self._errors[name] = self._errors.get(name, 0) + 1
+        if count == 1:
+            self._tell_bug(f"sentinel {name} failed:\n{traceback.format_exc()}")
+        if count < BROKEN_AFTER:
+            return None
+        return Finding(
+            trouble="blind",
+            key=f"self:{name}",
+            severity=Severity.WARNING,
+            summary=f"the rule {name} is broken and judges nothing: a bug of middlewatch",
+            evidence=(Evidence("process", traceback.format_exc(limit=-2)[-400:]),),
+            remedy="report it with the daemon's log",
+        )
+
+
+def prove(finding: Finding, line: LineLookup) -> Finding:
+    """Put the guilty log line among the evidence, and mask secrets in all of it."""
+    evidence = finding.evidence
+    if finding.line:
+        text = line(finding.file, finding.line)
+        if text:
+            shown = Evidence("log", f"{finding.file}:{finding.line}: {text.strip()[:380]}")
+            rest = tuple(e for e in evidence if not (e.kind == "log" and e.text in text))
+            evidence = (shown, *rest)
+    return replace(
+        finding,
+        summary=mask(finding.summary),
+        evidence=tuple(replace(e, text=mask(e.text)) for e in evidence),
+    )

@@ -1,0 +1,118 @@
+"""What a person reads on the phone: title and body of a push."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from middlewatch.sentinels.kit import CheckpointSeen, Entry, Severity
+from middlewatch.sentinels.kit.numbers import number, span
+
+from .clock import iso
+from .incidents import Change, Incident
+
+MAX_BODY = 1000
+"""Characters of a body before any attachment (contract)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One push. ``kind`` is Apprise's type: info, success, warning, failure."""
+
+    title: str
+    body: str
+    kind: str
+    incident: str = ""
+
+
+_KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
+
+
+def first_step(incident: Incident, entry: Entry | None) -> tuple[str, bool]:
+    """(first remedy, whether it is safe): the finding's own, else the handbook's."""
+    if incident.remedy:
+        return incident.remedy, True
+    if entry and entry.steps:
+        return entry.first_step.text, entry.first_step.safe
+    return "look at the evidence: middlewatch incidents", True
+
+
+def compose(
+    change: Change,
+    name: str,
+    host: str,
+    entry: Entry | None,
+    checkpoints: Sequence[CheckpointSeen],
+    now: float,
+) -> Message:
+    """The push for one change of an incident of run ``name`` on ``host``."""
+    incident = change.incident
+    label = {
+        "opened": incident.severity.label.upper(),
+        "raised": incident.severity.label.upper(),
+        "corrected": "CORRECTED",
+        "resolved": "RESOLVED",
+    }[change.kind]
+    title = f"[{label}] {name} on {host}: {_short(incident.summary, 120)}"
+    if change.kind == "resolved":
+        lasted = span(now - incident.opened_at)
+        body = [f"Over after {lasted}: {incident.trouble}.", f"Incident {incident.id}."]
+        return Message(title, "\n".join(body), "success", incident.id)
+    lines = [incident.summary]
+    if change.kind == "raised":
+        lines.append(f"It got worse: {change.was} before.")
+    if change.kind == "corrected":
+        lines.append(f"We said {change.was} before; the cause is {incident.trouble}.")
+    lines.append(f"Since {iso(incident.opened_at)}")
+    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
+    lines += [f"With it: {_short(s, 120)}" for s in incident.symptoms[:2]]
+    lines.append(_last_good(checkpoints, incident))
+    step, safe = first_step(incident, entry)
+    lines.append(f"First step{'' if safe else ' (costly)'}: {step}")
+    lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
+    return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def finished(name: str, host: str, status: dict[str, Any]) -> Message:
+    """The push at the end of a run that reached it."""
+    now = status["now"]
+    loss = now["values"].get("train_loss")
+    lines = [f"The run reached its end: {status['state_reason']}."]
+    if now["step"] is not None:
+        lines.append(
+            f"Last step {number(now['step'])}" + ("" if loss is None else f", loss {loss}")
+        )
+    resume = status["checkpoints"]["resume_from"]
+    lines.append(f"Newest good checkpoint: {resume or 'none found'}")
+    lines.append("Pull and verify the results, then mind the meter.")
+    return Message(f"[FINISHED] {name} on {host}", _fit(lines), "success")
+
+
+def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
+    """What it means for the last good checkpoint, from before the trouble."""
+    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
+    step = incident.details.get("step")
+    if isinstance(step, (int, float)):
+        good = [c for c in good if c.step is None or c.step < step]
+    if not good:
+        return "No good checkpoint from before it is known."
+    newest = max(good, key=lambda c: c.saved_at)
+    at = "" if newest.step is None else f" (step {number(newest.step)})"
+    return f"Last good checkpoint: {newest.path}{at}, {newest.level} checked"
+
+
+def _short(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _fit(lines: Sequence[str]) -> str:
+    """Join within the limit; the last two lines (first step, id) are never the ones cut."""
+    tail = "\n".join(lines[-2:])
+    head = _cut("\n".join(lines[:-2]), MAX_BODY - len(tail) - 1)
+    return f"{head}\n{tail}"[:MAX_BODY]
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"

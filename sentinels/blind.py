@@ -1,0 +1,70 @@
+"""The watch itself cannot see something it should see.
+
+Symptom: a source fails or does not answer: a log that is gone or unreadable, a driver that
+    hangs, a mount that does not respond.
+Confirm: `middlewatch status` lists every source with its state and why.
+Cause: the file was moved, permissions changed, the driver hangs on a dying GPU, a network
+    mount is dead.
+Remedy:
+    1. [safe] Read the reason beside the source in `middlewatch status`.
+    2. [safe] Point the watch to the right file: `middlewatch watch --pid PID --log FILE`.
+    3. [safe] A driver that does not answer while the run stands still is a dying GPU: check
+       that the newest checkpoint is off this box.
+Not: do not read silence as health.
+Retry: not needed.
+Classes: blind
+Sources: 30 s, because NVML calls of a busy healthy driver take milliseconds and a log that
+    is rotated is back within seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
+from .kit.numbers import pace, span
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.blind]`."""
+
+    for_s: float = 30.0
+    """How long a source may be broken before it is told."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak about every source that is broken or stuck; absent ones are only listed."""
+    if not view.live or view.ending is not None:
+        return
+    for source in view.sources:
+        if source.state not in ("failed", "stalled"):
+            continue
+        for_s = view.now - source.since
+        if for_s < limits.for_s:
+            continue
+        standing = source.source.startswith("nvml") and _stands_still(view)
+        yield Finding(
+            trouble="blind",
+            key=source.source,
+            severity=Severity.CRITICAL if standing else Severity.WARNING,
+            summary=f"{source.source} {_verb(source)} for {span(for_s)}: {source.detail}"
+            + ("; the run stands still too" if standing else ""),
+            evidence=(Evidence("process", f"{source.source}: {source.detail}", source.at),),
+            details={"source": source.source},
+        )
+
+
+def _verb(source: SourceState) -> str:
+    return "has not answered" if source.state == "stalled" else "cannot be read"
+
+
+def _stands_still(view: View) -> bool:
+    rhythm = pace(view.step_times)
+    if rhythm is None:
+        return False
+    return view.now - view.step_times[-1][0] > rhythm.limit_s(60.0)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)

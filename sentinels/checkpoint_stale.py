@@ -1,0 +1,60 @@
+"""Steps advance but no checkpoint came for much longer than this run's own cadence.
+
+Symptom: the newest checkpoint on disk is old while the step counter runs.
+Confirm: `ls -lt` in the checkpoint folder; the log around the last save.
+Cause: the save fails quietly, a save waits behind a slow volume, the interval was changed,
+    the folder was moved or the watch follows the wrong one.
+Remedy:
+    1. [safe] Look for errors around the time the next save was due.
+    2. [safe] Check space and inodes of the folder, and that it is the one in use.
+    3. [costly] Ask the trainer for a save now, if it listens to a signal.
+Not: do not end the run before a checkpoint is there; everything since the last is lost.
+Retry: not needed.
+Classes: checkpoint_stale
+Sources: three times the median of at least two intervals, and never under ten minutes:
+    evaluation before a save doubles single intervals in public runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
+from .kit.numbers import span
+from .kit.saves import expect
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.checkpoint_stale]`."""
+
+    times: float = 3.0
+    """Overdue after this many usual intervals."""
+    floor_s: float = 600.0
+    """Never overdue before this, however fast the saves came."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when the newest save is old, measured by the run's own cadence."""
+    if not view.live or view.ending is not None or not view.step_times:
+        return
+    saves = expect(view.checkpoints)
+    if saves is None or saves.every_s is None:
+        return
+    age = view.now - max(saves.newest_at, view.run.watched_since)
+    limit = max(limits.floor_s, limits.times * saves.every_s)
+    advancing = view.step_times[-1][0] >= saves.newest_at + saves.every_s
+    if age <= limit or not advancing:
+        return
+    newest = max(view.checkpoints, key=lambda c: c.saved_at)
+    yield Finding(
+        trouble="checkpoint_stale",
+        severity=Severity.WARNING,
+        summary=f"no checkpoint for {span(age)}; this run saves every {span(saves.every_s)}",
+        evidence=(Evidence("checkpoint", f"newest: {newest.path}", newest.saved_at),),
+        details={"age_s": round(age), "every_s": round(saves.every_s), "path": newest.path},
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step, CheckpointSeen), every_tick=True)

@@ -1,0 +1,133 @@
+"""The kernel killed a process for want of memory.
+
+Symptom: the process is gone without a traceback, exit status 137 or signal 9, at most the
+    word "Killed"; or a DataLoader worker dies and the run stands.
+Confirm: the `oom_kill` counter of the cgroup has risen (memory.events or
+    memory.oom_control); `dmesg | grep -i oom` where it can be read.
+Cause: the container's limit is smaller than the host's memory: too many loader workers,
+    pinned memory, a data set held in RAM, a validation that keeps all outputs.
+Remedy:
+    1. [safe] Compare the limit of the container with what the run needs, not with `free`.
+    2. [safe] Resume from the last verified checkpoint with fewer loader workers and
+       without pin_memory or persistent workers.
+    3. [costly] Rent a box with more memory per GPU.
+Not: do not raise --shm-size for this; do not trust `free -h` inside a container.
+Retry: after a change only; the same command dies at the same place.
+Classes: cgroup_oom_kill host_oom_kill
+Sources: the counter is sampled all the time because exit status 137 is also docker stop,
+    preemption and a person; only the counter proves the kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import (
+    Evidence,
+    Finding,
+    LogEvent,
+    MemorySample,
+    ProcessEnded,
+    Sentinel,
+    Severity,
+    View,
+)
+from .kit.numbers import size
+
+CLASSES = ("cgroup_oom_kill", "host_oom_kill")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.host_oom]`."""
+
+    near_s: float = 15.0
+    """A process that ended this close to the counter's rise is the one that was killed."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when the cgroup's kill counter rose, or the kernel log tells of a kill."""
+    rise = _rise(view)
+    if rise:
+        yield _counted(view, limits, *rise)
+        return
+    event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
+    if event is None:
+        return
+    ours = event.file != "kernel" or view.ending is not None
+    yield Finding(
+        trouble=event.trouble,
+        key="oom_kill",
+        severity=Severity.CRITICAL if ours else Severity.WARNING,
+        fatal=ours,
+        summary="the kernel killed a process for want of memory",
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details=dict(event.details),
+    )
+
+
+def _rise(view: View) -> tuple[MemorySample, MemorySample] | None:
+    """The newest pair of samples between which the counter rose."""
+    after: MemorySample | None = None
+    for before in reversed(view.memory):
+        if (
+            after is not None
+            and before.oom_kills is not None
+            and after.oom_kills is not None
+            and after.oom_kills > before.oom_kills
+        ):
+            return before, after
+        after = before
+    return None
+
+
+def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySample) -> Finding:
+    kills = (after.oom_kills or 0) - (before.oom_kills or 0)
+    dead = [
+        e for e in view.endings if before.at - limits.near_s <= e.at <= after.at + limits.near_s
+    ]
+    main = any(e.main for e in dead)
+    victim = next((e for e in dead if e.main), dead[0] if dead else None)
+    who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
+    limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
+    end = "; the run is dead" if main else "; the run itself is still there"
+    evidence = [
+        Evidence(
+            "cgroup",
+            f"oom_kill {before.oom_kills} -> {after.oom_kills} in {after.cgroup} "
+            f"({limit}, working set {size(before.working_set_bytes)} just before)",
+            after.at,
+        )
+    ]
+    evidence += [
+        Evidence("process", f"pid {e.pid} {e.name} ended{_how(e)}".replace("  ", " "), e.at)
+        for e in dead[:4]
+    ]
+    return Finding(
+        trouble="cgroup_oom_kill" if after.limit_bytes is not None else "host_oom_kill",
+        key="oom_kill",
+        severity=Severity.CRITICAL,
+        fatal=main,
+        summary=f"{who} was killed for want of memory ({limit}){end}",
+        evidence=tuple(evidence),
+        details={
+            "count": kills,
+            "limit_bytes": after.limit_bytes,
+            "pid": victim.pid if victim else None,
+            "main": main,
+        },
+    )
+
+
+def _how(ending: ProcessEnded) -> str:
+    if ending.signal is not None:
+        return f" by signal {ending.signal}"
+    return "" if ending.exit_code is None else f" with status {ending.exit_code}"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(MemorySample, LogEvent, ProcessEnded), clears_after_s=600.0
+)

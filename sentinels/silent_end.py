@@ -1,0 +1,98 @@
+"""The run is gone and nothing says why.
+
+Symptom: no process any more, no traceback, and the last step is not the last one planned;
+    or exit status 0 long before the end.
+Confirm: compare the last step with the planned one; `last reboot`, the boot id, the kill
+    counter of the cgroup and the session's log-out tell four usual causes apart.
+Cause: the box or container was restarted; the terminal was closed (SIGHUP); somebody killed
+    it; the data ran out or max_steps was lower than thought; an exit inside a library.
+Remedy:
+    1. [safe] Look at the newest checkpoint: `middlewatch checkpoints`.
+    2. [safe] Read the last 50 lines of the log for a polite good-bye (early stopping, end
+       of data).
+    3. [costly] Start it again from that checkpoint with `middlewatch run`, which survives
+       the terminal and records the exit status.
+Not: do not count a run as finished because nothing complained.
+Retry: allowed once from the newest verified checkpoint when the cause came from outside.
+Classes: silent_end
+Sources: the planned number of steps is read from the log or the command line; the last
+    report may lag one logging interval behind the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
+from .kit.numbers import number
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.silent_end]`."""
+
+    settle_s: float = 2.5
+    """Seconds after the end in which last log lines and counters may still arrive."""
+    slack_ratio: float = 0.01
+    """Part of the planned steps that may be missing at the end (the last log interval)."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when the main process ended without a reason and before its planned end."""
+    ending = view.ending
+    if not view.live or ending is None or view.now - ending.at < limits.settle_s:
+        return
+    known = ending.exit_code is not None or ending.signal is not None
+    if known and ending.exit_code != 0:
+        return  # crash tells it
+    if any(e.fatal and view.steps_after(e.at, e.line, e.file) < 2 for e in view.events):
+        return  # its log tells why
+    reached = view.last_step.number if view.last_step else None
+    if reached is None and view.step_times:
+        reached = view.step_times[-1][1]
+    total = planned(view)
+    if completed(view, limits.slack_ratio):
+        return
+    if known and (total is None or reached is None):
+        return  # exit status 0, and no plan that it fell short of
+    how = "with exit status 0" if known else "and nobody saw its exit status"
+    at = "before its first step" if reached is None else f"at step {number(reached)}"
+    of = "" if total is None else f" of {number(total)}"
+    yield Finding(
+        trouble="silent_end",
+        key="end",
+        severity=Severity.CRITICAL,
+        fatal=True,
+        summary=f"the run ended {at}{of} {how}, and nothing says why",
+        evidence=(Evidence("process", f"pid {ending.pid} is gone {how}", ending.at),),
+        details={"exitcode": ending.exit_code, "step": reached, "total": total},
+    )
+
+
+def planned(view: View) -> float | None:
+    """Steps planned: the log's own total, else what the command line says."""
+    told = next((s.total for s in reversed(view.steps) if s.total), None)
+    return told or view.run.expected_steps
+
+
+def completed(view: View, slack_ratio: float = 0.01) -> bool:
+    """True when the last step reached the plan, or the program said so after its last step.
+
+    A phrase counts only for a program whose plan is unknown: a log line is a claim.
+    """
+    total = planned(view)
+    reached = view.step_times[-1][1] if view.step_times else None
+    if total is not None and reached is not None:
+        gaps = [
+            b[1] - a[1] for a, b in zip(view.step_times, list(view.step_times)[1:], strict=False)
+        ]
+        interval = max(gaps[-8:], default=1.0)
+        return reached >= total - max(interval, 1.0, slack_ratio * total)
+    last = view.step_times[-1][0] if view.step_times else 0.0
+    return any(p.name == "done" and p.at >= last for p in view.phases)
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(ProcessEnded, LogEvent), every_tick=True, clears_after_s=30.0
+)

@@ -1,0 +1,68 @@
+"""A process of the run is stopped by a signal.
+
+Symptom: the log is silent, the process is there, its state is T and it burns no CPU.
+Confirm: `ps -o pid,stat,wchan,cmd -p PID` shows T.
+Cause: SIGSTOP or Ctrl-Z; a debugger that was detached badly; a background job that read
+    from or wrote to its terminal (SIGTTIN, SIGTTOU).
+Remedy:
+    1. [safe] `kill -CONT PID`; the run goes on where it stopped.
+    2. [safe] If it stops again at once it wants its terminal: start it with
+       `middlewatch run`, which gives it none.
+Not: do not kill it; nothing is lost yet. Collectives of other ranks may time out while it
+    stands, so do not wait long.
+Retry: not needed.
+Classes: stopped
+Sources: state T is visible within one sample; ten seconds forgive a debugger's attach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
+from .kit.numbers import span
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.stopped]`."""
+
+    for_s: float = 10.0
+    """How long a process must stand still; debuggers stop a process for moments only."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when a process was in state T in every look of the last ``for_s`` seconds."""
+    if not view.live or not view.looks:
+        return
+    newest = view.looks[-1]
+    since: dict[int, float] = {p.pid: newest.at for p in newest.processes if p.state == "T"}
+    still = set(since)
+    for look in reversed(view.looks):
+        stopped = {p.pid for p in look.processes if p.state == "T"}
+        still &= stopped
+        if not still:
+            break
+        for pid in still:
+            since[pid] = look.at
+    standing = {pid: newest.at - at for pid, at in since.items()}
+    long = sorted(pid for pid, s in standing.items() if s >= limits.for_s)
+    if not long:
+        return
+    pid = view.run.pid if view.run.pid in long else long[0]
+    others = f" and {len(long) - 1} more" if len(long) > 1 else ""
+    yield Finding(
+        trouble="stopped",
+        severity=Severity.CRITICAL,
+        summary=f"process {pid}{others} is stopped (state T) for {span(standing[pid])}",
+        evidence=tuple(
+            Evidence("process", f"pid {p}: state T since {span(standing[p])}", newest.at)
+            for p in long[:4]
+        ),
+        remedy=f"kill -CONT {' '.join(str(p) for p in long[:8])}",
+        details={"pids": long},
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0)
