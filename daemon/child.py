@@ -41,6 +41,7 @@ ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 if os.getppid() != int(sys.argv[1]):
     os._exit(1)
 os.nice({_NICE})
+os.closerange(3, 65536)
 try:
     os.execvp(sys.argv[2], sys.argv[2:])
 except OSError as error:
@@ -72,6 +73,8 @@ class JsonChild:
         self.garbage = 0
         """Lines that were not a JSON object, since the beginning."""
         self.starts = 0
+        self.start_error = ""
+        """Why the latest attempt to start one failed; empty after a good one."""
         self._env = env
         self._killed: int | None = None
         self._stdin = self._stdout = self._stderr = -1
@@ -103,8 +106,7 @@ class JsonChild:
     @property
     def stuck_pid(self) -> int | None:
         """A killed child that is still there; for a moment after every kill, or for good."""
-        if self._killed is not None and self._reap(self._killed):
-            self._killed = None
+        self._look_after()
         return self._killed
 
     @property
@@ -154,7 +156,7 @@ class JsonChild:
             self._due = None
             self._answered = True
         if hung_up:
-            self._bury()
+            self._bury(failed=False)
         else:
             self._look_after()
         self.garbage += len(found[_ANSWERS_AT_ONCE:])
@@ -170,14 +172,14 @@ class JsonChild:
     def restart(self) -> None:
         """Kill the child; the next question starts another one, after a pause."""
         if self.pid is not None:
-            self._bury()
+            self._bury(failed=True)
 
     def close(self) -> None:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
 
     def _start(self) -> bool:
-        if self.stuck_pid is not None or self._mono < self._not_before:
+        if self._killed is not None or self._mono < self._not_before:
             return False
         argv = (sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *self.argv)
         theirs: list[int] = []
@@ -196,7 +198,7 @@ class JsonChild:
                 setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
             )
         except OSError as error:
-            self._words = f"cannot start {self.argv[0]}: {error.strerror}".encode()
+            self.start_error = f"cannot start {self.argv[0]}: {error.strerror}"
             self._be_patient()
             _close(*ours)
             return False
@@ -208,6 +210,7 @@ class JsonChild:
         self._partial.clear()
         self._skipping = False
         self._words = b""
+        self.start_error = ""
         self.exit_status = None
         self._born = self._mono
         self._answered = False
@@ -273,10 +276,12 @@ class JsonChild:
 
     def _look_after(self) -> None:
         self._listen()
+        if self._killed is not None and self._reap(self._killed):
+            self._killed = None
         if self.pid is not None and self._answered and self._mono - self._born > _STEADY_S:
             self._pause_s = _FIRST_PAUSE_S
 
-    def _bury(self) -> None:
+    def _bury(self, failed: bool) -> None:
         """End the child, take its last words and close its pipes."""
         pid, self.pid = self.pid, None
         if pid is not None and not self._reap(pid):
@@ -288,11 +293,11 @@ class JsonChild:
         self._listen()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = -1
-        unanswered, self._due = self._due is not None, None
+        if failed or self._due is not None or self.exit_status != 0:
+            self._be_patient()
+        self._due = None
         self._unsent = b""
         self._partial.clear()
-        if unanswered or self._killed is not None or self.exit_status:
-            self._be_patient()
 
     def _reap(self, pid: int) -> bool:
         """Whether ``pid`` is gone; notes how it ended."""

@@ -139,20 +139,20 @@ class RunHistory:
                 self.curves.setdefault(name, Curve()).add(seen.number, seen.values[name])
 
     def view(self, now: float) -> View:
-        """Everything, frozen."""
+        """Everything at ``now``; the buffers themselves, not copies: rules only read."""
         return View(
             now=now,
             run=self.facts,
             live=self.live,
             ended=self.ended,
-            steps=tuple(self.steps),
-            step_times=tuple(self.step_times),
-            events=tuple(self.events),
-            phases=tuple(self.phases),
-            claims=tuple(self.claims),
+            steps=self.steps,
+            step_times=self.step_times,
+            events=self.events,
+            phases=self.phases,
+            claims=self.claims,
             logs=self.logs,
-            looks=tuple(self.looks),
-            endings=tuple(self.endings),
+            looks=self.looks,
+            endings=self.endings,
             disks=self.box.disks,
             memory=self.memory,
             gpus=self.box.gpus,

@@ -58,15 +58,19 @@ class Loop:
     def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
         """Call whenever ``fd`` is readable (or writable)."""
         events = selectors.EVENT_WRITE if write else selectors.EVENT_READ
-        try:
-            self._selector.modify(fd, events, call)
-        except KeyError:
-            self._selector.register(fd, events, call)
+        # A number may stand for a file that was closed behind our back and is now another:
+        # epoll has forgotten it then, and only a fresh registration helps.
+        self.unwatch(fd)
+        self._selector.register(fd, events, call)
 
-    def unwatch(self, fd: int) -> None:
-        """Stop waiting on ``fd``; fine when it was not waited on."""
+    def unwatch(self, fd: int, call: Callback | None = None) -> None:
+        """Stop waiting on ``fd``; fine when it was not waited on.
+
+        With ``call``, only if it is still that callback's: the number may be another's now.
+        """
         try:
-            self._selector.unregister(fd)
+            if call is None or self._selector.get_key(fd).data is call:
+                self._selector.unregister(fd)
         except (KeyError, ValueError):
             return
 

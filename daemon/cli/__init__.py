@@ -1,1 +1,42 @@
-"""The command line."""
+"""The command line: arguments in, exit status out.
+
+Exit codes: 0 fine, 1 it worked and the answer is bad, 2 wrong usage or configuration, 3 the
+daemon is not reachable, 4 refused for safety, 5 internal error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ..errors import MiddlewatchError
+from .arguments import build
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the handler's module is imported only when it is wanted."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = build()
+    args = parser.parse_args(words)
+    if getattr(args, "handler", None) is None:
+        parser.print_help()
+        return 2
+    module, _, function = args.handler.partition(":")
+    handler = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+    try:
+        status = int(handler(args) or 0)
+        sys.stdout.flush()
+    except MiddlewatchError as error:
+        print(f"middlewatch: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has had enough; Python must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status

@@ -24,6 +24,9 @@ class Source:
     """What it is, and what it reads where there can be several: ``log_tail:/data/a.log``."""
     every_s: float = 1.0
     """Seconds between two calls of ``read``."""
+    answers_later: bool = False
+    """True when ``read`` only asks and the answer comes by ``ready``: an empty first read
+    then says nothing about the source."""
 
     def fds(self) -> Iterable[int]:
         """File descriptors to wait on now; asked again after every call."""
@@ -36,6 +39,11 @@ class Source:
     def read(self, now: float) -> Iterable[Observation]:
         """Look once. ``now`` is wall time in epoch seconds."""
         return ()
+
+    @property
+    def due_at(self) -> float | None:
+        """Epoch seconds at which ``read`` is wanted before its next turn; 0 means now."""
+        return None
 
     def stalled(self, now: float) -> str | None:
         """Why an answer is overdue, or ``None``."""

@@ -1,0 +1,206 @@
+"""Every command with its options and an example; handlers are named, not imported."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from middlewatch import __version__
+
+Parser = argparse.ArgumentParser
+Add = Callable[..., Parser]
+
+
+def build() -> Parser:
+    """The whole command line."""
+    parser = Parser(
+        prog="middlewatch",
+        description="Stands the night watch over GPU training on rented boxes.",
+        epilog="example: middlewatch run --name gpt -- python train.py --max_steps 5000\n"
+        "exit codes: 0 fine, 1 the answer is bad, 2 usage, 3 no daemon, 4 refused, 5 internal",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"middlewatch {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, handler: str, text: str, example: str, **more: Any) -> Parser:
+        sub = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog=f"example: {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **more,
+        )
+        sub.set_defaults(handler=handler)
+        sub.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its state")
+        sub.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
+        return sub
+
+    _service(add)
+    _runs(add)
+    _shows(add)
+    _checks(add)
+    return parser
+
+
+def _json(sub: Parser) -> None:
+    sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _service(add: Add) -> None:
+    add(
+        "daemon",
+        "service:daemon",
+        "watch in the foreground: what systemd runs",
+        "middlewatch daemon",
+    )
+    sub = add(
+        "start",
+        "service:start",
+        "start the daemon detached (no systemd needed)",
+        "middlewatch start",
+    )
+    _json(sub)
+    sub = add("stop", "service:stop", "stop the daemon; runs go on", "middlewatch stop")
+    _json(sub)
+
+
+def _runs(add: Add) -> None:
+    sub = add(
+        "run",
+        "launching:run",
+        "start a command that outlives this session, and watch it",
+        "middlewatch run --name gpt --checkpoints out -- python train.py",
+    )
+    sub.add_argument("--name", help="name of the run (default: from the command)")
+    sub.add_argument("--log", metavar="FILE", help="where its output goes")
+    sub.add_argument(
+        "--checkpoints",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="where it saves (repeatable)",
+    )
+    sub.add_argument("--via", choices=("setsid", "tmux", "systemd"), help="how to detach it")
+    sub.add_argument(
+        "--keep-buffering",
+        action="store_true",
+        help="do not set PYTHONUNBUFFERED or line buffering",
+    )
+    _json(sub)
+    sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
+    sub = add(
+        "watch",
+        "launching:watch",
+        "watch a run that is already going; with no option, find the runs of this box",
+        "middlewatch watch --pid 4711 --log train.log",
+    )
+    sub.add_argument("--pid", type=int, help="process of the run")
+    sub.add_argument(
+        "--log", metavar="FILE", action="append", default=[], help="its log (repeatable)"
+    )
+    sub.add_argument(
+        "--checkpoints",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="where it saves (repeatable)",
+    )
+    sub.add_argument("--name", help="name of the run")
+    _json(sub)
+
+
+def _shows(add: Add) -> None:
+    sub = add("runs", "showing:runs", "list the runs it knows", "middlewatch runs --json")
+    _json(sub)
+    sub = add("status", "showing:status", "show what is true now", "middlewatch status gpt")
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument(
+        "--oneline", action="store_true", help="one line, exit 1 when somebody must look"
+    )
+    _json(sub)
+    sub = add(
+        "incidents", "showing:incidents", "list incidents", "middlewatch incidents --all --json"
+    )
+    sub.add_argument("--run", help="only of this run")
+    sub.add_argument("--all", action="store_true", help="resolved ones too")
+    sub.add_argument("--follow", action="store_true", help="go on printing changes as they happen")
+    _json(sub)
+    sub = add(
+        "ack", "showing:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
+    )
+    sub.add_argument("id", help="id of the incident")
+    _json(sub)
+    sub = add(
+        "silence",
+        "showing:silence",
+        "push nothing about a run or a class for a while",
+        "middlewatch silence --run gpt --class disk_full --for 2h",
+    )
+    sub.add_argument("--run", help="only of this run")
+    sub.add_argument("--class", dest="trouble", metavar="CLASS", help="only of this class")
+    sub.add_argument("--for", dest="duration", required=True, metavar="TIME", help="30m, 2h, 1d")
+    _json(sub)
+    sub = add(
+        "checkpoints",
+        "showing:checkpoints",
+        "show the checkpoint index",
+        "middlewatch checkpoints gpt",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    _json(sub)
+    sub = add(
+        "explain",
+        "showing:explain",
+        "open the handbook at a class or an incident",
+        "middlewatch explain cuda_oom",
+    )
+    sub.add_argument("what", nargs="?", help="class, sentinel or incident id; default: list all")
+    _json(sub)
+    sub = add("tui", "showing:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
+    sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
+
+
+def _checks(add: Add) -> None:
+    sub = add(
+        "verify",
+        "checking:verify",
+        "check whether checkpoints are whole",
+        "middlewatch verify out/",
+    )
+    sub.add_argument("path", nargs="+", help="files or folders")
+    sub.add_argument(
+        "--deep",
+        action="store_true",
+        help="checksums, finiteness and loading (not in this version)",
+    )
+    _json(sub)
+    sub = add(
+        "replay",
+        "replaying:replay",
+        "read finished logs and say what happened; needs no daemon",
+        "middlewatch replay train.log --json --metrics",
+    )
+    sub.add_argument("file", nargs="+", help="log files")
+    sub.add_argument("--metrics", action="store_true", help="print every metric too (with --json)")
+    _json(sub)
+    sub = add(
+        "audit",
+        "checking:audit",
+        "look over a fresh box: what it has, and what can be watched here",
+        "middlewatch audit --json",
+    )
+    _json(sub)
+    sub = add("alert", "checking:alert", "test the way to the phone", "middlewatch alert test")
+    sub.add_argument("action", choices=("test",), help="what to do")
+    _json(sub)
+    sub = add(
+        "config",
+        "checking:config",
+        "check the configuration, or show every value and where it came from",
+        "middlewatch config check",
+    )
+    sub.add_argument("action", choices=("check", "show"), help="what to do")
+    _json(sub)

@@ -1,0 +1,31 @@
+"""What most commands need: the state directory, the configuration, the daemon."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..client import Client
+from ..config import Config, load
+from ..errors import ConfigError
+from ..paths import StateDir, config_file, state_dir
+
+
+def state(args: argparse.Namespace) -> StateDir:
+    """The state directory the command speaks of."""
+    return StateDir(state_dir(args.state_dir))
+
+
+def configuration(args: argparse.Namespace) -> Config:
+    """The configuration; a file that was named must exist."""
+    if args.config:
+        path = Path(args.config)
+        if not path.exists():
+            raise ConfigError(f"{path}: no such configuration file")
+        return load(path)
+    return load(config_file())
+
+
+def client(args: argparse.Namespace, timeout_s: float = 5.0) -> Client:
+    """Somebody to ask the daemon with."""
+    return Client(str(state(args).socket), timeout_s)

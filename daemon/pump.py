@@ -1,0 +1,193 @@
+"""The pump: asks the sources in time and turns their troubles into observations.
+
+The one place where an exception of a source is caught. A source is ``ok``, ``failed`` (it
+raised), ``stalled`` (an answer is overdue) or ``unsupported`` (this box does not have the
+thing; asked again every ten minutes).
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from middlewatch.sentinels.kit import Observation, SourceState
+from middlewatch.sentinels.kit.observations import SourceStateName
+
+from .clock import Clock
+from .errors import Unsupported
+from .loop import Callback, Loop, Timer
+from .sources.base import Source
+from .sources.nvml import TelemetryLost
+
+UNSUPPORTED_RETRY_S = 600.0
+Take = Callable[[Iterable[Observation]], None]
+
+
+class Pumped:
+    """One source under the pump."""
+
+    def __init__(self, source: Source, pump: Pump, take: Take) -> None:
+        self.source = source
+        self._pump = pump
+        self._take = take
+        now = pump.clock.now()
+        self.state = SourceState(now, source.name, "starting", now)
+        self.fds: set[int] = set()
+        self._not_before = 0.0
+        self._extra: Timer | None = None
+        self._told_bug = ""
+
+    def read(self) -> None:
+        """Its turn on the clock."""
+        if self._pump.clock.monotonic() >= self._not_before:
+            self._guard(self.source.read)
+
+    def ready(self, fd: int) -> None:
+        """One of its descriptors can be read."""
+        self._guard(partial(self.source.ready, fd))
+
+    def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
+        now = self._pump.clock.now()
+        try:
+            seen = list(look(now))
+            late = self.source.stalled(now)
+        except Unsupported as error:
+            self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
+            self._say(now, "unsupported", str(error))
+        except OSError as error:
+            self._say(now, "failed", _words(error))
+        except TelemetryLost as error:
+            self._say(now, "failed", str(error))
+        except Exception as error:  # noqa: BLE001 - the boundary: a source's bug is its own failure
+            self._bug(error)
+            self._say(now, "failed", f"{type(error).__name__}: {error}")
+        else:
+            unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
+            if late:
+                self._say(now, "stalled", late)
+            elif seen or not (self.source.answers_later and unheard):
+                self._say(now, "ok", "")
+            if seen:
+                self._take(seen)
+        self._pump.rewire(self)
+        self._schedule(now)
+
+    def _say(self, now: float, state: SourceStateName, detail: str) -> None:
+        old = self.state
+        if state == old.state and detail == old.detail:
+            return
+        since = old.since if state == old.state else now
+        self.state = SourceState(now, self.source.name, state, since, detail)
+        self._take([self.state])
+
+    def _bug(self, error: Exception) -> None:
+        text = f"source {self.source.name} failed:\n{''.join(traceback.format_exception(error))}"
+        if text != self._told_bug:
+            self._told_bug = text
+            self._pump.tell_bug(text)
+
+    def _schedule(self, now: float) -> None:
+        due = self.source.due_at
+        if due is None or (self._extra is not None and self._extra.active):
+            return
+        self._extra = self._pump.loop.later(max(0.0, due - now), self._early)
+
+    def _early(self) -> None:
+        self._extra = None
+        self.read()
+
+    def close(self) -> None:
+        """Ask it no more and let it go."""
+        if self._extra is not None:
+            self._extra.cancel()
+        self._pump.unwire(self)
+        self.source.close()
+
+
+def _words(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what
+
+
+class _Shared:
+    """A descriptor and the sources that wait on it (all log tails share one inotify)."""
+
+    def __init__(self, identity: int, call: Callback) -> None:
+        self.identity = identity
+        self.call = call
+        self.sources: list[Pumped] = []
+
+
+class Pump:
+    """All sources; those with one interval share one wake-up of the process."""
+
+    def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
+        self.loop = loop
+        self.clock = clock
+        self.tell_bug = tell_bug
+        self._by_interval: dict[float, list[Pumped]] = {}
+        self._timers: dict[float, Timer] = {}
+        self._fds: dict[int, _Shared] = {}
+
+    def add(self, source: Source, take: Take) -> Pumped:
+        """Ask ``source`` from now on; its first turn comes at once."""
+        pumped = Pumped(source, self, take)
+        every = source.every_s
+        self._by_interval.setdefault(every, []).append(pumped)
+        if every not in self._timers:
+            self._timers[every] = self.loop.every(every, partial(self._turn, every), first=every)
+        self.loop.later(0.0, pumped.read)
+        return pumped
+
+    def remove(self, pumped: Pumped) -> None:
+        """Ask it no more."""
+        same = self._by_interval[pumped.source.every_s]
+        if pumped in same:
+            same.remove(pumped)
+        pumped.close()
+
+    def _turn(self, every: float) -> None:
+        for pumped in tuple(self._by_interval[every]):
+            pumped.read()
+
+    def all(self) -> list[Pumped]:
+        """Every source under the pump."""
+        return [p for group in self._by_interval.values() for p in group]
+
+    def rewire(self, pumped: Pumped) -> None:
+        """Wait on the descriptors that the source has now."""
+        wanted = set(pumped.source.fds())
+        for fd in pumped.fds - wanted:
+            self._leave(pumped, fd)
+        for fd in wanted:
+            identity = os.fstat(fd).st_ino
+            shared = self._fds.get(fd)
+            # The same number can be another file by now: a restarted child's pipe.
+            if shared is None or shared.identity != identity:
+                shared = self._fds[fd] = _Shared(identity, partial(self._ready, fd))
+                self.loop.watch(fd, shared.call)
+            if pumped not in shared.sources:
+                shared.sources.append(pumped)
+        pumped.fds = wanted
+
+    def unwire(self, pumped: Pumped) -> None:
+        """Wait on none of its descriptors any more."""
+        for fd in pumped.fds:
+            self._leave(pumped, fd)
+        pumped.fds = set()
+
+    def _leave(self, pumped: Pumped, fd: int) -> None:
+        shared = self._fds.get(fd)
+        if shared is None or pumped not in shared.sources:
+            return
+        shared.sources.remove(pumped)
+        if not shared.sources:
+            self.loop.unwatch(fd, shared.call)
+            del self._fds[fd]
+
+    def _ready(self, fd: int) -> None:
+        shared = self._fds.get(fd)
+        for pumped in tuple(shared.sources) if shared else ():
+            pumped.ready(fd)

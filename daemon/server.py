@@ -1,0 +1,172 @@
+"""The control socket: commands and screens ask here.
+
+A Unix socket that only its owner can open, one JSON line per question. A client that does
+not read its answer is dropped, never waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import wire
+from .errors import MiddlewatchError, Refused, UsageError
+from .loop import Loop
+from .paths import socket_path_fits
+
+Handler = Callable[[Mapping[str, Any]], Any]
+MAX_CLIENTS = 64
+MAX_QUESTION = 1 << 20
+"""Bytes of one question: a run specification with thousands of ranks fits."""
+MAX_BACKLOG = 8 << 20
+"""Bytes a client may leave unread before it is dropped."""
+
+
+class _Client:
+    """One connection: what it asked so far, and what it has not read yet."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.asked = bytearray()
+        self.unsent = bytearray()
+        self.follows = False
+
+
+class Server:
+    """Answers questions by ``handlers`` and keeps followers informed."""
+
+    def __init__(
+        self,
+        path: Path,
+        loop: Loop,
+        handlers: Mapping[str, Handler],
+        tell_bug: Callable[[str], None],
+    ) -> None:
+        self.path = path
+        self._loop = loop
+        self._handlers = handlers
+        self._tell_bug = tell_bug
+        self._clients: dict[int, _Client] = {}
+        self._listener = self._listen()
+
+    def _listen(self) -> socket.socket:
+        if not socket_path_fits(self.path):
+            raise UsageError(
+                f"{self.path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
+            )
+        # We hold the lock of the state directory: a socket file that is there is a leftover.
+        with contextlib.suppress(FileNotFoundError):
+            self.path.unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(self.path))
+        except OSError as error:
+            listener.close()
+            raise Refused(f"cannot listen on {self.path}: {error.strerror}") from error
+        finally:
+            os.umask(before)
+        listener.listen(16)
+        listener.setblocking(False)
+        self._loop.watch(listener.fileno(), self._accept)
+        return listener
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            return  # it went away, or we are out of descriptors: the next one is told then
+        if len(self._clients) >= MAX_CLIENTS:
+            sock.close()
+            return
+        sock.setblocking(False)
+        client = _Client(sock)
+        fd = sock.fileno()
+        self._clients[fd] = client
+        self._loop.watch(fd, lambda: self._read(client))
+
+    def _read(self, client: _Client) -> None:
+        try:
+            data = client.sock.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._drop(client)
+            return
+        client.asked += data
+        while (end := client.asked.find(b"\n")) >= 0:
+            line = bytes(client.asked[:end])
+            del client.asked[: end + 1]
+            self._send(client, self._answer(client, line))
+        if len(client.asked) > MAX_QUESTION:
+            self._drop(client)
+
+    def _answer(self, client: _Client, line: bytes) -> dict[str, Any]:
+        try:
+            question = wire.decode(line)
+            op = str(question.get("op"))
+            if op == "follow":
+                client.follows = True
+            handler = self._handlers.get(op)
+            if handler is None:
+                raise UsageError(f"unknown question {op!r}; this daemon may be older than you")
+            return {"ok": True, "data": handler(question)}
+        except MiddlewatchError as error:
+            return _no(str(error), error.hint, error.exit_code)
+        except (ValueError, KeyError, TypeError) as error:
+            return _no(f"malformed question: {error}", "", 2)
+        except Exception as error:  # noqa: BLE001 - the boundary: a bug answers, it does not kill
+            self._tell_bug(f"answering failed: {type(error).__name__}: {error}")
+            return _no(f"internal error: {type(error).__name__}: {error}", "see its log", 5)
+
+    def _send(self, client: _Client, answer: Mapping[str, Any]) -> None:
+        client.unsent += wire.encode(answer)
+        self._flush(client)
+
+    def _flush(self, client: _Client) -> None:
+        try:
+            while client.unsent:
+                del client.unsent[: client.sock.send(client.unsent)]
+        except BlockingIOError:
+            if len(client.unsent) > MAX_BACKLOG:
+                self._drop(client)
+                return
+            self._loop.watch(client.sock.fileno(), lambda: self._flush(client), write=True)
+            return
+        except OSError:
+            self._drop(client)
+            return
+        if client.sock.fileno() >= 0:
+            self._loop.watch(client.sock.fileno(), lambda: self._read(client))
+
+    def publish(self, data: Any) -> None:
+        """Send one line to everyone who follows."""
+        for client in list(self._clients.values()):
+            if client.follows:
+                self._send(client, {"ok": True, "data": data})
+
+    def _drop(self, client: _Client) -> None:
+        fd = client.sock.fileno()
+        if fd >= 0:
+            self._loop.unwatch(fd)
+            self._clients.pop(fd, None)
+            client.sock.close()
+
+    def close(self) -> None:
+        """Hang up on everyone and take the socket file away."""
+        for client in list(self._clients.values()):
+            self._drop(client)
+        self._loop.unwatch(self._listener.fileno())
+        self._listener.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+
+def _no(error: str, hint: str, exit_code: int) -> dict[str, Any]:
+    return {"ok": False, "error": error, "hint": hint, "exit_code": exit_code}

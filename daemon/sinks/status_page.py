@@ -1,0 +1,159 @@
+"""``training_status.md``: what is true now, for somebody who has only `cat`."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from middlewatch.sentinels.kit.numbers import number, size
+
+Row = Mapping[str, Any]
+
+
+def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
+    """The whole page as text. ``status`` and ``box`` are those of ``status --json``."""
+    parts = [f"# {_line(status['run'])}: {status['state']}", f"Updated {updated}", ""]
+    parts += [_line(status["state_reason"]), ""]
+    for title, lines in (
+        ("Now", _now(status)),
+        ("Risks", _risks(status, box)),
+        ("Checkpoints", _checkpoints(status)),
+        ("Box", _box(box)),
+        ("Watch", _watch(status, watch)),
+        ("Handover", _handover(status)),
+    ):
+        parts += [f"## {title}", "", *lines, ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _line(text: object) -> str:
+    """Text on one line, so that a log line cannot fake a heading."""
+    return " ".join(str(text).split())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return number(value) if math.isfinite(value) else str(value)
+    return _line(value)
+
+
+def _now(status: Row) -> Iterator[str]:
+    now = status["now"]
+    if now["step"] is None:
+        yield "- step: none seen yet"
+    else:
+        total = "" if not now["total"] else f" of {number(now['total'])}"
+        yield f"- step: {number(now['step'])}{total} (at {now['last_step_at']})"
+    if now["epoch"] is not None:
+        yield f"- epoch: {_value(now['epoch'])}"
+    for name, value in now["values"].items():
+        yield f"- {_line(name)}: {_value(value)}"
+    if now["step_interval_s"]:
+        yield f"- throughput: {1 / now['step_interval_s']:.3g} steps/s"
+    if now["eta"]:
+        yield f"- ETA: {now['eta']}"
+    if status["exit"]:
+        told = status["exit"]
+        how = f"signal {told['signal']}" if told["signal"] is not None else f"status {told['code']}"
+        yield f"- ended: {status['ended_at']}, {how if how != 'status None' else 'status unknown'}"
+
+
+def _risks(status: Row, box: Row) -> Iterator[str]:
+    said = False
+    for incident in status["incidents"]:
+        said = True
+        yield (
+            f"- **{incident['severity']}** {incident['class']} since {incident['opened_at']}: "
+            f"{_line(incident['summary'])} (incident {incident['id']})"
+        )
+        for proof in incident["evidence"][:3]:
+            yield f"  - proof: `{_line(proof['text']).replace('`', chr(39))}`"
+        yield f"  - first step: {_line(incident['remedy']['first_step'])}"
+    for disk in box["disks"]:
+        if disk["saves_left"] is not None and disk["saves_left"] < 5:
+            said = True
+            yield f"- {disk['saves_left']} saves left on {disk['mount']}"
+    if not said:
+        yield "- none open"
+
+
+def _checkpoints(status: Row) -> Iterator[str]:
+    checkpoints = status["checkpoints"]
+    latest = checkpoints["latest"]
+    if latest is None:
+        where = ", ".join(status["checkpoint_dirs"]) or "no folder is known"
+        yield f"- none seen ({where})"
+        return
+    step = "" if latest["step"] is None else f", step {number(latest['step'])}"
+    yield f"- latest: {latest['path']} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
+    yield f"- best: {checkpoints['best'] or 'unknown'}"
+    verified = (
+        f"{latest['state']} at level {latest['level']}" if latest["level"] else latest["state"]
+    )
+    yield f"- last verified: {verified}"
+    yield f"- would resume from: {checkpoints['resume_from'] or 'none that passed'}"
+
+
+def _box(box: Row) -> Iterator[str]:
+    for gpu in box["gpus"]:
+        yield f"- GPU {gpu['index']} {gpu['name']}: {_gpu(gpu)}"
+    if not box["gpus"]:
+        yield "- GPUs: none visible"
+    for disk in box["disks"]:
+        inodes = (
+            "inodes unknown"
+            if disk["free_inodes"] is None
+            else f"{disk['free_inodes']} of {disk['total_inodes']} inodes free"
+        )
+        ro = ", READ-ONLY" if disk["read_only"] else ""
+        yield (
+            f"- disk {_line(disk['mount'])} ({', '.join(disk['holds'])}): {size(disk['free_bytes'])} of "
+            f"{size(disk['total_bytes'])} free, {inodes}{ro}"
+        )
+    memory = box["memory"]
+    if memory is None:
+        yield "- memory: not known"
+        return
+    limit = "no limit" if memory["limit_bytes"] is None else size(memory["limit_bytes"])
+    kills = "unknown" if memory["oom_kills"] is None else memory["oom_kills"]
+    yield (
+        f"- memory: {size(memory['working_set_bytes'])} working set against the cgroup limit "
+        f"{limit}; OOM kills seen: {kills}"
+    )
+
+
+def _gpu(gpu: Row) -> str:
+    if gpu["lost"]:
+        return "LOST"
+    parts = []
+    if gpu["util_ratio"] is not None:
+        parts.append(f"{gpu['util_ratio']:.0%} busy")
+    if gpu["mem_used_bytes"] is not None and gpu["mem_total_bytes"]:
+        parts.append(f"{size(gpu['mem_used_bytes'])} of {size(gpu['mem_total_bytes'])}")
+    if gpu["power_w"] is not None:
+        parts.append(f"{gpu['power_w']:.0f} W")
+    if gpu["temp_c"] is not None:
+        parts.append(f"{gpu['temp_c']:.0f} °C")
+    parts += [f"throttled: {', '.join(gpu['throttle'])}"] if gpu["throttle"] else []
+    return ", ".join(parts) or "nothing can be read"
+
+
+def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
+    for source in watch:
+        detail = f": {_line(source['detail'])}" if source["detail"] else ""
+        blind = "" if source["state"] in ("ok", "starting") else " (BLIND)"
+        if source["state"] == "unsupported":
+            blind = " (not on this box)"
+        yield f"- {_line(source['source'])}: {source['state']}{blind}{detail}"
+    for note in status["notes"]:
+        yield f"- note: {_line(note)}"
+
+
+def _handover(status: Row) -> Iterator[str]:
+    yield f"- command: `{_line(shlex.join(status['command'])) or 'unknown'}`"
+    yield f"- in: {_line(status['cwd']) or 'unknown'}"
+    for log in status["logs"]:
+        yield f"- log: {_line(log['path'])}"
+    yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"

@@ -1,0 +1,326 @@
+"""The only program that talks to the NVIDIA driver; run by path, in a process of its own.
+
+A driver call on a dying GPU may never return, and a thread stuck in it cannot be ended; a
+process can be killed. So this file imports nothing of the package and runs as
+``python -I -S nvml_child.py FOLDER_OF_PYNVML`` in about 13 MB.
+
+One question a line on stdin, one answer a line on stdout::
+
+    {"ask": "sample", "dear": false}
+    {"gpus": [{"index": 0, "uuid": "GPU-…", "util_ratio": 0.98, …}], "driver": "550.54.15",
+     "took_ms": {"power": 0.4, …}}
+    {"unsupported": "…"}    this box has no NVIDIA driver; the program ends after it
+    {"error": "…"}          the driver is there but does not answer properly
+
+A GPU has the keys of ``CHEAP`` and ``DEAR`` below. ``null`` means that the board or its
+partition (MIG) does not tell, never 0. ``lost`` is the driver's own word; ``error`` is any
+other complaint about one GPU. Process ids are the driver's: inside a container they may be
+those of the host, or none at all.
+
+Dear calls (they take the driver's locks for long, or answer what hardly changes) are made
+when the question says ``dear`` and remembered in between. A call that took longer than
+``BUDGET_MS`` twice in a row (once may be a busy CPU) is left out of the next ``REST`` samples
+that it would belong to, and again after each slow one from then on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+BUDGET_MS = 5.0
+"""Eight GPUs with six cheap calls of this cost are a quarter of every second: the most a
+watcher may take of the locks that the training itself needs."""
+REST = 9
+
+# Values of NVML_ERROR_* in nvml.h; they have never changed.
+NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND = 3, 4, 13
+DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND = 9, 12
+INVALID_ARGUMENT, NO_DATA, VERSION_MISMATCH, DEPRECATED = 2, 21, 25, 26
+GPU_IS_LOST = 15
+ABSENT = frozenset({DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, NO_PERMISSION})
+UNKNOWABLE = frozenset(
+    {
+        *(INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND),
+        *(NO_DATA, VERSION_MISMATCH, DEPRECATED),
+    }
+)
+
+REASONS = {
+    0x001: "idle",
+    0x002: "app_clocks",
+    0x004: "sw_power_cap",
+    0x008: "hw_slowdown",
+    0x010: "sync_boost",
+    0x020: "sw_thermal",
+    0x040: "hw_thermal",
+    0x080: "hw_power_brake",
+    0x100: "display",
+    0x200: "board_limit",
+    0x400: "reliability",
+}
+"""Bits of nvmlClocksEventReason*."""
+
+Reading = Callable[[Any, Any], Mapping[str, Any]]
+"""(pynvml, device handle) to keys of the answer; raises NVMLError."""
+
+
+def _call(nvml: Any, names: Sequence[str], *arguments: Any) -> Any:
+    """Call the first of ``names`` that both the binding and the installed driver have."""
+    for name in names:
+        function = getattr(nvml, name, None)
+        if function is None:
+            continue
+        try:
+            return function(*arguments)
+        except nvml.NVMLError as error:
+            if error.value not in (FUNCTION_NOT_FOUND, DEPRECATED):
+                raise
+    raise nvml.NVMLError(FUNCTION_NOT_FOUND)
+
+
+def _utilization(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"util_ratio": nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100}
+
+
+def _memory(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    try:  # the second version does not count what the driver keeps for itself as used
+        memory = nvml.nvmlDeviceGetMemoryInfo(gpu, version=nvml.nvmlMemory_v2)
+    except nvml.NVMLError as error:
+        if error.value not in UNKNOWABLE:
+            raise
+        memory = nvml.nvmlDeviceGetMemoryInfo(gpu)
+    return {"mem_used_bytes": memory.used, "mem_total_bytes": memory.total}
+
+
+def _power(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"power_w": nvml.nvmlDeviceGetPowerUsage(gpu) / 1000}
+
+
+def _temperature(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    names = ("nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
+    return {"temp_c": _call(nvml, names, gpu, nvml.NVML_TEMPERATURE_GPU)}
+
+
+def _clock(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"sm_clock_mhz": nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM)}
+
+
+def _reasons(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+    bits = _call(nvml, names, gpu)
+    return {"clock_reasons": [name for bit, name in REASONS.items() if bits & bit]}
+
+
+def _power_limit(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"power_limit_w": nvml.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1000}
+
+
+def _processes(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    # Not the plain name: pynvml makes that one fail where driver and binding differ in age.
+    names = [f"nvmlDeviceGetComputeRunningProcesses_v{version}" for version in (3, 2)]
+    return {"pids": sorted({process.pid for process in _call(nvml, names, gpu)})}
+
+
+def _ecc(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    kind, counter = nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
+    return {"ecc_uncorrected": nvml.nvmlDeviceGetTotalEccErrors(gpu, kind, counter)}
+
+
+def _remapped_rows(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    _, _, pending, failed = nvml.nvmlDeviceGetRemappedRows(gpu)
+    return {"remap_pending": bool(pending), "remap_failed": bool(failed)}
+
+
+def _name(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"name": nvml.nvmlDeviceGetName(gpu)}
+
+
+CHEAP: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
+    "utilization": (_utilization, ("util_ratio",)),
+    "memory": (_memory, ("mem_used_bytes", "mem_total_bytes")),
+    "power": (_power, ("power_w",)),
+    "temperature": (_temperature, ("temp_c",)),
+    "clock": (_clock, ("sm_clock_mhz",)),
+    "clock_reasons": (_reasons, ("clock_reasons",)),
+}
+DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
+    "power_limit": (_power_limit, ("power_limit_w",)),
+    "processes": (_processes, ("pids",)),
+    "ecc": (_ecc, ("ecc_uncorrected",)),
+    "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
+    "name": (_name, ("name",)),
+}
+UNKNOWN = {key: None for _, keys in (*CHEAP.values(), *DEAR.values()) for key in keys}
+
+
+class Lost(Exception):
+    """The driver says NVML_ERROR_GPU_IS_LOST."""
+
+
+class Gpu:
+    """One device: its handle, what it last said, and which calls rest because they are slow."""
+
+    def __init__(self, nvml: Any, index: int) -> None:
+        self._nvml = nvml
+        self._index = index
+        self._handle: Any = None
+        self._uuid: str | None = None
+        self._values: dict[str, Any] = dict(UNKNOWN)
+        self._complaints: dict[str, str] = {}
+        self._slow: dict[str, int] = {}
+        self._rests: dict[str, int] = {}
+        self._known_dear = False
+
+    def sample(self, dear: bool, took_ms: dict[str, float]) -> dict[str, Any]:
+        """What the GPU says now; ``took_ms`` is added to, by name of the call."""
+        lost = False
+        try:
+            if self._opened():
+                calls = {**CHEAP, **DEAR} if dear or not self._known_dear else CHEAP
+                for name, (reading, keys) in calls.items():
+                    self._read(name, reading, keys, took_ms)
+                self._known_dear = True
+        except Lost:
+            lost = True
+            self._complaints.clear()
+        values = UNKNOWN | {"name": self._values["name"]} if lost else self._values
+        text = "; ".join(dict.fromkeys(self._complaints.values())) or None
+        return {"index": self._index, "uuid": self._uuid, "lost": lost, "error": text, **values}
+
+    def _opened(self) -> bool:
+        if self._handle is not None:
+            return True
+        nvml = self._nvml
+        try:
+            handle = nvml.nvmlDeviceGetHandleByIndex(self._index)
+            self._uuid = nvml.nvmlDeviceGetUUID(handle)
+        except nvml.NVMLError as error:
+            if error.value == GPU_IS_LOST:
+                raise Lost from error
+            self._complaints["handle"] = str(error)
+        else:
+            self._handle = handle
+            self._complaints.pop("handle", None)
+        return self._handle is not None
+
+    def _read(
+        self, name: str, reading: Reading, keys: tuple[str, ...], took_ms: dict[str, float]
+    ) -> None:
+        if self._rests.get(name):
+            self._rests[name] -= 1
+            return
+        began = perf_counter()
+        self._complaints.pop(name, None)
+        try:
+            self._values.update(reading(self._nvml, self._handle))
+        except self._nvml.NVMLError as error:
+            if error.value == GPU_IS_LOST:
+                raise Lost from error
+            self._values.update(dict.fromkeys(keys))
+            if error.value not in UNKNOWABLE:
+                self._complaints[name] = str(error)
+        cost_ms = (perf_counter() - began) * 1000
+        took_ms[name] = round(took_ms.get(name, 0.0) + cost_ms, 3)
+        self._slow[name] = self._slow.get(name, 0) + 1 if cost_ms > BUDGET_MS else 0
+        if self._slow[name] > 1:
+            self._rests[name] = REST
+
+
+class Box:
+    """The driver and its GPUs."""
+
+    def __init__(self, nvml: Any) -> None:
+        self._nvml = nvml
+        self._ready = False
+        self._worked = False
+        self._driver: str | None = None
+        self._gpus: list[Gpu] = []
+
+    def sample(self, dear: bool) -> dict[str, Any]:
+        """One answer."""
+        try:
+            if not self._ready:
+                self._nvml.nvmlInit()
+                self._ready = True
+                self._driver = self._nvml.nvmlSystemGetDriverVersion()
+            count = self._nvml.nvmlDeviceGetCount()
+        except self._nvml.NVMLError as error:
+            return self._no_driver(error)
+        if count == 0 and not self._worked:
+            return {"unsupported": "the NVIDIA driver sees no GPU"}
+        self._worked = True
+        if count != len(self._gpus):
+            self._gpus = [Gpu(self._nvml, index) for index in range(count)]
+        took_ms: dict[str, float] = {}
+        gpus = [gpu.sample(dear, took_ms) for gpu in self._gpus]
+        if gpus and all(_mute(gpu) for gpu in gpus):
+            # Not the GPUs but the way to them is broken: begin anew at the next question.
+            self._close()
+            return {"error": gpus[0]["error"]}
+        return {"gpus": gpus, "driver": self._driver, "took_ms": took_ms}
+
+    def _no_driver(self, error: Any) -> dict[str, Any]:
+        self._close()
+        if error.value in ABSENT and not self._worked:
+            return {"unsupported": str(error)}
+        return {"error": str(error)}
+
+    def _close(self) -> None:
+        if self._ready:
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._nvml.nvmlShutdown()
+        self._ready = False
+        self._gpus = []
+
+
+def _mute(gpu: Mapping[str, Any]) -> bool:
+    """Errors only, not even the plainest value, and not because the GPU is lost."""
+    plain = ("util_ratio", "mem_used_bytes", "power_w", "temp_c")
+    return bool(gpu["error"]) and not gpu["lost"] and all(gpu[key] is None for key in plain)
+
+
+def _binding(folder: str) -> Any:
+    """Import pynvml from the folder it lies in.
+
+    It imports ``ctypes.util`` for Windows alone, and that brings subprocess, tempfile and
+    the compression modules along: 2.1 MB here, saved by an empty stand-in.
+    """
+    unused = ModuleType("ctypes.util")
+    unused.find_library = None  # type: ignore[attr-defined]
+    sys.modules.setdefault("ctypes.util", unused)
+    sys.path.append(folder)
+    import pynvml
+
+    return pynvml
+
+
+def main(folder: str) -> int:
+    """Answer until stdin ends or there is nothing to watch."""
+    try:
+        box = Box(_binding(folder))
+    except ImportError as error:
+        _say({"unsupported": f"pynvml cannot be imported: {error}"})
+        return 0
+    for line in sys.stdin.buffer:
+        answer = box.sample(dear=bool(json.loads(line).get("dear")))
+        _say(answer)
+        if "unsupported" in answer:
+            break
+    return 0
+
+
+def _say(answer: Mapping[str, Any]) -> None:
+    data = json.dumps(answer, separators=(",", ":")).encode() + b"\n"
+    while data:
+        data = data[os.write(1, data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

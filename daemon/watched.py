@@ -1,0 +1,283 @@
+"""One run under watch: its sources, what they saw, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from middlewatch.sentinels.kit import (
+    CheckpointSeen,
+    LogEvent,
+    MemorySample,
+    Observation,
+    ProcessEnded,
+    RunFacts,
+    Severity,
+    Step,
+    View,
+)
+from middlewatch.sentinels.silent_end import completed
+
+from . import report
+from .checkpoints.index import build
+from .clock import Clock
+from .history import BoxHistory, RunHistory
+from .incidents import Incident
+from .parsers.reader import LogReader
+from .plan import expected_steps
+from .pump import Pump, Pumped
+from .runs import ENDED, RunSpec, RunState
+from .sources.cgroup import CgroupMemory
+from .sources.checkpoint_dir import CheckpointDir
+from .sources.inotify import Inotify
+from .sources.log_tail import LogTail
+from .sources.processes import Processes
+
+URGENT = (Step, LogEvent, ProcessEnded)
+"""Observations that are judged at once; the rest waits for the next second."""
+SETTLE_S = 8.0
+"""Seconds after the end of a run in which its last lines, counters and saves still count."""
+
+
+class WatchedRun:
+    """Sources, history and state of one run."""
+
+    def __init__(
+        self, spec: RunSpec, box: BoxHistory, clock: Clock, saved: Mapping[str, Any] | None = None
+    ) -> None:
+        self.spec = spec
+        self.clock = clock
+        now = clock.now()
+        memory = saved or {}
+        self.state: RunState = memory.get("state", "running")
+        self.since: float = memory.get("since", now)
+        self.reason: str = memory.get("reason", "just begun to watch")
+        self.ended_at: float | None = memory.get("ended_at")
+        self.exit: dict[str, int | None] | None = memory.get("exit")
+        self.log_tail: list[str] = list(memory.get("log_tail", ()))
+        self.index: dict[str, Any] = memory.get("index") or build(spec.id, (), now)
+        self.facts = RunFacts(
+            name=spec.name,
+            started_at=spec.started_at or now,
+            watched_since=float(memory.get("watched_since", now)),
+            pid=spec.pid,
+            ours=spec.exit_file is not None,
+            expected_steps=expected_steps(spec.command),
+            world_size=spec.world_size,
+        )
+        self.history = RunHistory(self.facts, box)
+        if saved:
+            self.history.restore(dict(memory.get("history", {})))
+            self.history.gap_at = now
+        self.fresh: set[type] = set()
+        self.told_end = self.state in ENDED
+        self._saved = memory
+        self._readers: dict[str, LogReader] = {}
+        self._tails: dict[str, LogTail] = {}
+        self._checkpoints: CheckpointDir | None = None
+        self._memory: CgroupMemory | None = None
+        self._processes: Processes | None = None
+        self._pumped: list[Pumped] = []
+        self._urgent: Callable[[], None] = lambda: None
+
+    # -- sources ------------------------------------------------------------------------
+
+    def begin(self, pump: Pump, inotify: Inotify, urgent: Callable[[], None]) -> None:
+        """Start every source of a run that has not ended."""
+        self._urgent = urgent
+        spec = self.spec
+        offsets: Mapping[str, Any] = self._saved.get("tails", {})
+        for path in spec.logs:
+            offset = offsets.get(path)
+            reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
+            tail = LogTail(
+                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
+            )
+            self._readers[path], self._tails[path] = reader, tail
+            self._pumped.append(pump.add(tail, self.take))
+        if spec.pid is not None:
+            self._memory = CgroupMemory(spec.pid, saved=self._saved.get("cgroup"))
+            self._pumped.append(pump.add(self._memory, self.take))
+            self._processes = Processes(spec)
+            self._pumped.append(pump.add(self._processes, self.take))
+        if spec.checkpoint_dirs:
+            self._checkpoints = CheckpointDir(spec.checkpoint_dirs, clock=self.clock)
+            self._pumped.append(pump.add(self._checkpoints, self.take))
+
+    def end(self, pump: Pump) -> None:
+        """Let every source go."""
+        for pumped in self._pumped:
+            pump.remove(pumped)
+        self._pumped = []
+
+    def take(self, seen: Iterable[Observation]) -> None:
+        """Keep what a source saw; wake the judge for what cannot wait."""
+        urgent = False
+        for one in seen:
+            self.history.add(one)
+            self.fresh.add(type(one))
+            urgent = urgent or isinstance(one, URGENT)
+            if isinstance(one, CheckpointSeen) and self._checkpoints is not None:
+                self.history.checkpoints = list(self._checkpoints.known())
+        if urgent:
+            self._urgent()
+
+    def look_closer(self, closer: bool) -> None:
+        """Sample wait channels and I/O with every look while a hang is being judged."""
+        if self._processes is not None:
+            self._processes.closer_look = closer
+
+    def line(self, file: str, number: int) -> str | None:
+        """Text of a recent log line, for evidence."""
+        reader = self._readers.get(file)
+        if reader is None:
+            return None
+        return next((text for n, text in reversed(reader.tail) if n == number), None)
+
+    # -- state --------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Not ended as far as we know."""
+        return self.ended_at is None
+
+    def view(self, now: float) -> View:
+        """What the sentinels are shown."""
+        return self.history.view(now)
+
+    def settle(self, now: float, open_incidents: Iterable[Incident]) -> bool:
+        """Work out the run's state; True when it changed."""
+        view = self.view(now)
+        ending = view.ending
+        if ending is not None and self.ended_at is None and now - ending.at >= SETTLE_S:
+            self.ended_at = ending.at
+            self.exit = {"code": ending.exit_code, "signal": ending.signal}
+            self.history.ended = True
+        if self._checkpoints is not None:
+            self.history.checkpoints = list(self._checkpoints.known())
+        state, reason = judge_state(view, list(open_incidents), now)
+        if state == self.state:
+            self.reason = reason
+            return False
+        self.state, self.reason, self.since = state, reason, now
+        return True
+
+    def reindex(self, now: float, best_metric: str) -> None:
+        """Build the checkpoint index from what is on disk now."""
+        self.index = build(
+            self.spec.id,
+            self.history.checkpoints,
+            now,
+            steps=self.history.steps,
+            claims=self.history.claims,
+            metric=best_metric,
+        )
+
+    def tail(self, lines: int = 50) -> list[str]:
+        """The newest lines of the logs of this run."""
+        if self._readers:
+            newest = max(
+                self._readers.values(),
+                key=lambda r: g.grown_at if (g := self.history.logs.get(r.file)) else 0.0,
+            )
+            self.log_tail = [text for _, text in list(newest.tail)[-lines:]]
+        return self.log_tail
+
+    def status(self, now: float, incidents: list[dict[str, Any]]) -> dict[str, Any]:
+        """Everything about the run, as ``status --json`` shows it."""
+        spec, history = self.spec, self.history
+        return {
+            "run": spec.id,
+            "name": spec.name,
+            "state": self.state,
+            "state_reason": self.reason,
+            "since": report.iso(self.since),
+            "pid": spec.pid,
+            "command": list(spec.command),
+            "cwd": spec.cwd,
+            "home": spec.home,
+            "started_at": report.iso(self.facts.started_at),
+            "ended_at": report.iso(self.ended_at),
+            "exit": self.exit,
+            "now": report.now_block(history, now),
+            "curve": report.curve(history),
+            "logs": report.logs(history, spec),
+            "log_tail": self.tail(),
+            "processes": report.processes(history.looks) if self.alive else [],
+            "checkpoint_dirs": list(spec.checkpoint_dirs),
+            "checkpoints": report.checkpoints(history.checkpoints, self.index),
+            "incidents": incidents,
+            "watch": [report.source(s) for s in history.sources.values()] if self.alive else [],
+            "notes": self.notes(),
+        }
+
+    def notes(self) -> list[str]:
+        """Things a person should know that are no trouble."""
+        notes = list(self.spec.notes)
+        if any(row["buffered"] for row in report.logs(self.history, self.spec)):
+            notes.append(
+                "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
+                "start it with python -u or PYTHONUNBUFFERED=1"
+            )
+        notes += [t.detail for t in self._tails.values() if t.detail]
+        return notes
+
+    @property
+    def memory(self) -> MemorySample | None:
+        """The newest memory sample."""
+        return self.history.memory[-1] if self.history.memory else None
+
+    def save(self) -> dict[str, Any]:
+        """What a restarted daemon needs."""
+        return {
+            "spec": self.spec.to_json(),
+            "state": self.state,
+            "since": self.since,
+            "reason": self.reason,
+            "ended_at": self.ended_at,
+            "exit": self.exit,
+            "watched_since": self.facts.watched_since,
+            "history": self.history.save(),
+            "index": self.index,
+            "log_tail": self.tail(),
+            "tails": {path: tail.state() for path, tail in self._tails.items()}
+            or self._saved.get("tails", {}),
+            "cgroup": self._memory.state() if self._memory else self._saved.get("cgroup"),
+        }
+
+
+def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunState, str]:
+    """(state, why) of a run, from what is true now; old log lines never decide."""
+    critical = [i for i in incidents if i.severity is Severity.CRITICAL]
+    ending = view.ending
+    if ending is not None:
+        if ending.exit_code == 0 and not any(i.fatal for i in critical):
+            return "finished", "exit status 0" + (", last step reached" if completed(view) else "")
+        if ending.exit_code is None and ending.signal is None and completed(view):
+            return "finished", "the process is gone and its last step was reached"
+        why = critical[0].summary if critical else _ended(ending)
+        return "failed", why
+    stalls = [i for i in critical if i.trouble in ("hang", "stopped")]
+    if stalls:
+        return "stalled", stalls[0].summary
+    if critical:
+        return "failing", critical[0].summary
+    if view.run.pid is None:
+        grown = view.grown_at
+        if grown is None or now - grown > 600:
+            return "unknown", "no process is known and its log does not grow"
+        return "running", "its log grows"
+    if not view.looks:
+        return "unknown", "its processes have not been seen yet"
+    steps = view.step_times
+    if not steps:
+        return "running", "alive, no step seen yet"
+    return "running", f"alive, last step {now - steps[-1][0]:.0f} s ago"
+
+
+def _ended(ending: ProcessEnded) -> str:
+    if ending.signal is not None:
+        return f"ended by signal {ending.signal}"
+    if ending.exit_code is not None:
+        return f"exit status {ending.exit_code}"
+    return "the process is gone"

@@ -1,0 +1,27 @@
+"""Fixtures for every test."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .fakes.nvml_library import NvmlDouble, build
+
+
+@pytest.fixture(scope="session")
+def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our libnvidia-ml.so.1, compiled once for all test processes of a session."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    return build(base / "nvml-library")
+
+
+@pytest.fixture
+def nvml_double(nvml_library: Path, tmp_path: Path) -> NvmlDouble:
+    """An NVIDIA driver with two busy H100; ``scenario`` changes it at any time."""
+    double = NvmlDouble(nvml_library, tmp_path)
+    double.scenario(double.stored("two_h100"))
+    return double
