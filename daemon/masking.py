@@ -14,7 +14,7 @@ _SECRETS = re.compile(
          |eyJ[\w\-]{10,}\.[\w\-]{10,}\.[\w\-]{5,})
     | (?<![0-9a-fA-F])[0-9a-f]{40}(?![0-9a-fA-F])
     """,
-    re.X | re.I,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 

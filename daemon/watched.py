@@ -20,7 +20,8 @@ from middlewatch.sentinels.silent_end import completed
 
 from . import report
 from .checkpoints.index import build
-from .clock import Clock
+from .child import JsonChild
+from .clock import Clock, iso
 from .history import BoxHistory, RunHistory
 from .incidents import Incident
 from .parsers.reader import LogReader
@@ -28,7 +29,7 @@ from .plan import expected_steps
 from .pump import Pump, Pumped
 from .runs import ENDED, RunSpec, RunState
 from .sources.cgroup import CgroupMemory
-from .sources.checkpoint_dir import CheckpointDir
+from .sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from .sources.inotify import Inotify
 from .sources.log_tail import LogTail
 from .sources.processes import Processes
@@ -101,7 +102,9 @@ class WatchedRun:
             self._processes = Processes(spec)
             self._pumped.append(pump.add(self._processes, self.take))
         if spec.checkpoint_dirs:
-            self._checkpoints = CheckpointDir(spec.checkpoint_dirs, clock=self.clock)
+            self._checkpoints = CheckpointDir(
+                spec.checkpoint_dirs, JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+            )
             self._pumped.append(pump.add(self._checkpoints, self.take))
 
     def end(self, pump: Pump) -> None:
@@ -191,13 +194,13 @@ class WatchedRun:
             "name": spec.name,
             "state": self.state,
             "state_reason": self.reason,
-            "since": report.iso(self.since),
+            "since": iso(self.since),
             "pid": spec.pid,
             "command": list(spec.command),
             "cwd": spec.cwd,
             "home": spec.home,
-            "started_at": report.iso(self.facts.started_at),
-            "ended_at": report.iso(self.ended_at),
+            "started_at": iso(self.facts.started_at),
+            "ended_at": iso(self.ended_at),
             "exit": self.exit,
             "now": report.now_block(history, now),
             "curve": report.curve(history),

@@ -57,3 +57,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
             shown = text if number == 0 else paint(text)
             line.append(shown + " " * (room - width(text)))
         print("  ".join(line).rstrip())
+
+
+def as_line(value: Any) -> None:
+    """One value of an NDJSON stream."""
+    print(wire.dumps(value), flush=True)

@@ -1,0 +1,244 @@
+"""The first look over a fresh box: what it has, and what can be watched here.
+
+One shot, for the command; it reads, and changes nothing. Every check says ``ok``, ``warn``,
+``bad`` or ``unknown``, so that what cannot be seen here is listed, not hidden.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample, Observation
+from middlewatch.sentinels.kit.numbers import size
+
+from . import report
+from .clock import SystemClock
+from .config import Config
+from .errors import MiddlewatchError
+from .history import BoxHistory
+from .sources.base import Source
+from .sources.cgroup import CgroupMemory
+from .sources.disk import Disks
+from .sources.inotify import Inotify
+from .sources.nvml import Nvml
+
+NVML_S = 10.0
+"""Patience with the driver: its first answer on a cold box takes seconds."""
+SMALL_SHM_BYTES = 1 << 30
+"""Docker's default /dev/shm is 64 MiB; loader workers that pass batches need gibibytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the audit."""
+
+    what: str
+    state: str
+    detail: str
+
+
+def audit(state_root: Path, config: Config, cwd: Path | None = None) -> dict[str, Any]:
+    """Look once. ``cwd`` is where training would write (default: the current folder)."""
+    here = (cwd or Path.cwd()).absolute()
+    clock = SystemClock()
+    now = clock.now()
+    gpus, gpu_trouble = _gpus(clock)
+    disks = [s for s in _once(_disks(here, state_root), now) if isinstance(s, DiskSample)]
+    memory = next(
+        (s for s in _once(CgroupMemory(os.getpid()), now) if isinstance(s, MemorySample)), None
+    )
+    checks = [
+        _gpu_check(gpus, gpu_trouble),
+        *(_disk_check(d) for d in disks),
+        _memory_check(memory),
+        _cpu_check(),
+        _shm_check(),
+        _network_check(),
+        *_coverage(),
+        _alerts_check(config),
+        _service_check(),
+    ]
+    history = BoxHistory()
+    samples: list[DiskSample | GpuSample] = [*gpus, *disks]
+    for sample in samples:
+        history.add(sample)
+    return {
+        "host": os.uname().nodename,
+        "checks": [{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
+        "box": report.box(history, memory, (), now),
+        "cpu": cpu(),
+    }
+
+
+def _disks(here: Path, state_root: Path) -> Disks:
+    return Disks(
+        {"cwd": [str(here)], "state": [str(state_root)], "tmp": ["/tmp"], "shm": ["/dev/shm"]}
+    )
+
+
+def _once(source: Source, now: float) -> list[Observation]:
+    try:
+        return list(source.read(now))
+    except (OSError, MiddlewatchError):
+        return []
+    finally:
+        source.close()
+
+
+def _gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
+    source = Nvml(clock)
+    deadline = clock.monotonic() + NVML_S
+    try:
+        while clock.monotonic() < deadline:
+            seen = [s for s in source.read(clock.now()) if isinstance(s, GpuSample)]
+            if seen:
+                return seen, ""
+            clock.sleep(0.1)
+        return [], f"the driver did not answer within {NVML_S:.0f} s"
+    except (MiddlewatchError, RuntimeError, OSError) as error:
+        return [], str(error)
+    finally:
+        source.close()
+
+
+def _gpu_check(gpus: list[GpuSample], trouble: str) -> Check:
+    if not gpus:
+        return Check("GPUs", "warn", f"none can be seen: {trouble}")
+    lost = [g.index for g in gpus if g.lost]
+    if lost:
+        return Check("GPUs", "bad", f"lost: {lost}")
+    names = ", ".join(sorted({g.name for g in gpus}))
+    return Check("GPUs", "ok", f"{len(gpus)} x {names}")
+
+
+def _disk_check(disk: DiskSample) -> Check:
+    inodes = (
+        "inodes unknown"
+        if disk.free_inodes is None
+        else f"{disk.free_inodes} of {disk.total_inodes} inodes free"
+    )
+    detail = (
+        f"{size(disk.free_bytes)} of {size(disk.total_bytes)} free, {inodes}, {disk.fstype}"
+        f" (holds {', '.join(disk.holds)})"
+    )
+    share = disk.free_bytes / disk.total_bytes if disk.total_bytes else 1.0
+    inode_share = (disk.free_inodes or 0) / disk.total_inodes if disk.total_inodes else 1.0
+    state = "bad" if disk.read_only or min(share, inode_share) < 0.01 else "ok"
+    if state == "ok" and min(share, inode_share) < 0.1:
+        state = "warn"
+    return Check(f"disk {disk.mount}", state, detail + (", READ-ONLY" if disk.read_only else ""))
+
+
+def _memory_check(memory: MemorySample | None) -> Check:
+    if memory is None:
+        return Check("memory", "unknown", "the cgroup's memory files cannot be read")
+    host = memory.host_available_bytes
+    of_host = "" if host is None else f"; the host has {size(host)} available, which is not yours"
+    if memory.limit_bytes is None:
+        return Check("memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use")
+    return Check(
+        "memory",
+        "ok" if memory.working_set_bytes < 0.9 * memory.limit_bytes else "warn",
+        f"cgroup limit {size(memory.limit_bytes)}, {size(memory.working_set_bytes)} in use{of_host}",
+    )
+
+
+def cpu() -> dict[str, Any]:
+    """Cores: those of the host, those we may run on, and the quota of the cgroup."""
+    return {
+        "host": os.cpu_count(),
+        "allowed": len(os.sched_getaffinity(0)),
+        "quota": _quota(),
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+    }
+
+
+def _quota() -> float | None:
+    """CPU quota in cores (cgroup v2 ``cpu.max``, v1 ``cpu.cfs_quota_us``)."""
+    try:
+        used, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return None if used == "max" else int(used) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        v1 = Path("/sys/fs/cgroup/cpu")
+        quota = int((v1 / "cpu.cfs_quota_us").read_text(encoding="ascii"))
+        return None if quota <= 0 else quota / int((v1 / "cpu.cfs_period_us").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _cpu_check() -> Check:
+    have = cpu()
+    real = min(have["allowed"], have["quota"] or have["allowed"])
+    detail = f"{real:g} cores are ours of {have['host']} on the host"
+    if have["quota"] and have["quota"] < have["allowed"] and not have["threads"]:
+        return Check("CPU", "warn", detail + "; set OMP_NUM_THREADS, libraries count the host's")
+    return Check("CPU", "ok", detail)
+
+
+def _shm_check() -> Check:
+    try:
+        total = os.statvfs("/dev/shm")
+    except OSError as error:
+        return Check("/dev/shm", "warn", f"not there: {error.strerror}")
+    have = total.f_blocks * total.f_frsize
+    state = "ok" if have >= SMALL_SHM_BYTES else "warn"
+    return Check("/dev/shm", state, f"{size(have)}; DataLoader workers pass batches through it")
+
+
+def _network_check() -> Check:
+    routes = _default_routes()
+    if routes:
+        return Check("network", "ok", f"default route over {', '.join(sorted(routes))}")
+    return Check("network", "warn", "no default route: pushes will not leave this box")
+
+
+def _default_routes() -> set[str]:
+    routes = set()
+    for table, column in (("/proc/net/route", 1), ("/proc/net/ipv6_route", 0)):
+        try:
+            lines = Path(table).read_text(encoding="ascii").splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            words = line.split()
+            interface = words[0] if column else words[-1]
+            if len(words) > column and set(words[column]) == {"0"} and interface != "lo":
+                routes.add(interface)
+    return routes
+
+
+def _coverage() -> Iterator[Check]:
+    """What this box lets us see."""
+    try:
+        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+        yield Check("kernel log", "ok", "readable: Xid and OOM kills will be seen")
+    except OSError as error:
+        yield Check("kernel log", "unknown", f"{error.strerror}: GPU faults only through NVML")
+    hints = Inotify()
+    detail = "wakes us at once" if hints.available else f"{hints.why_not}: looking once a second"
+    yield Check("inotify", "ok" if hints.available else "warn", detail)
+    hints.close()
+    if shutil.which("py-spy"):
+        yield Check("stacks", "ok", "py-spy is there")
+    else:
+        yield Check("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")
+
+
+def _alerts_check(config: Config) -> Check:
+    count = len(config.alert_urls)
+    if not count:
+        return Check("alerts", "bad", "no URL is set: nobody would be told; see [alerts] urls")
+    return Check("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
+
+
+def _service_check() -> Check:
+    if Path("/run/systemd/system").is_dir():
+        return Check("service", "ok", "systemd runs: install systemd/middlewatch.service")
+    return Check("service", "ok", "no systemd: middlewatch start, and @reboot or the on-start hook")

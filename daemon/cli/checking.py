@@ -1,0 +1,112 @@
+"""``verify``, ``audit``, ``alert test``, ``config``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .. import wire
+from ..audit import audit as look_over
+from ..checkpoints import verify as checkpoint_verify
+from ..child import JsonChild
+from ..clock import SystemClock
+from ..config import Config, rows
+from ..errors import ConfigError, UsageError
+from ..sinks.phone import DEADLINE_S, notifier_argv
+from . import out
+from .context import configuration, state
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Are these checkpoints whole? Exit 1 when one is not."""
+    if args.deep:
+        raise UsageError(
+            "--deep is not in this version: the structure is checked, the numbers are not",
+            "middlewatch verify PATH",
+        )
+    found = checkpoint_verify.verify(args.path)
+    if args.json:
+        out.as_json(found)
+    else:
+        for line in checkpoint_verify.rows(found):
+            print(out.clean(line))
+    return int(any(entry["state"] != "ok" for entry in found))
+
+
+def audit(args: argparse.Namespace) -> int:
+    """The first look over a fresh box; exit 1 when something needs a person."""
+    report = look_over(state(args).root, configuration(args))
+    if args.json:
+        out.as_json(report)
+    else:
+        for check in report["checks"]:
+            print(f"{out.paint(check['state']):>8}  {check['what']}: {out.clean(check['detail'])}")
+    return int(any(check["state"] == "bad" for check in report["checks"]))
+
+
+def alert(args: argparse.Namespace) -> int:
+    """Send a test push to every URL and say what became of it; exit 1 when one failed."""
+    config = configuration(args)
+    if not config.alert_urls:
+        raise ConfigError(
+            "no alert URL is set",
+            'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
+        )
+    results = _test_push(config)
+    if args.json:
+        out.as_json(results)
+    else:
+        for one in results:
+            verdict = "delivered" if one["ok"] else f"FAILED: {one['error']}"
+            print(f"{out.clean(one['url'])}: {out.clean(verdict)}")
+    return int(not all(one["ok"] for one in results))
+
+
+def _test_push(config: Config) -> list[dict[str, Any]]:
+    """Every URL is tried, whatever the mode: a ladder's lower steps must hold too."""
+    clock = SystemClock()
+    child = JsonChild(notifier_argv(), DEADLINE_S, start_deadline_s=DEADLINE_S)
+    message = {
+        "id": "test",
+        "title": "[TEST] middlewatch can reach you",
+        "body": "This is a test push: the way to your phone works.",
+        "kind": "info",
+        "urls": list(config.alert_urls),
+        "mode": "all",
+    }
+    try:
+        if not child.ask(message, clock.monotonic()):
+            raise UsageError(f"the notifier cannot be started: {child.start_error}")
+        while not child.overdue(clock.monotonic()):
+            for answer in child.answers():
+                results: list[dict[str, Any]] = answer["results"]
+                return results
+            if not child.alive:
+                break
+            clock.sleep(0.05)
+        raise UsageError(f"the notifier gave no answer: {child.last_words or 'it timed out'}")
+    finally:
+        child.close()
+
+
+def config(args: argparse.Namespace) -> int:
+    """Validate, or show every value with its origin."""
+    settings = configuration(args)
+    if args.action == "check":
+        urls = settings.alert_urls
+        data = {"ok": True, "path": settings.path or None, "alert_urls": len(urls)}
+        if args.json:
+            out.as_json(data)
+        else:
+            where = settings.path or "no file, all defaults"
+            print(f"the configuration is fine ({where}; {len(urls)} alert URLs)")
+        return 0
+    values = [{"key": k, "value": v, "origin": o} for k, v, o in rows(settings)]
+    if args.json:
+        out.as_json(values)
+    else:
+        out.table(
+            ("KEY", "VALUE", "FROM"),
+            [(v["key"], wire.dumps(v["value"]), v["origin"]) for v in values],
+        )
+    return 0

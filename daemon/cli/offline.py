@@ -1,0 +1,31 @@
+"""Reading the store when no daemon runs: by sqlite-utils, in commands only."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from middlewatch.sentinels.kit import handbook
+
+from ..incidents import Incident
+from ..paths import StateDir
+from ..report import incident
+
+
+def stored_incidents(state: StateDir, *, everything: bool) -> list[dict[str, Any]]:
+    """What the store of a stopped daemon says, in the shape of ``incidents --json``."""
+    if not state.store.exists():
+        return []
+    import sqlite_utils
+
+    entries = handbook()
+    found = []
+    with closing(sqlite3.connect(f"{state.store.as_uri()}?mode=ro", uri=True)) as connection:
+        database = sqlite_utils.Database(connection)
+        for row in database["docs"].rows_where("kind = ?", ["incident"], order_by="at"):
+            one = Incident.from_json(json.loads(row["doc"]))
+            if everything or one.state != "resolved":
+                found.append(incident(one, entries.get(one.sentinel)))
+    return found

@@ -1,0 +1,147 @@
+"""Where a run saves its checkpoints: by its command line, its open files, its folders.
+
+Reads names and sizes only, and at most :data:`LOOK` directory entries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from .procfs import Process
+
+SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".distcp")
+DIRECTORY_OPTIONS = frozenset(
+    [
+        "output_dir",
+        "out_dir",
+        "outdir",
+        "save",
+        "save_dir",
+        "save_path",
+        "save_folder",
+        "checkpoint_dir",
+        "checkpoints_dir",
+        "checkpoint_folder",
+        "ckpt_dir",
+        "ckpt_path",
+        "ckpt_folder",
+        "default_root_dir",
+        "dirpath",
+        "saver_dir",
+        "local_checkpoint_dir",
+    ]
+)
+"""Options that name a directory to write to, whether or not it is there yet: of transformers,
+torchtune, nanoGPT, Megatron-LM, fairseq, LitGPT, Lightning, hydra configurations, MosaicML."""
+PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt", "output", "out"])
+"""Options that may as well name a model to load: believed only when the directory exists."""
+USUAL = ("out", "checkpoints", "ckpt", "ckpts", "output", "outputs", "lightning_logs")
+"""Folders that frameworks and tutorials write to when nobody says otherwise."""
+BIG = 1 << 20
+"""A file above this, with such a suffix and open for writing, is a checkpoint being saved;
+vocabularies, optimizer hyper-parameters and scaler states are smaller."""
+LOOK = 2000
+
+_OPTION = re.compile(r"^(?:--?|\+{1,2})?([A-Za-z][\w.\-]*)(?:=(.*))?$", re.DOTALL)
+_STEP_FOLDER = re.compile(
+    r"^(checkpoint|ckpt|step|epoch|iter|global_?step|version)[-_=]?\d", re.IGNORECASE
+)
+
+
+def from_argv(argv: Sequence[str], cwd: str) -> Iterator[str]:
+    """Directories that the command line names, absolute, in its order."""
+    words = list(argv[1:])
+    for index, word in enumerate(words):
+        match = _OPTION.match(word)
+        if match is None:
+            continue
+        name, value = match[1].rpartition(".")[2].replace("-", "_").lower(), match[2]
+        if name not in DIRECTORY_OPTIONS and name not in PATH_OPTIONS:
+            continue
+        if value is None:
+            if not word.startswith("-") or index + 1 == len(words):
+                continue
+            value = words[index + 1]
+        path = _directory(value.strip("'\""), cwd)
+        if path and (name in DIRECTORY_OPTIONS or Path(path).is_dir()):
+            yield path
+
+
+def _directory(value: str, cwd: str) -> str | None:
+    """``value`` as an absolute directory; ``None`` when it cannot mean one."""
+    if not value or value.startswith("-") or "://" in value or "\0" in value or "${" in value:
+        return None
+    if value.lower() in ("true", "false", "none", "null") or value.replace(".", "").isdigit():
+        return None
+    path = os.path.normpath(os.path.join(cwd or "/", value))  # noqa: PTH118  (not resolved)
+    return os.path.dirname(path) if path.endswith(SUFFIXES) else path
+
+
+def from_open_files(processes: Iterable[Process]) -> Iterator[str]:
+    """Directories of large checkpoint files that are being written at this moment."""
+    for process in processes:
+        for file in process.files:
+            path = Path(file.target.removesuffix(" (deleted)"))
+            if file.writable and file.regular and not set(path.suffixes).isdisjoint(SUFFIXES):
+                try:
+                    big = os.stat(file.via).st_size > BIG
+                except OSError:
+                    continue
+                if big:
+                    yield str(_above_steps(path.parent))
+
+
+def _above_steps(folder: Path) -> Path:
+    """``out/checkpoint-500`` → ``out``: the next save goes beside this one, not into it."""
+    while _STEP_FOLDER.match(folder.name):
+        folder = folder.parent
+    return folder
+
+
+def from_usual_names(cwd: str, started_at: float) -> Iterator[str]:
+    """Folders of the usual names under ``cwd`` that hold checkpoints, or are new and empty.
+
+    ``started_at``, epoch seconds: an empty ``out`` made since then waits for its first save.
+    """
+    for name in USUAL:
+        folder = Path(cwd, name)
+        try:
+            entries = _walk(folder)
+            names = [entry for _, entry in zip(range(LOOK), entries, strict=False)]
+            fresh = folder.stat().st_mtime >= started_at - 2
+        except OSError:
+            continue
+        if any(entry.endswith(SUFFIXES) for entry in names) or (fresh and not names):
+            yield str(folder)
+
+
+def _walk(folder: Path, depth: int = 4) -> Iterator[str]:
+    """Names below ``folder``, which must be there; ``lightning_logs`` is four deep."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry.name
+            if depth > 1 and entry.is_dir(follow_symlinks=False):
+                yield from _try_walk(Path(entry.path), depth - 1)
+
+
+def _try_walk(folder: Path, depth: int) -> Iterator[str]:
+    try:
+        yield from _walk(folder, depth)
+    except OSError:
+        return
+
+
+def checkpoint_dirs(main: Process, ranks: Sequence[Process], started_at: float) -> tuple[str, ...]:
+    """All of the above; the usual names only when nothing better is known."""
+    found = dict.fromkeys(
+        path for process in (main, *ranks[:1]) for path in from_argv(process.argv, process.cwd)
+    )
+    found.update(dict.fromkeys(from_open_files(ranks or (main,))))
+    paths = [main.outside(path) for path in found]
+    if not paths:
+        cwd = (ranks[0] if ranks else main).cwd
+        paths = list(from_usual_names(main.outside(cwd), started_at)) if cwd else []
+    return tuple(dict.fromkeys(paths))

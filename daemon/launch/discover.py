@@ -1,0 +1,227 @@
+"""Find the training runs of this box by themselves, or describe the one behind a pid.
+
+Only reads: /proc, directory entries, and ``tmux list-panes``. Nothing is started in, written
+to or asked of a training process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ..clock import Clock, SystemClock
+from ..errors import UsageError
+from ..runs import Rank, RunSpec
+from .checkpoint_args import checkpoint_dirs
+from .groups import Group, find, group, group_of, top
+from .homes import home_of
+from .outputs import Finder, PipePane
+from .procfs import TICKS_PER_S, Process, Processes
+from .programs import LAUNCHERS, is_excluded, is_notebook, looks_like_training, program
+from .tmux import attach_tmux
+
+MIN_CPU = 0.5
+"""Cores. A training without a GPU uses at least one; servers and editors idle well below."""
+LOOK_S = 0.4
+"""How long CPU use is looked at: 40 ticks, so that half a core is told within 3 %."""
+
+_ONLY_BUSY = "taken for a training only because it keeps the CPU busy"
+_RDZV = re.compile(r"^--rdzv[-_]id(?:=(.*))?$")
+_FACELESS = frozenset(("main", "run", "cli", "app", "__main__", ""))
+_NO_NAME = frozenset(("", "none", "bash", "sh", "interactive", "wrap", "default"))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun(RunSpec):
+    """A run that was found; a :class:`RunSpec` with one thing more."""
+
+    pipe_pane: PipePane | None = None
+    """It prints into a tmux pane: :func:`attached` makes that readable."""
+
+
+def discover(
+    *,
+    gpu_pids: Iterable[int] = (),
+    proc: str = "/proc",
+    min_cpu: float = MIN_CPU,
+    look_s: float = LOOK_S,
+    log_dir: str | None = None,
+    clock: Clock | None = None,
+) -> list[FoundRun]:
+    """The training runs of this box, oldest first, each with its own name.
+
+    ``gpu_pids`` are the processes that NVML names; without any, Python processes above
+    ``min_cpu`` cores count too. ``log_dir`` is where a copy of a tmux pane would go (default:
+    the run's working directory). Takes ``look_s`` seconds and some milliseconds.
+    """
+    clock = clock or SystemClock()
+    before, looked = Processes(proc), clock.monotonic()
+    clock.sleep(look_s)
+    processes, seconds = Processes(proc), max(clock.monotonic() - looked, 0.01)
+    gpus = frozenset(gpu_pids)
+    busy = {
+        pid: (process.cpu_ticks - before[pid].cpu_ticks) / TICKS_PER_S / seconds
+        for pid, process in processes.items()
+        if pid in before and look_s > 0
+    }
+    candidates = find(processes, gpus, busy, min_cpu, os.getpid())
+    runs: list[FoundRun] = []
+    for one in group(processes, candidates, gpus):
+        name = unique(name_of(one.main, processes), {run.name for run in runs})
+        found = _spec(one, name, processes, log_dir)
+        members = [one.main, *(process for _, process in one.ranks)]
+        if not any(p.pid in gpus or looks_like_training(p) for p in members):
+            found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
+        runs.append(found)
+    return runs
+
+
+def describe(
+    pid: int,
+    *,
+    gpu_pids: Iterable[int] = (),
+    proc: str = "/proc",
+    log_dir: str | None = None,
+) -> FoundRun:
+    """The run that process ``pid`` belongs to, whatever it looks like.
+
+    A rank or a data loader leads to its launcher; a shell keeps its place and takes the
+    training below it as its ranks. Raises UsageError when there is no such process.
+    """
+    processes = Processes(proc)
+    process = processes.get(pid)
+    if process is None or not process.argv:
+        raise UsageError(f"there is no process {pid}", hint="middlewatch watch finds runs itself")
+    gpus = frozenset(gpu_pids)
+    candidates = find(processes, gpus, {}, MIN_CPU, os.getpid())
+    candidates.setdefault(pid, process)
+    main = _parent_twin(top(process, processes, candidates), processes)
+    below = [p for p in processes.descendants(main.pid) if p.pid in candidates]
+    one = group_of(main, [main, *below], processes, gpus)
+    if one.ranks == ((None, main),) and below and not program(main).python:
+        inner = group_of(below[0], below, processes, gpus)
+        one = Group(main, inner.ranks, inner.world_size)
+    else:
+        one = next((g for g in group(processes, candidates, gpus) if _holds(g, main)), one)
+    return _spec(one, name_of(main, processes), processes, log_dir)
+
+
+def _holds(one: Group, process: Process) -> bool:
+    return process in (one.main, *(rank for _, rank in one.ranks))
+
+
+def _parent_twin(process: Process, processes: Processes) -> Process:
+    """A forked worker has the command line of its parent."""
+    parent = processes.get(process.ppid)
+    while parent is not None and parent.argv == process.argv and not is_excluded(parent):
+        process, parent = parent, processes.get(parent.ppid)
+    return process
+
+
+def attached(found: FoundRun) -> FoundRun:
+    """Copy the run's tmux pane into a log from now on, and follow that log.
+
+    Raises what :func:`.tmux.attach_tmux` raises; a run without a pane comes back as it is.
+    """
+    pane = found.pipe_pane
+    if pane is None:
+        return found
+    attach_tmux(pane.target, pane.log, pane.socket, pane.since)
+    return dataclasses.replace(
+        found,
+        logs=(*found.logs, pane.log),
+        notes=tuple(note for note in found.notes if not note.startswith("prints to terminal")),
+        pipe_pane=None,
+    )
+
+
+def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> FoundRun:
+    """Everything about one group."""
+    main, ranks = one.main, [process for _, process in one.ranks]
+    holders = list({p.pid: p for p in (main, *ranks)}.values())
+    out = Finder(processes, log_dir).outputs(holders, name)
+    started_at = processes.started_at(main)
+    notes = list(out.notes)
+    if not main.environ:
+        notes.append("its environment is not readable: run as its user or as root")
+    return FoundRun(
+        name=name,
+        pid=main.pid,
+        start_ticks=main.start_ticks,
+        ranks=tuple(Rank(p.pid, p.start_ticks, rank) for rank, p in one.ranks),
+        world_size=one.world_size,
+        command=main.argv,
+        cwd=main.outside(main.cwd),
+        env_names=tuple(sorted(main.environ)),
+        logs=tuple(out.logs),
+        log_via=out.log_via,
+        checkpoint_dirs=checkpoint_dirs(main, ranks, started_at),
+        exit_file=_keeper_option(processes.get(main.ppid), "--exit-file"),
+        started_at=started_at,
+        home=home_of(main, processes, processes.get(os.getpid()), out.pane is not None),
+        notes=tuple(notes),
+        pipe_pane=out.pipe_pane,
+    )
+
+
+def _keeper_option(process: Process | None, option: str) -> str | None:
+    """What our keeper was told, when ``process`` is one."""
+    if process is None or not any(word.endswith("launch/keeper.py") for word in process.argv):
+        return None
+    given = dict(zip(process.argv, process.argv[1:], strict=False))
+    return given.get(option)
+
+
+def name_of(main: Process, processes: Processes) -> str:
+    """What a person would call it: the name given to ``middlewatch run``, the Slurm job, the
+    rendezvous, the script; the folder where the script is only ``main.py``."""
+    for parent in processes.ancestors(main):
+        given = _keeper_option(parent, "--name")
+        if given:
+            return given
+    for name in (main.environ.get("SLURM_JOB_NAME", ""), _rendezvous(main.argv)):
+        if name.lower() not in _NO_NAME:
+            return name
+    if is_notebook(main):
+        return "notebook"
+    script = _script(main)
+    if script in _FACELESS:
+        script = PurePosixPath(main.cwd).name or script
+    return script or main.comm or "run"
+
+
+def _rendezvous(argv: Sequence[str]) -> str:
+    """The value of torchrun's ``--rdzv-id``, or an empty string."""
+    for word, following in zip(argv, (*argv[1:], ""), strict=True):
+        match = _RDZV.match(word)
+        if match:
+            return match[1] if match[1] is not None else following
+    return ""
+
+
+def _script(main: Process) -> str:
+    """The script or module that trains, without folder and suffix; for a launcher, its."""
+    name = program(main).name
+    if name in LAUNCHERS:
+        words = main.argv[1:]
+        modules = [b for a, b in itertools.pairwise(words) if a in ("-m", "--module")]
+        scripts = [word for word in words if word.endswith((".py", ".sh"))]
+        named = [word for word in [*modules, *scripts] if PurePosixPath(word).name not in LAUNCHERS]
+        name = PurePosixPath(named[0]).name if named else name
+    if name.endswith((".py", ".sh")):
+        return name[:-3]
+    return name.removesuffix(".__main__").rpartition(".")[2]
+
+
+def unique(name: str, taken: Collection[str]) -> str:
+    """``name``, or ``name-2``, ``name-3``, … when others have it."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found

@@ -1,0 +1,179 @@
+"""Which processes train, and which of them are one run.
+
+A process is a candidate when it holds a GPU, looks like training (:mod:`.programs`) or, on a
+box that shows no GPU process, is a Python that uses the CPU. Candidates climb to the topmost
+launcher or candidate above them; everything below one top is one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .procfs import Process, Processes
+from .programs import (
+    SIZE_NAMES,
+    first_number,
+    is_excluded,
+    is_launcher,
+    is_notebook,
+    looks_like_training,
+    program,
+    rank_of,
+)
+
+_OUTSIDE = """
+sshd systemd init tmux screen SCREEN containerd-shim runc dockerd docker-init tini slurmstepd cron
+login
+"""
+OUTSIDE = frozenset(_OUTSIDE.split())
+"""Where a climb ends: from here on it is the box, not the run. (Names as in /proc/PID/comm.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One run: the process it stands and falls with, and its ranks in order."""
+
+    main: Process
+    ranks: tuple[tuple[int | None, Process], ...]
+    world_size: int | None
+
+
+def find(
+    processes: Processes,
+    gpu_pids: Collection[int],
+    busy: Mapping[int, float],
+    min_cpu: float,
+    own_pid: int,
+) -> dict[int, Process]:
+    """The candidates by pid. ``busy`` is CPU cores in use by pid (1.0: one core).
+
+    CPU use alone counts only where no process is on a GPU: next to real GPU work a busy
+    Python is most often data preparation.
+    """
+    on_gpu = any(pid in processes for pid in gpu_pids)
+    found = {}
+    for pid, process in processes.items():
+        if pid == own_pid or not process.argv:
+            continue
+        if is_excluded(process) or _helper_of_excluded(process, processes):
+            if pid in gpu_pids and is_notebook(process):
+                found[pid] = process
+            continue
+        heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
+        if pid in gpu_pids or heavy or looks_like_training(process):
+            found[pid] = process
+    return found
+
+
+def _runs_python(process: Process) -> bool:
+    """A Python that was told what to run."""
+    return program(process).python and len(process.argv) > 1
+
+
+def _helper_of_excluded(process: Process, processes: Processes) -> bool:
+    """``python -c …`` below a program that does not train is a worker of that program."""
+    parent = processes.get(process.ppid)
+    what = program(process)
+    return parent is not None and what.python and not what.script and is_excluded(parent)
+
+
+def top(process: Process, processes: Processes, candidates: Mapping[int, Process]) -> Process:
+    """The topmost launcher above, through any shells; else the last candidate without a gap."""
+    best, gap = process, False
+    for parent in processes.ancestors(process):
+        if is_launcher(parent) or (parent.pid in candidates and not gap):
+            best, gap = parent, False
+            continue
+        name = parent.comm.partition(":")[0]  # "tmux: server"
+        if parent.pid == 1 or name in OUTSIDE or is_excluded(parent):
+            break
+        gap = True
+    return best
+
+
+def group(
+    processes: Processes, candidates: Mapping[int, Process], gpu_pids: Collection[int] = ()
+) -> list[Group]:
+    """Candidates as runs, oldest first."""
+    members: dict[int, list[Process]] = {}
+    for process in candidates.values():
+        members.setdefault(top(process, processes, candidates).pid, []).append(process)
+    groups = [
+        group_of(processes[pid], below, processes, gpu_pids) for pid, below in members.items()
+    ]
+    return sorted(_merged(groups), key=lambda one: _age(one.main))
+
+
+def group_of(
+    main: Process, members: Sequence[Process], processes: Processes, gpu_pids: Collection[int] = ()
+) -> Group:
+    """Tell ranks from workers: a rank is the topmost member with its number.
+
+    Data loaders and compile workers are children of a rank and inherit its environment.
+    """
+    by_rank: dict[int, Process] = {}
+    for process in sorted(members, key=_age):
+        rank = None if is_launcher(process) else rank_of(process)
+        if rank is None:
+            continue
+        known = by_rank.get(rank)
+        if known is None or process in list(processes.ancestors(known)):
+            by_rank[rank] = process
+    if not by_rank:
+        return _without_numbers(main, members, gpu_pids)
+    size = max(first_number(p.environ, SIZE_NAMES) or 0 for p in by_rank.values())
+    if 0 not in by_rank and size > 1 and main not in by_rank.values() and not is_launcher(main):
+        by_rank[0] = main  # Lightning: the first rank starts the others
+    ranks = tuple((rank, by_rank[rank]) for rank in sorted(by_rank))
+    return Group(main, ranks, max(size, len(ranks)))
+
+
+def _without_numbers(main: Process, members: Sequence[Process], gpu_pids: Collection[int]) -> Group:
+    """torch.multiprocessing.spawn sets the ranks inside: the GPU tells who works."""
+    on_gpu = sorted((p for p in members if p.pid in gpu_pids), key=_age)
+    if len(on_gpu) > 1:
+        return Group(main, tuple((None, process) for process in on_gpu), len(on_gpu))
+    return Group(main, ((None, main),), None)
+
+
+def _age(process: Process) -> tuple[int, int]:
+    return process.start_ticks, process.pid
+
+
+def _merged(groups: Iterable[Group]) -> list[Group]:
+    """Ranks without a common launcher (started by hand, by srun) that meet at one address
+    are one run, unless two of them claim the same rank."""
+    result: list[Group] = []
+    meeting: dict[tuple[str, str], int] = {}
+    for one in sorted(groups, key=lambda g: _age(g.main)):
+        place = _meeting_place(one)
+        at = meeting.setdefault(place, len(result)) if place else len(result)
+        if at < len(result) and _disjoint(result[at], one):
+            result[at] = _joined(result[at], one)
+        else:
+            result.append(one)
+    return result
+
+
+def _joined(one: Group, other: Group) -> Group:
+    """Both as one; it stands and falls with the part that holds the lowest rank."""
+    ranks = tuple(sorted((*one.ranks, *other.ranks), key=lambda pair: pair[0] or 0))
+    main = one.main if ranks[0] in one.ranks else other.main
+    return Group(main, ranks, max(one.world_size or 0, other.world_size or 0, len(ranks)))
+
+
+def _disjoint(one: Group, other: Group) -> bool:
+    return not {rank for rank, _ in one.ranks} & {rank for rank, _ in other.ranks}
+
+
+def _meeting_place(one: Group) -> tuple[str, str] | None:
+    """Where the ranks of a group of more than one find each other."""
+    rank, process = one.ranks[0]
+    if rank is None or (one.world_size or 1) < 2:
+        return None
+    for names in (("MASTER_ADDR", "MASTER_PORT"), ("SLURM_JOB_ID", "SLURM_STEP_ID")):
+        first, second = (process.environ.get(name, "") for name in names)
+        if first and second:
+            return first, second
+    return None

@@ -1,0 +1,347 @@
+"""The keeper: starts one command, outlives the terminal, writes down how the command ended.
+
+A stand-alone program, run as ``python -I -S keeper.py`` by :mod:`.start`. It stays beside the
+training for days, so it imports nothing but ``os`` and built-in modules (it is as small as a
+bare interpreter), holds no file of the training open and does nothing but wait.
+
+- The command writes straight into the log file, through no pipe: its output does not depend
+  on the keeper, the daemon or a terminal. A killed keeper costs the exit status, nothing else.
+- The exit file exists at full size (4 KiB of spaces) before the command starts and is
+  overwritten in place, so that a disk that fills up meanwhile cannot swallow the record.
+  Where even that fails, a copy goes to ``/dev/shm`` at once and the write is tried again.
+- Signals of a terminal are ignored; SIGTERM is passed on to the process group of the command.
+
+Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (two FIFOs of the
+launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout).
+The orders are ``cwd``, the number of arguments, the arguments and the environment as
+``NAME=value``, NUL-separated and preceded by their length in ten digits: neither a command
+line nor a disk ever shows the environment. The report is one line, ``started PID TICKS KEEPER``
+or ``failed CODE KEEPER REASON``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+
+# The built-in module under ``signal``: the enums of ``signal`` itself cost 0.8 MB for good.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as _signal
+else:
+    import _signal
+
+RECORD_BYTES = 4096
+"""One page, one disk block: written by a single call, never half there."""
+SPARE_DIR = "/dev/shm"
+RETRIES_S = (1, 5, 15, 30, 60, 120, 300)
+"""Waits between attempts to write the exit file: about nine minutes, in which a person or a
+clean-up has a chance to free the disk. The copy in memory is there from the first second."""
+ORDERS_S = 30
+"""The launcher waits half as long for our report; later orders come from nobody."""
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+"""What every shell answers for these two (POSIX, 2.8.2)."""
+
+TERMINAL_SIGNALS = (
+    _signal.SIGHUP,
+    _signal.SIGINT,
+    _signal.SIGQUIT,
+    _signal.SIGTSTP,
+    _signal.SIGTTIN,
+    _signal.SIGTTOU,
+)
+"""What a terminal sends when it closes or when somebody types into it."""
+
+
+def spare_path(exit_file: str) -> str:
+    """Where the copy of an exit record goes when its own place cannot be written."""
+    return f"{SPARE_DIR}/middlewatch-exit{exit_file[-200:].replace('/', '!')}"
+
+
+def number(value: object) -> str:
+    """A JSON number, ``true``/``false`` or ``null``."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def record(fields: dict[str, object]) -> bytes:
+    """One JSON object of numbers, padded with spaces to :data:`RECORD_BYTES`."""
+    text = "{" + ", ".join(f'"{key}": {number(value)}' for key, value in fields.items()) + "}"
+    return text.encode().ljust(RECORD_BYTES - 1) + b"\n"
+
+
+def write_whole(path: str, data: bytes) -> bool:
+    """Write ``data`` at the start of ``path`` in place and to the disk; say whether it worked."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError:
+        return False
+    try:
+        written = os.pwrite(fd, data, 0)
+        os.ftruncate(fd, len(data))
+        os.fsync(fd)
+        return written == len(data)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def reserve(exit_file: str) -> None:
+    """Give the record its room before there is anything to record."""
+    blank = b" " * (RECORD_BYTES - 1) + b"\n"
+    write_whole(exit_file, blank)  # when this fails, the copy in memory will have to do
+    forget_spare(exit_file)  # one of an older run must not speak for this one
+
+
+def forget_spare(exit_file: str) -> None:
+    """Remove the copy in memory."""
+    try:
+        os.unlink(spare_path(exit_file))
+    except OSError:
+        return
+
+
+def save(exit_file: str, data: bytes) -> None:
+    """Write the record; on failure keep a copy in memory and go on trying for a while."""
+    if write_whole(exit_file, data):
+        return
+    write_whole(spare_path(exit_file), data)
+    for wait in RETRIES_S:
+        time.sleep(wait)
+        if write_whole(exit_file, data):
+            forget_spare(exit_file)
+            return
+
+
+def start_ticks(pid: int) -> int:
+    """Field 22 of /proc/PID/stat; 0 when it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def read_orders(path: str) -> tuple[bytes, list[bytes], dict[bytes, bytes]]:
+    """Working directory, command and environment, from the FIFO of the launcher."""
+    with open(path, "rb") as fifo:
+        size = int(fifo.read(10))
+        cwd, count, *rest = fifo.read(size).split(b"\0")
+    argv = rest[: int(count)]
+    pairs = (entry.partition(b"=") for entry in rest[int(count) :])
+    return cwd, argv, {key: value for key, _, value in pairs}
+
+
+def set_oom_score(score: str) -> str:
+    """Set our own, and return what it was; an empty string when it may not be known."""
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file:
+            before = file.read().strip()
+            file.seek(0)
+            file.write(score)
+            return before
+    except OSError:
+        return ""
+
+
+def execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
+    """``execvpe`` that, like a shell, gives a script without ``#!`` to ``/bin/sh``.
+
+    Raises OSError: the first reason other than "no such file", else that one.
+    """
+    name = argv[0]
+    places = [b""] if b"/" in name else env.get(b"PATH", os.defpath.encode()).split(b":")
+    problem: OSError | None = None
+    for place in places:
+        path = os.path.join(place, name) if place else name  # noqa: PTH118
+        try:
+            try:
+                os.execve(path, argv, env)
+            except OSError as error:
+                if error.errno != errno.ENOEXEC:
+                    raise
+                os.execve(b"/bin/sh", [b"sh", path, *argv[1:]], env)
+        except OSError as error:
+            missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+            if problem is None or (not missing and problem.errno == errno.ENOENT):
+                problem = error
+    raise problem or FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def defaults() -> None:
+    """Signals as a fresh login has them; Python ignores SIGPIPE and SIGXFSZ, we SIGHUP."""
+    fixed = {_signal.SIGKILL, _signal.SIGSTOP}
+    for signum in _signal.valid_signals() - fixed:
+        _signal.signal(signum, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
+
+
+def become(log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]) -> None:
+    """In the forked child: turn into the command. Raises OSError when it cannot be."""
+    os.setsid()
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    if oom:
+        set_oom_score(oom)
+    defaults()
+    os.chdir(cwd)
+    execute(argv, env)
+
+
+def start(
+    log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]
+) -> tuple[int, int, str]:
+    """Fork and exec: pid, exit code (0 when it runs) and the reason why it does not."""
+    ours, theirs = os.pipe()  # closes by itself when the exec succeeds
+    pid = os.fork()
+    if pid == 0:
+        try:
+            become(log, oom, cwd, argv, env)
+        except OSError as error:
+            missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+            code = NOT_FOUND if missing else NOT_EXECUTABLE
+            os.write(theirs, f"{code} {error.strerror}".encode())
+        os._exit(NOT_EXECUTABLE)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        answer = pipe.read().decode()
+    if not answer:
+        return pid, 0, ""
+    os.waitpid(pid, 0)
+    word, _, reason = answer.partition(" ")
+    return 0, int(word), reason
+
+
+def detach() -> None:
+    """Leave the caller: own session, no terminal, nobody's child, nobody's directory."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+
+
+def follow(log: str, command: int) -> int:
+    """Show the log on our terminal through ``tail`` until ``command`` has ended: its pid.
+
+    Ctrl-C does not end it, because it inherits what we ignore; the end of the terminal does.
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    _signal.signal(_signal.SIGHUP, _signal.SIG_DFL)
+    try:
+        os.execvp("tail", ["tail", f"--pid={command}", "-n", "+1", "-F", log])
+    except OSError:
+        os._exit(NOT_FOUND)
+
+
+def release(keep_streams: bool) -> None:
+    """Hold nothing that somebody may want to unmount, rotate or close."""
+    os.chdir("/")
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0,) if keep_streams else (0, 1, 2):
+        os.dup2(null, fd)
+    os.closerange(3, 1024)
+
+
+def pass_on_sigterm(pid: int) -> None:
+    """From now on SIGTERM ends the command's process group, and we stay to write it down."""
+
+    def terminate(*_: object) -> None:
+        try:
+            os.killpg(pid, _signal.SIGTERM)
+        except OSError:
+            return
+
+    _signal.signal(_signal.SIGTERM, terminate)
+
+
+def ending(pid: int, ticks: int, started: float, status: int, rss: int) -> dict[str, object]:
+    """The exit record of a command that ran."""
+    signaled = os.WIFSIGNALED(status)
+    return {
+        "pid": pid,
+        "start_ticks": ticks,
+        "exit_code": None if signaled else os.WEXITSTATUS(status),
+        "signal": os.WTERMSIG(status) if signaled else None,
+        "core": os.WCOREDUMP(status),
+        "started_at": started,
+        "ended_at": time.time(),  # noqa: TID251  (no daemon here, so no clock of its)
+        "max_rss_bytes": rss,
+    }
+
+
+def never_ran(code: int) -> dict[str, object]:
+    """The exit record of a command that could not be started."""
+    now = time.time()  # noqa: TID251  (as above)
+    return {
+        "pid": None,
+        "start_ticks": None,
+        "exit_code": code,
+        "signal": None,
+        "core": False,
+        "started_at": now,
+        "ended_at": now,
+        "max_rss_bytes": 0,
+    }
+
+
+def keep(options: dict[str, str]) -> int:
+    """The whole life of a keeper; returns its exit code, that of the command."""
+    log_path, exit_file = options["--log"], options["--exit-file"]
+    os.closerange(3, 1024)  # whatever tmux or systemd left open is not for the command
+    # Open before we fork: if we die without a word, the launcher sees the end of the FIFO.
+    report = os.open(options["--report"], os.O_WRONLY | os.O_CLOEXEC)
+    if "--detach" in options:
+        detach()
+    _signal.alarm(ORDERS_S)  # a launcher that died leaves a FIFO that never speaks
+    cwd, argv, env = read_orders(options["--orders"])
+    _signal.alarm(0)
+    for signum in TERMINAL_SIGNALS:
+        _signal.signal(signum, _signal.SIG_IGN)
+    # The kernel should shoot anyone else first; without the right to ask it stays as it is.
+    oom = set_oom_score("-500")
+    log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    reserve(exit_file)
+    started = time.time()  # noqa: TID251  (as above)
+    pid, code, reason = start(log, oom, cwd, argv, env)
+    if code:
+        command = argv[0].decode(errors="replace")
+        os.write(log, f"middlewatch: cannot start {command!r}: {reason}\n".encode())
+        save(exit_file, record(never_ran(code)))
+        os.write(report, f"failed {code} {os.getpid()} {reason}\n".encode())
+        return code
+    pass_on_sigterm(pid)
+    ticks = start_ticks(pid)
+    os.write(report, f"started {pid} {ticks} {os.getpid()}\n".encode())
+    argv, env = [], {}
+    show = "--show" in options
+    tail = follow(log_path, pid) if show else 0
+    release(keep_streams=show)
+    _, status, usage = os.wait4(pid, 0)
+    rss = usage.ru_maxrss * 1024  # the kernel counts KiB here
+    save(exit_file, record(ending(pid, ticks, started, status, rss)))
+    if tail:
+        os.waitpid(tail, 0)  # the pane closes with us: let it show the last lines
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code  # as a shell says it
+
+
+def parse(args: list[str]) -> dict[str, str]:
+    """``--key value`` pairs and bare flags, as :mod:`.start` writes them."""
+    options: dict[str, str] = {}
+    waiting = iter(args)
+    for key in waiting:
+        options[key] = "" if key in ("--detach", "--show") else next(waiting)
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(keep(parse(sys.argv[1:])))

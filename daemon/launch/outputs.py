@@ -1,0 +1,207 @@
+"""Where a run prints to, and how that can be read without touching it.
+
+A file is a log; the other end of a pipe is searched among all processes (``tee``, a shell
+redirection behind it); a terminal may be a tmux pane. What cannot be read is said in words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .homes import container_id, unit_of
+from .procfs import OpenFile, Process, Processes
+from .tmux import Pane, attach_command, pane_of
+
+HOPS = 4
+"""Pipes followed one behind the other: ``python | tee a | ts | tee b`` has three."""
+_LOG_NAME = re.compile(r"\.(log|out|err|txt|jsonl|ndjson)(\.\d+)?$|(^|[_\-.])(stdout|stderr|log)$")
+
+
+@dataclass(frozen=True, slots=True)
+class PipePane:
+    """How to make a tmux pane readable: pass it to :func:`.tmux.attach_tmux`."""
+
+    tty: str
+    target: str
+    """The pane's id, as ``tmux -t`` takes it."""
+    log: str
+    """The file proposed for the copy. Not there yet, or at least not written by tmux."""
+    socket: str
+    since: str = ""
+    """The command as typed, to find the start of the run in the scroll-back."""
+
+
+@dataclass(slots=True)
+class Outputs:
+    """What was found out. ``logs`` keeps the order in which they were found."""
+
+    logs: list[str] = field(default_factory=list)
+    log_via: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    pipe_pane: PipePane | None = None
+    pane: Pane | None = None
+
+    def add(self, process: Process, file: OpenFile) -> None:
+        """Take a regular file as a log, by its name while that still leads to it."""
+        name = file.target
+        if _links(file.via) == 0:
+            name = name.removesuffix(" (deleted)")
+        path = process.outside(name)
+        if not _same(path, file.via):
+            path = name
+            self.log_via.setdefault(path, file.via)
+        if path not in self.logs:
+            self.logs.append(path)
+
+    def note(self, text: str) -> None:
+        """Say it once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _links(via: str) -> int:
+    """Names that the file still has; 1 when that cannot be known."""
+    try:
+        return os.stat(via).st_nlink
+    except OSError:
+        return 1
+
+
+def _same(path: str, via: str) -> bool:
+    """``path`` leads to the open file: not deleted, not rotated away, not another container's."""
+    try:
+        named, opened = os.stat(path), os.stat(via)
+    except OSError:
+        return False
+    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
+
+
+class Finder:
+    """Finds the outputs of processes within one look at the box."""
+
+    def __init__(self, processes: Processes, log_dir: str | None) -> None:
+        self._processes = processes
+        self._log_dir = log_dir
+        self._panes: dict[str, Pane | None] = {}
+
+    def outputs(self, holders: Sequence[Process], name: str) -> Outputs:
+        """Of the main process and the ranks of one run; ``name`` names a new log."""
+        found = Outputs()
+        for process in holders:
+            if not process.files:
+                found.note(f"open files of process {process.pid} are not readable: run as its user")
+            for fd in (1, 2):
+                file = process.file(fd)
+                if file is not None:
+                    self._follow(process, file, found, name, HOPS)
+        if not found.logs:
+            for process in holders:
+                for file in _log_like(process):
+                    found.add(process, file)
+        if not found.logs and not found.notes:
+            found.note("stdout goes to /dev/null and no other log is open: only GPU, CPU and disk")
+        return found
+
+    def _follow(
+        self, process: Process, file: OpenFile, found: Outputs, name: str, hops: int
+    ) -> None:
+        """One stdout or stderr to where it ends."""
+        if file.regular:
+            found.add(process, file)
+        elif file.target.startswith("pipe:["):
+            self._pipe(process, file, found, name, hops)
+        elif file.target.startswith(("/dev/pts/", "/dev/tty", "/dev/console")):
+            self._terminal(process, file.target, found, name)
+        elif file.target.startswith("socket:["):
+            unit = unit_of(process)
+            where = f"the journal: journalctl -fu {unit}" if unit else "a socket"
+            found.note(f"prints to {where}; that cannot be followed as a file")
+
+    def _pipe(self, process: Process, file: OpenFile, found: Outputs, name: str, hops: int) -> None:
+        """The readers at the other end, and what they write."""
+        container = container_id(process)
+        if container:
+            found.note(f"prints to its container's log: docker logs -f {container[:12]}")
+        readers = self._processes.pipe_readers(file.target)
+        if not readers and not container:
+            found.note(
+                f"prints to a pipe ({file.target}) whose reader is not to be seen from here: "
+                "another user's process, or the container's log (docker logs)"
+            )
+        for reader in readers:
+            kept = [f for f in reader.files if f.regular and f.writable and f.fd > 2]
+            named = kept if reader.comm == "tee" else [f for f in kept if _log_name(f.target)]
+            for other in named:
+                found.add(reader, other)
+            out = reader.file(1)
+            if out is None or hops == 0 or out.target == file.target:
+                continue
+            if out.regular or (not named and not container):
+                self._follow(reader, out, found, name, hops - 1)
+
+    def _terminal(self, process: Process, tty: str, found: Outputs, name: str) -> None:
+        """A pane of tmux can be copied; of screen too; a plain terminal cannot."""
+        environ = process.environ
+        if tty not in self._panes:
+            self._panes[tty] = pane_of(tty, [environ.get("TMUX", "")])
+        pane = self._panes[tty]
+        if pane is None:
+            found.note(_plain_terminal(tty, environ.get("STY"), self._log(process, name)))
+            return
+        found.pane = pane
+        if pane.piped:
+            self._piped_pane(pane, found)
+            return
+        log = self._log(process, name)
+        typed = " ".join(process.argv[1:]) or " ".join(process.argv)
+        found.pipe_pane = PipePane(tty, pane.id, log, pane.socket, typed)
+        found.note(
+            f"prints to terminal {tty} (tmux session {pane.session}, pane {pane.id}): "
+            f"to follow it: {attach_command(pane, log)}"
+        )
+
+    def _piped_pane(self, pane: Pane, found: Outputs) -> None:
+        """The pane is copied already: find the file, if it is the only one of that server."""
+        copies: dict[str, tuple[Process, OpenFile]] = {}
+        for child in self._processes.descendants(pane.server_pid):
+            source, sink = child.file(0), child.file(1)
+            fed = source is not None and source.target.startswith("socket:[")
+            if fed and sink is not None and sink.regular and sink.writable:
+                copies.setdefault(sink.target, (child, sink))
+        if len(copies) == 1:
+            found.add(*next(iter(copies.values())))
+        else:
+            found.note(f"tmux pane {pane.id} is piped already, where to could not be found out")
+
+    def _log(self, process: Process, name: str) -> str:
+        folder = self._log_dir or process.outside(process.cwd)
+        if not os.access(folder, os.W_OK):
+            folder = str(Path.home())
+        return str(Path(folder, f"{name.replace('/', '-')}.tmux.log"))
+
+
+def _plain_terminal(tty: str, screen: str | None, log: str) -> str:
+    if screen:
+        command = f"screen -S {shlex.quote(screen)} -X"
+        return (
+            f"prints to terminal {tty} (screen {screen}): to follow it: "
+            f"{command} logfile {shlex.quote(log)} && {command} log on"
+        )
+    return (
+        f"prints to terminal {tty}, which nothing else can read, and ends with it (SIGHUP); "
+        "next time: middlewatch run -- CMD"
+    )
+
+
+def _log_name(path: str) -> bool:
+    return bool(_LOG_NAME.search(path.removesuffix(" (deleted)").lower()))
+
+
+def _log_like(process: Process) -> Iterable[OpenFile]:
+    """Files with the name of a log that the process itself has open for writing."""
+    return [f for f in process.files if f.regular and f.writable and _log_name(f.target)]

@@ -1,0 +1,135 @@
+"""What a process is, by its command line, environment and memory: a launcher, a trainer, neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from .procfs import Process
+
+_LAUNCHERS = """
+torchrun torch.distributed.run torch.distributed.launch accelerate accelerate-launch
+accelerate.commands.launch accelerate.commands.accelerate_cli deepspeed deepspeed.launcher.runner
+deepspeed.launcher.launch srun mpirun mpiexec orterun horovodrun colossalai composer composer.cli
+"""
+LAUNCHERS = frozenset(_LAUNCHERS.split())
+"""Programs that start ranks and wait for them."""
+_TRAINERS = "litgpt tune axolotl axolotl.cli.train llamafactory-cli nemo fairseq-train"
+TRAINERS = frozenset(_TRAINERS.split())
+"""Command-line programs whose whole purpose is to train."""
+_NOT_TRAINING = """
+middlewatch mw pip pip3 uv poetry conda mamba dnf yum ansible ansible-playbook unattended-upgrade
+pytest tox nox pre-commit mypy dmypy pyright pyright-langserver pyright-python-langserver
+basedpyright ruff black flake8 pylint pylsp jedi-language-server debugpy code-server sphinx-build
+jupyter jupyter-lab jupyter-notebook jupyterlab notebook ipython ipykernel ipykernel_launcher
+tensorboard wandb mlflow aim streamlit gunicorn uvicorn hypercorn celery http raylet
+supervisord networkd-dispatcher fail2ban-server glances nvitop gpustat py-spy nvtop nvidia-smi
+dcgmi nv-hostengine Xorg aws gsutil gcloud hf huggingface-cli dvc meson scons setup venv virtualenv
+cython compileall
+"""
+NOT_TRAINING = frozenset(_NOT_TRAINING.split())
+"""Programs that are Python, busy, or on the GPU, without training."""
+NOTEBOOKS = frozenset({"ipykernel", "ipykernel_launcher"})
+"""Trusted only when they hold a GPU: then somebody trains in a notebook."""
+HELPERS = (
+    "multiprocessing.resource_tracker",
+    "multiprocessing.semaphore_tracker",
+    "_inductor/compile_worker",
+    "_inductor.compile_worker",
+    "daemon/launch/keeper.py",
+)
+"""Pieces of a command line that mark somebody's helper process (and our own)."""
+RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+SIZE_NAMES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
+
+_TRAIN_SCRIPT = re.compile(
+    r"(^|[_\-.])(pre|post|re)?(train|fine_?tun|sft|dpo|grpo|ppo|rlhf)", re.IGNORECASE
+)
+_PYTHON = re.compile(r"^(python|pypy)[\d.]*t?$")
+_FRAMEWORK = re.compile(rb"/(libtorch_cpu|libtorch_python|_jax|xla_extension|libtensorflow_\w+)\b")
+_FLAG_WITH_VALUE = frozenset(("-X", "-W", "--check-hash-based-pycs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a command line runs: ``name`` is a script, module or executable without its folder."""
+
+    name: str
+    python: bool
+    script: bool
+    """There is a script or a module: not an interactive interpreter, not ``-c``."""
+
+
+def program(process: Process) -> Program:
+    """Look through ``python -u -m package.module`` and ``python3.11 /path/script.py``."""
+    argv = process.argv
+    first = PurePosixPath(argv[0]).name if argv else process.comm
+    interpreter = bool(_PYTHON.match(first))
+    python = interpreter or bool(_PYTHON.match(PurePosixPath(process.exe).name))
+    if not interpreter:
+        return Program(first, python, script=python)
+    words = iter(argv[1:])
+    for word in words:
+        if word in _FLAG_WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            return Program(PurePosixPath(word).name, python, script=True)
+        elif word.endswith("m") and not word.startswith("--"):
+            return Program(next(words, ""), python, script=True)
+        elif word.endswith("c") and not word.startswith("--"):
+            break
+    return Program(first, python, script=False)
+
+
+def is_launcher(process: Process) -> bool:
+    """It starts ranks and waits for them."""
+    return program(process).name in LAUNCHERS
+
+
+def is_excluded(process: Process) -> bool:
+    """Nothing that anybody would want to be woken for."""
+    name = program(process).name
+    if name.partition(".")[0] in NOT_TRAINING or name == "py.test":
+        return True
+    line = " ".join(process.argv[:6])
+    return any(mark in line for mark in HELPERS)
+
+
+def is_notebook(process: Process) -> bool:
+    """The kernel of a notebook."""
+    return program(process).name in NOTEBOOKS
+
+
+def first_number(environ: Mapping[str, str], names: Iterable[str]) -> int | None:
+    """The first of these variables that holds a number."""
+    for name in names:
+        value = environ.get(name, "")
+        if value.isdecimal() and len(value) < 10:
+            return int(value)
+    return None
+
+
+def rank_of(process: Process) -> int | None:
+    """Its rank; on a single node the local rank will do (Lightning sets only that one)."""
+    rank = first_number(process.environ, RANK_NAMES)
+    if rank is None and process.environ.get("NODE_RANK", "0") == "0":
+        rank = first_number(process.environ, ("LOCAL_RANK",))
+    return rank
+
+
+def looks_like_training(process: Process) -> bool:
+    """By what it is, not by what it does at this moment: a hung run must be found, too."""
+    what = program(process)
+    if is_launcher(process) or (what.script and what.name in TRAINERS):
+        return True
+    if _TRAIN_SCRIPT.search(what.name):
+        # A compiled trainer (llm.c and the like) is its own program; an editor that has
+        # train.py open, or a shell that runs train.sh, is not.
+        return what.script or PurePosixPath(process.exe).name == what.name
+    if not what.python or len(process.argv) < 2:
+        return False
+    if {"RANK", "LOCAL_RANK"} & process.environ.keys() and "WORLD_SIZE" in process.environ:
+        return True
+    return bool(_FRAMEWORK.search(process.maps))

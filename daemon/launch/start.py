@@ -1,0 +1,258 @@
+"""Start a command so that it outlives the SSH session, and keep how it ended.
+
+Three ways to detach; all run the same keeper (:mod:`.keeper`) and differ only in who is
+above it. None of them is a parent whose death ends the command.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..errors import MiddlewatchError, UsageError
+from .handshake import Handshake, Report, pack
+
+Via = Literal["setsid", "tmux", "systemd"]
+
+REPORT_S = 15.0
+"""Patience with the keeper. It answers in 50 ms; a box that swaps or starts its first tmux
+server was seen to need 3 s."""
+TOOL_S = 20.0
+"""Patience with ``tmux`` and ``systemd-run`` themselves."""
+KEEPER = Path(__file__).with_name("keeper.py")
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_\-]+")
+_PYTHON = re.compile(rb"^(python|pypy)[\d.]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A command that runs. ``look`` is the shell command that shows it, if there is one."""
+
+    pid: int
+    start_ticks: int
+    keeper_pid: int
+    via: Via
+    log: str
+    exit_file: str
+    look: str
+
+
+def launch(
+    command: Sequence[str],
+    *,
+    name: str,
+    log: str | Path,
+    exit_file: str | Path,
+    cwd: str | Path,
+    via: Via | None = None,
+    keep_buffering: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> Launched:
+    """Start ``command`` detached and return as soon as it runs.
+
+    ``via`` ``None`` means ``setsid``: it needs no tool, works in containers and over plain
+    SSH, and nobody's ``kill-server`` or cgroup clean-up can take the run along. ``tmux`` adds
+    a session ``mw-NAME`` that shows the log, ``systemd`` a transient unit ``mw-NAME``.
+
+    ``env`` is the environment of the command (default: the caller's). Unless
+    ``keep_buffering``, ``PYTHONUNBUFFERED=1`` is added to it, and a command that is not
+    Python goes through ``stdbuf -oL -eL`` where that exists: a log that arrives in blocks of
+    4 KiB looks like a hang.
+
+    The log is appended to; its folder and that of the exit file are created. Raises
+    UsageError when the command, a path or the chosen tool is not usable, MiddlewatchError
+    when the keeper gives no answer.
+    """
+    place, log, exit_file = Path(cwd).absolute(), Path(log).absolute(), Path(exit_file).absolute()
+    if not command or not command[0]:
+        raise UsageError("no command to run", hint="middlewatch run -- python train.py")
+    if not place.is_dir():
+        raise UsageError(f"{place} is not a directory to start in")
+    _prepare_log(log)
+    _prepare_folder(exit_file)
+    chosen = via or "setsid"
+    _check_tool(chosen)
+    env = dict(os.environ if env is None else env)
+    command = list(command)
+    if not keep_buffering:
+        env["PYTHONUNBUFFERED"] = "1"
+        command = line_buffered(command, place, env)
+    with Handshake() as handshake:
+        keeper = [sys.executable, "-I", "-S", str(KEEPER), "--name", name]
+        keeper += ["--log", str(log), "--exit-file", str(exit_file)]
+        keeper += ["--orders", handshake.orders, "--report", handshake.report]
+        try:
+            orders = pack(str(place), command, env)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        look = _START[chosen](keeper, name)
+        report = handshake.talk(orders, REPORT_S)
+    return _launched(report, command, chosen, log, exit_file, look)
+
+
+def line_buffered(command: list[str], cwd: Path, env: Mapping[str, str]) -> list[str]:
+    """``command`` behind ``stdbuf``, unless it is Python (which does not use C's stdout).
+
+    ``stdbuf`` turns into the command by exec, so the pid is the command's. It works by
+    LD_PRELOAD, which is why it is kept away from programs that gain nothing by it.
+    """
+    stdbuf = shutil.which("stdbuf", path=env.get("PATH"))
+    if stdbuf is None:
+        return command
+    search = None if "/" in command[0] else env.get("PATH", os.defpath)
+    found = shutil.which(str(cwd / command[0]) if search is None else command[0], path=search)
+    if found is None or _is_python(Path(found)):
+        return command  # not found: the keeper says so, in the words of exec
+    return [stdbuf, "-oL", "-eL", *command]
+
+
+def _is_python(path: Path) -> bool:
+    """A Python interpreter, or a script that names one in its first line."""
+    if _PYTHON.match(os.fsencode(path.resolve().name)):
+        return True
+    try:
+        with path.open("rb") as file:
+            first = file.read(256).partition(b"\n")[0]
+    except OSError:
+        return False
+    words = first[2:].replace(b"/", b" ").split() if first.startswith(b"#!") else []
+    return any(_PYTHON.match(word) for word in words)
+
+
+def _prepare_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot create {path.parent}: {error.strerror}") from error
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory, not a file", hint=f"for example {path}/run.log")
+
+
+def _prepare_log(log: Path) -> None:
+    """Make sure that the keeper can append to it."""
+    _prepare_folder(log)
+    try:
+        with log.open("ab"):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write the log {log}: {error.strerror}") from error
+
+
+def _check_tool(via: Via) -> None:
+    if via == "setsid":
+        return
+    if via == "tmux" and shutil.which("tmux") is None:
+        raise UsageError("tmux is not installed: apt-get install tmux, or --via setsid")
+    if via == "systemd":
+        if shutil.which("systemd-run") is None or not Path("/run/systemd/system").is_dir():
+            raise UsageError("systemd does not run here (a container?): --via setsid or tmux")
+        if os.geteuid() != 0 and not Path("/var/lib/systemd/linger", getpass.getuser()).exists():
+            raise UsageError(
+                "systemd ends the units of a user who logs out",
+                hint="once: sudo loginctl enable-linger $USER; or --via setsid",
+            )
+
+
+def _via_setsid(keeper: list[str], name: str) -> str:
+    _tool([*keeper, "--detach"], "the keeper")
+    return ""
+
+
+def _via_tmux(keeper: list[str], name: str) -> str:
+    session = f"mw-{safe_name(name)}"
+    # The size is that of no terminal: lines of the log are not wrapped before somebody looks.
+    command = ["tmux", "new-session", "-d", "-s", session, "-x", "200", "-y", "50", "--"]
+    _tool([*command, *keeper, "--show"], f"tmux session {session}")
+    return f"tmux attach -t {session}"
+
+
+def _via_systemd(keeper: list[str], name: str) -> str:
+    unit = f"mw-{safe_name(name)}"
+    user = [] if os.geteuid() == 0 else ["--user"]
+    command = ["systemd-run", *user, "--unit", unit, "--collect", "--quiet", *_properties()]
+    command += ["--description", f"middlewatch run {name}", "--"]
+    command += [word.replace("$", "$$") for word in keeper]  # systemd would expand $NAME
+    _tool(command, f"unit {unit}")
+    return " ".join(["systemctl", *user, "status", unit])
+
+
+def _properties() -> list[str]:
+    """What a unit needs to be as harmless as a shell in the background.
+
+    KillMode=process: the death of the keeper is not the end of the run. OOMPolicy=continue:
+    one killed data loader does not take the unit down. TimeoutStopSec: a checkpoint may be
+    written on SIGTERM. Limits: those of the caller, not the service defaults (1024 files).
+    """
+    properties = {"KillMode": "process", "OOMPolicy": "continue", "TimeoutStopSec": "15min"}
+    for limit in ("NOFILE", "MEMLOCK", "NPROC", "STACK", "CORE"):
+        soft, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{limit}"))
+        properties[f"Limit{limit}"] = f"{_limit(soft)}:{_limit(hard)}"
+    return [f"--property={key}={value}" for key, value in properties.items()]
+
+
+def _limit(value: int) -> str:
+    return "infinity" if value == resource.RLIM_INFINITY else str(value)
+
+
+def _tool(command: list[str], what: str) -> None:
+    """Run the keeper, tmux or systemd-run until it has detached; its complaint becomes ours."""
+    try:
+        with tempfile.TemporaryFile() as said:  # a pipe would stay open in what it detaches
+            code = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                timeout=TOOL_S,
+                cwd="/",
+                check=False,
+            ).returncode
+            said.seek(0)
+            complaint = said.read(2000).decode(errors="replace").strip()
+    except subprocess.TimeoutExpired as error:
+        raise MiddlewatchError(f"{command[0]} did not answer within {TOOL_S:.0f} s") from error
+    except OSError as error:
+        raise UsageError(f"cannot run {command[0]}: {error.strerror}") from error
+    if code:
+        complaint = complaint or f"exit code {code}"
+        raise UsageError(f"cannot start {what}: {complaint}", hint="try another --name or --via")
+
+
+def safe_name(name: str) -> str:
+    """``name`` as a tmux session and a systemd unit can have it."""
+    return _UNSAFE.sub("-", name).strip("-")[:60] or "run"
+
+
+def _launched(
+    report: Report | None, command: list[str], via: Via, log: Path, exit_file: Path, look: str
+) -> Launched:
+    if report is None:
+        raise MiddlewatchError(
+            f"the keeper did not say within {REPORT_S:.0f} s that {command[0]} runs",
+            hint=f"look into {log}; the box may be overloaded or out of memory",
+        )
+    if report.code:
+        raise UsageError(f"cannot start {command[0]}: {report.reason}", hint=f"also in {log}")
+    return Launched(
+        pid=report.pid,
+        start_ticks=report.start_ticks,
+        keeper_pid=report.keeper_pid,
+        via=via,
+        log=str(log),
+        exit_file=str(exit_file),
+        look=look,
+    )
+
+
+_START = {"setsid": _via_setsid, "tmux": _via_tmux, "systemd": _via_systemd}

@@ -1,0 +1,137 @@
+"""Telling people: which change of an incident is worth a push, and reminding them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from middlewatch.sentinels.kit import Severity
+
+from . import messages
+from .incidents import Change, Incident
+from .loop import Loop
+from .room import Room
+from .sinks.phone import Phone, Queued
+from .watched import WatchedRun
+
+
+class Teller:
+    """Decides and composes; the phone delivers."""
+
+    def __init__(self, room: Room, loop: Loop, say: Callable[[str], None]) -> None:
+        self._room = room
+        self._loop = loop
+        self._say = say
+        self._silences: list[dict[str, Any]] = [d for _, d in room.store.all("silence")]
+        self._fd: int | None = None
+        self.phone = Phone(
+            room.config.alert_urls,
+            room.config.alerts,
+            self._keep,
+            queued=[Queued.from_json(d) for _, d in room.store.all("message")],
+            new_id=lambda: secrets.token_hex(8),
+        )
+
+    def _keep(self, queued: Queued) -> None:
+        self._room.store.put("message", queued.id, queued.to_json(), self._room.clock.now())
+        if queued.error:
+            self._say(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
+
+    def tell(self, watched: WatchedRun, change: Change) -> None:
+        """Push first, then write down."""
+        incident = change.incident
+        self._say(f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}")
+        if self._worth_a_push(change) and self._push(self._compose(watched, change)):
+            incident.alerted_at = self._room.clock.now()
+        self._room.keep(incident)
+
+    def tell_end(self, watched: WatchedRun) -> None:
+        """Push that a run reached its end, once and if that is wanted."""
+        if watched.told_end:
+            return
+        watched.told_end = True
+        if watched.state == "finished" and self._room.config.alerts.finished:
+            name, status = watched.spec.name, self._room.status(watched)
+            self._push(messages.finished(name, self._room.host, status))
+
+    def remind(self) -> None:
+        """Repeat open critical incidents ever more rarely until somebody looks."""
+        now, repeat = self._room.clock.now(), self._room.config.alerts.repeat_s
+        for incident in self._room.keeper.open():
+            watched = self._room.runs.get(incident.run)
+            if watched is None or not repeat or not self._wants_reminder(incident):
+                continue
+            wait = repeat[min(incident.reminders, len(repeat) - 1)]
+            if now - (incident.alerted_at or now) < wait:
+                continue
+            incident.reminders += 1
+            message = self._compose(watched, Change("opened", incident))
+            title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
+            if self._push(replace(message, title=title)):
+                incident.alerted_at = now
+            self._room.keep(incident)
+
+    def _wants_reminder(self, incident: Incident) -> bool:
+        return (
+            incident.severity is Severity.CRITICAL
+            and incident.state == "open"
+            and incident.alerted_at is not None
+            and not self._silenced(incident)
+        )
+
+    def _worth_a_push(self, change: Change) -> bool:
+        incident, alerts = change.incident, self._room.config.alerts
+        if change.kind == "resolved":
+            return alerts.resolved and incident.alerted_at is not None
+        if self._silenced(incident) or incident.state == "acknowledged":
+            return False
+        return incident.severity >= Severity.parse(alerts.min_severity)
+
+    def _silenced(self, incident: Incident) -> bool:
+        now = self._room.clock.now()
+        return any(
+            s["until"] > now
+            and s["run"] in ("", incident.run)
+            and s["class"] in ("", incident.trouble)
+            for s in self._silences
+        )
+
+    def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
+        """Push nothing about ``run`` and class ``trouble`` (empty: any) for a while."""
+        now = self._room.clock.now()
+        made = {"run": run, "class": trouble, "until": now + for_s}
+        self._silences = [s for s in self._silences if s["until"] > now] + [made]
+        self._room.store.put("silence", secrets.token_hex(4), made, now)
+        return made
+
+    def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
+        return messages.compose(
+            change,
+            watched.spec.name,
+            self._room.host,
+            self._room.entries.get(change.incident.sentinel),
+            watched.history.checkpoints,
+            self._room.clock.now(),
+        )
+
+    def _push(self, message: messages.Message) -> bool:
+        clock = self._room.clock
+        queued = self.phone.push(message, clock.now(), clock.monotonic())
+        self._wire()
+        return queued is not None and queued.state != "silent"
+
+    def pump(self) -> None:
+        """Take the notifier's answers, send what is due."""
+        if self.phone.busy() or self._fd is not None:
+            self.phone.pump(self._room.clock.now(), self._room.clock.monotonic())
+            self._wire()
+
+    def _wire(self) -> None:
+        """Wait on the notifier's answers; its pipe is another with every child."""
+        if self._fd is not None:
+            self._loop.unwatch(self._fd, self.pump)
+        self._fd = self.phone.fileno()
+        if self._fd is not None:
+            self._loop.watch(self._fd, self.pump)
