@@ -202,7 +202,7 @@ class App:
             self._teller.tell(watched, change)
             incident = self.room.incident(change.incident)
             self._server.publish({"change": change.kind, "incident": incident})
-        if changes or changed or not watched.alive:
+        if changes or changed or watched.index_stale:
             self._publish(watched)
         if not watched.alive:
             watched.end(self.room.pump)

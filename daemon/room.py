@@ -74,7 +74,6 @@ class Room:
         status["status_page"] = str(self.state.status_page(watched.spec.id))
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
         status["updated_at"] = iso(now)
-        status["watch"] += [report.source(p.state) for p in self.box_sources]
         return status
 
     def box_report(self, watched: WatchedRun | None) -> dict[str, Any]:

@@ -72,6 +72,8 @@ class WatchedRun:
             self.history.gap_at = now
         self.fresh: set[type] = set()
         self.told_end = self.state in ENDED
+        self.index_stale = False
+        """Checkpoints came or went since the index was built."""
         self._saved = memory
         self._readers: dict[str, LogReader] = {}
         self._tails: dict[str, LogTail] = {}
@@ -97,7 +99,7 @@ class WatchedRun:
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.take))
         if spec.pid is not None:
-            self._memory = CgroupMemory(spec.pid, saved=self._saved.get("cgroup"))
+            self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
             self._pumped.append(pump.add(self._memory, self.take))
             self._processes = Processes(spec)
             self._pumped.append(pump.add(self._processes, self.take))
@@ -120,10 +122,18 @@ class WatchedRun:
             self.history.add(one)
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
-            if isinstance(one, CheckpointSeen) and self._checkpoints is not None:
-                self.history.checkpoints = list(self._checkpoints.known())
+            if isinstance(one, CheckpointSeen):
+                self._note_checkpoints()
         if urgent:
             self._urgent()
+
+    def _note_checkpoints(self) -> None:
+        """Take over what is on disk now; pruned ones go without an observation."""
+        if self._checkpoints is not None:
+            known = list(self._checkpoints.known())
+            if known != self.history.checkpoints:
+                self.history.checkpoints = known
+                self.index_stale = True
 
     def look_closer(self, closer: bool) -> None:
         """Sample wait channels and I/O with every look while a hang is being judged."""
@@ -156,8 +166,7 @@ class WatchedRun:
             self.ended_at = ending.at
             self.exit = {"code": ending.exit_code, "signal": ending.signal}
             self.history.ended = True
-        if self._checkpoints is not None:
-            self.history.checkpoints = list(self._checkpoints.known())
+        self._note_checkpoints()
         state, reason = judge_state(view, list(open_incidents), now)
         if state == self.state:
             self.reason = reason
@@ -167,6 +176,7 @@ class WatchedRun:
 
     def reindex(self, now: float, best_metric: str) -> None:
         """Build the checkpoint index from what is on disk now."""
+        self.index_stale = False
         self.index = build(
             self.spec.id,
             self.history.checkpoints,

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _MODE = 0o644
+_SWEPT: set[str] = set()
+"""Paths whose folder was cleared of what an earlier process left: once is enough."""
 
 
 def write_whole(path: str, text: str) -> None:
@@ -18,7 +20,7 @@ def write_whole(path: str, text: str) -> None:
 
     Raises OSError (no space, no folder, no permission); the old file is then as it was and no
     temporary is left. A killed writer may leave one, under a name that begins with a dot and
-    ends with ``.tmp``: the next write of the same file sweeps it away.
+    ends with ``.tmp``: the first write of the next process sweeps it away.
     """
     folder, name = os.path.split(path)
     folder = folder or "."
@@ -36,7 +38,9 @@ def write_whole(path: str, text: str) -> None:
             os.unlink(temporary)
         raise
     _sync_folder(folder)
-    _sweep(folder, name)
+    if path not in _SWEPT:
+        _SWEPT.add(path)
+        _sweep(folder, name)
 
 
 def write_index(path: str, index: Mapping[str, Any]) -> None:

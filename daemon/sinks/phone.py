@@ -21,6 +21,7 @@ CHILD = (
     "import sys; sys.path[0:1] = []; "
     "from middlewatch.daemon.sinks.notifier_child import main; sys.exit(main())"
 )
+
 DEADLINE_S = 90.0
 """For one message over all its URLs: Apprise gives each URL about 8 s."""
 PAUSES_S = (5.0, 15.0, 60.0, 300.0, 900.0)
@@ -29,6 +30,11 @@ GIVE_UP_S = 3 * 86400.0
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
 """Budget of warnings per day; criticals have none."""
+
+
+def notifier_argv() -> list[str]:
+    """The command line of the notifier child."""
+    return [sys.executable, "-c", CHILD]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,231 @@
+"""The zip archive that torch.save writes: is its structure whole?
+
+Read are the end record, the central directory, the local header of every record and
+``data.pkl``; never the tensors. Layout: PKWARE APPNOTE 6.3.10, sections 4.3 and 4.5.3; what
+torch puts in: caffe2/serialize/inline_container.cc.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import zlib
+from dataclasses import dataclass
+
+from . import pickles
+from .peek import LONGEST, Peek
+
+LOCAL_MAGIC = b"PK\x03\x04"
+_CENTRAL_MAGIC = b"PK\x01\x02"
+_END_MAGIC = b"PK\x05\x06"
+_END64_MAGIC = b"PK\x06\x06"
+_LOCATOR_MAGIC = b"PK\x06\x07"
+_END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
+_LONGEST_COMMENT = 0xFFFF
+_HEADERS_READ = 4096
+"""Local headers looked at: each costs a page of cache. Beyond that, evenly spread ones."""
+_IN_64 = 0xFFFFFFFF
+_HAS_DESCRIPTOR = 0x08
+
+
+class Broken(Exception):
+    """The archive contradicts itself; ``str()`` is a sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One member of the archive, as the central directory has it."""
+
+    name: str
+    raw_name: bytes
+    flags: int
+    method: int
+    crc: int
+    packed_bytes: int
+    bytes: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What a whole archive holds."""
+
+    records: tuple[Record, ...]
+    pickle: Record | None
+    """``data.pkl``; ``None`` when this is no torch file."""
+    walk: pickles.Walk | None = None
+    """``None`` when ``data.pkl`` is too long to walk."""
+    lightning: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read(peek: Peek) -> Archive:
+    """Check the structure. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
+    records = _central_directory(peek)
+    skipped = _local_headers(peek, records)
+    notes = (f"{skipped} of {len(records)} local headers not read",) if skipped else ()
+    pickle = next((r for r in records if r.name.rpartition("/")[2] == "data.pkl"), None)
+    if pickle is None:
+        return Archive(records, None, notes=notes)
+    if pickle.method != 0:  # torch never packs it, but can read what another program packed
+        return Archive(records, pickle, None, notes=(*notes, "data.pkl is packed: not walked"))
+    start = _data_start(peek, pickle)
+    if pickle.bytes > pickles.WALK_LIMIT:
+        if peek.at(start + pickle.bytes - 1, 1) != b".":
+            raise Broken("data.pkl does not end with STOP")
+        head = peek.at(start, pickles.WALK_LIMIT)
+        return Archive(records, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked"))
+    data = peek.at(start, pickle.bytes)
+    # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
+    if pickle.crc and zlib.crc32(data) != pickle.crc:
+        raise Broken("data.pkl does not match its checksum")
+    try:
+        walk = pickles.walk(data)
+    except ValueError as error:
+        raise Broken(f"data.pkl: {error}") from None
+    _storages_are_there(records, pickle, walk)
+    return Archive(records, pickle, walk, _is_lightning(data), notes)
+
+
+def _is_lightning(pickle: bytes) -> bool:
+    return b"pytorch-lightning_version" in pickle
+
+
+def _central_directory(peek: Peek) -> tuple[Record, ...]:
+    end_at, end = _end_record(peek)
+    count, size, offset = struct.unpack_from("<HII", end, 10)
+    limit = end_at
+    if _IN_64 in (size, offset) or count == 0xFFFF or _has_locator(peek, end_at):
+        limit, count, size, offset = _end64_record(peek, end_at)
+    if offset + size > limit:
+        raise Broken(f"the central directory reaches {offset + size - limit} bytes too far")
+    if offset + size < limit:
+        raise Broken(f"{limit - offset - size} bytes between central directory and end record")
+    if size > LONGEST:
+        raise Broken(f"a central directory of {size} bytes: no checkpoint has that")
+    return tuple(_records(peek.at(offset, size), count, offset))
+
+
+def _end_record(peek: Peek) -> tuple[int, bytes]:
+    """Where the end record lies, and its bytes; it must be the last thing in the file."""
+    for reach in (_END_BYTES, _END_BYTES + _LONGEST_COMMENT):
+        start = max(0, peek.size - reach)
+        tail = peek.upto(start, reach)
+        found = tail.rfind(_END_MAGIC)
+        while found >= 0:
+            record = tail[found : found + _END_BYTES]
+            if len(record) == _END_BYTES:
+                comment = struct.unpack_from("<H", record, 20)[0]
+                if found + _END_BYTES + comment == len(tail):
+                    return start + found, record
+            found = tail.rfind(_END_MAGIC, 0, found)
+    zeroes = peek.zero_tail()
+    if zeroes >= 512:
+        raise Broken(f"the last {zeroes} bytes or more are zeroes: written only in part")
+    raise Broken("no end record: the file is cut off, or was never finished")
+
+
+def _has_locator(peek: Peek, end_at: int) -> bool:
+    at = end_at - _LOCATOR_BYTES
+    return at >= 0 and peek.at(at, 4) == _LOCATOR_MAGIC
+
+
+def _end64_record(peek: Peek, end_at: int) -> tuple[int, int, int, int]:
+    """Offset of the zip64 end record; count, size and offset of the central directory."""
+    if not _has_locator(peek, end_at):
+        raise Broken("the end record asks for zip64, and there is no zip64 locator")
+    (at,) = struct.unpack_from("<Q", peek.at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
+    if at + _END64_BYTES > end_at:
+        raise Broken("the zip64 locator points outside the file")
+    record = peek.at(at, _END64_BYTES)
+    if not record.startswith(_END64_MAGIC):
+        raise Broken("the zip64 end record is not where its locator says")
+    count, size, offset = struct.unpack_from("<QQQ", record, 32)
+    return at, count, size, offset
+
+
+def _records(directory: bytes, count: int, limit: int) -> list[Record]:
+    records: list[Record] = []
+    at = 0
+    while at < len(directory):
+        if not directory.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(directory):
+            raise Broken(f"entry {len(records)} of the central directory is damaged")
+        flags, method = struct.unpack_from("<HH", directory, at + 8)
+        crc, packed, whole, name_n, extra_n, comment_n = struct.unpack_from(
+            "<IIIHHH", directory, at + 16
+        )
+        (offset,) = struct.unpack_from("<I", directory, at + 42)
+        name = directory[at + 46 : at + 46 + name_n]
+        extra = directory[at + 46 + name_n : at + 46 + name_n + extra_n]
+        whole, packed, offset = _sizes64(extra, whole, packed, offset)
+        text = name.decode("utf-8", "replace")
+        if offset + 30 + name_n + packed > limit:
+            raise Broken(f"{text} reaches past the end of the data: the file is cut in the middle")
+        records.append(Record(text, name, flags, method, crc, packed, whole, offset))
+        at += 46 + name_n + extra_n + comment_n
+    if at != len(directory) or (len(records) != count and len(records) & 0xFFFF != count):
+        raise Broken(f"the central directory has {len(records)} entries, {count} are announced")
+    return records
+
+
+def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
+    """Replace the sizes that did not fit into 32 bits by those of the zip64 extra field."""
+    if _IN_64 not in sizes:
+        return sizes
+    at = 0
+    while at + 4 <= len(extra):
+        tag, length = struct.unpack_from("<HH", extra, at)
+        if tag == 1:
+            room = extra[at + 4 : at + 4 + length]
+            wide = [room[i : i + 8] for i in range(0, len(room) - 7, 8)]
+            if len(wide) < sizes.count(_IN_64):
+                break
+            numbers = iter(int.from_bytes(w, "little") for w in wide)
+            return tuple(next(numbers) if s == _IN_64 else s for s in sizes)
+        at += 4 + length
+    raise Broken("an entry of the central directory lacks its 64-bit sizes")
+
+
+def _local_headers(peek: Peek, records: tuple[Record, ...]) -> int:
+    """Compare local headers with the central directory; returns how many were left out."""
+    ordered = sorted(records, key=lambda r: r.offset)
+    for before, after in itertools.pairwise(ordered):
+        if before.offset + 30 + len(before.raw_name) + before.packed_bytes > after.offset:
+            raise Broken(f"{before.name} and {after.name} overlap")
+    stride = -(-len(ordered) // _HEADERS_READ) or 1
+    for record in ordered[::stride]:
+        _local_header(peek, record)
+    return len(ordered) - len(ordered[::stride])
+
+
+def _local_header(peek: Peek, record: Record) -> None:
+    head = peek.at(record.offset, 30 + len(record.raw_name))
+    if not head.startswith(LOCAL_MAGIC):
+        what = "zeroes" if not any(head) else "something else"
+        raise Broken(f"{what} where the header of {record.name} should be")
+    flags, method = struct.unpack_from("<HH", head, 6)
+    packed, whole, name_n = struct.unpack_from("<IIH", head, 18)
+    if head[30:] != record.raw_name or name_n != len(record.raw_name):
+        raise Broken(f"the header of {record.name} carries another name")
+    if (flags, method) != (record.flags, record.method):
+        raise Broken(f"the header of {record.name} contradicts the central directory")
+    later = 0 if flags & _HAS_DESCRIPTOR else _IN_64
+    for here, there in ((packed, record.packed_bytes), (whole, record.bytes)):
+        if here not in (there, _IN_64, later):
+            raise Broken(f"the header of {record.name} gives another size")
+
+
+def _data_start(peek: Peek, record: Record) -> int:
+    name_n, extra_n = struct.unpack("<HH", peek.at(record.offset + 26, 4))
+    return record.offset + 30 + int(name_n) + int(extra_n)
+
+
+def _storages_are_there(records: tuple[Record, ...], pickle: Record, walk: pickles.Walk) -> None:
+    """Every storage that ``data.pkl`` wants is a record of the right length."""
+    prefix = pickle.name[: -len("data.pkl")] + "data/"
+    sizes = {r.name[len(prefix) :]: r.bytes for r in records if r.name.startswith(prefix)}
+    for key, wanted in walk.storages.items():
+        if key not in sizes:
+            raise Broken(f"the tensor data {prefix}{key} is missing")
+        if wanted is not None and sizes[key] != wanted:
+            raise Broken(f"{prefix}{key} has {sizes[key]} bytes, data.pkl wants {wanted}")

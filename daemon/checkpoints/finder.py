@@ -1,0 +1,169 @@
+"""Find the checkpoints under some folders, again and again, at next to no cost.
+
+A folder is listed again only when its modification time moved: a name that comes or goes
+moves it, growth of a file does not (whoever follows a checkpoint looks at its files).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from . import names
+
+DEEPEST = 3
+"""Folders below a watched one that are looked into: ``out/run/checkpoints/step_10``."""
+MOST_NAMES = 20_000
+"""Names that are kept under all watched folders together, newest folders first."""
+_SETTLED_S = 2.0
+"""A folder changed less than this before the look is listed again at the next one: its
+modification time has the grain of the kernel tick (4 ms) or of a server (up to 1 s)."""
+_NAMES_PER_S = 2_000
+"""Pace for big folders: listing costs about 2 us a name, so 0.4 % of a core at most."""
+_NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
+
+
+class Place(NamedTuple):
+    """Where a checkpoint is, or may be becoming one."""
+
+    path: str
+    kind: names.Kind | None
+    """``None`` for a file."""
+    leftover: bool
+    """A temporary name: evidence of saving, never a checkpoint."""
+    mtime_ns: int
+    """Of a folder: it moves when a name inside comes or goes. 0 for a file."""
+
+
+@dataclass(slots=True)
+class _Folder:
+    """What one listing of a folder has told."""
+
+    mtime_ns: int
+    entries: int = 0
+    again_at: float = 0.0
+    kind: names.Kind | None = None
+    here: list[Place] = field(default_factory=list)
+    below: list[str] = field(default_factory=list)
+
+
+class Finder:
+    """Follows the watched folders; one that does not exist yet is waited for."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.roots = tuple(dict.fromkeys(f.rstrip("/") or "/" for f in folders))
+        self._folders: dict[str, _Folder] = {}
+        self._left = 0
+        self._seen: dict[str, _Folder] = {}
+
+    def scan(self, now: float) -> dict[str, Place]:
+        """Everything there is now, by path. ``now``: wall time in epoch seconds.
+
+        Raises OSError when no watched folder can be read and at least one is there.
+        """
+        self._left = MOST_NAMES
+        self._seen = {}
+        places: dict[str, Place] = {}
+        refused = [error for root in self.roots if (error := self._root(root, now, places))]
+        if refused and not self._seen:
+            raise refused[0]
+        self._folders = self._seen
+        return places
+
+    def _root(self, path: str, now: float, places: dict[str, Place]) -> OSError | None:
+        try:
+            self._visit(path, os.stat(path).st_mtime_ns, 0, now, places)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            return error
+        return None
+
+    def _visit(
+        self, path: str, mtime_ns: int, depth: int, now: float, places: dict[str, Place]
+    ) -> None:
+        if path in self._seen:
+            return  # one watched folder inside another
+        folder = self._folders.get(path)
+        if folder is None or (folder.mtime_ns != mtime_ns and now >= folder.again_at):
+            folder = self._list(path, depth, mtime_ns, now)
+        self._seen[path] = folder
+        self._left -= folder.entries
+        if folder.kind is not None:
+            leftover = names.is_leftover(path.rpartition("/")[2])
+            places[path] = Place(path, folder.kind, leftover, mtime_ns)
+            return
+        for place in folder.here:
+            places[place.path] = place
+        if depth < DEEPEST and folder.below:
+            self._descend(folder.below, depth + 1, now, places)
+
+    def _descend(
+        self, paths: Sequence[str], depth: int, now: float, places: dict[str, Place]
+    ) -> None:
+        """Folders inside, the one changed last first, until enough names are kept."""
+        found = []
+        for path in paths:
+            mtime_ns = _mtime_ns(path)
+            if mtime_ns is not None:
+                found.append((mtime_ns, path))
+        found.sort(reverse=True)
+        for mtime_ns, path in found:
+            if self._left <= 0:
+                return
+            try:
+                self._visit(path, mtime_ns, depth, now, places)
+            except OSError:
+                continue  # gone since, or not ours to read
+
+    def _list(self, path: str, depth: int, mtime_ns: int, now: float) -> _Folder:
+        with os.scandir(path) as entries:
+            found = list(itertools.islice(entries, MOST_NAMES))
+        files: list[os.DirEntry[str]] = []
+        folders: list[os.DirEntry[str]] = []
+        for entry in found:
+            if entry.is_symlink() and not self._leads_out(entry.path):
+                continue
+            (folders if entry.is_dir() else files).append(entry)
+        folder = _Folder(mtime_ns, entries=len(found), again_at=now + len(found) / _NAMES_PER_S)
+        if now - mtime_ns / 1e9 < _SETTLED_S:
+            folder.mtime_ns = -1  # too fresh to trust: look again next time
+        file_names = {e.name for e in files}
+        name = path.rpartition("/")[2]
+        folder.kind = names.folder_kind(name, file_names, {e.name for e in folders})
+        if folder.kind == "folder" and not any(map(names.is_weights, file_names)):
+            # samples/step_100 holds pictures; a watched folder called 20000 holds checkpoints.
+            folder.kind = None if depth == 0 or not folders else "folder"
+        if depth > 0 and names.is_leftover_checkpoint(name):
+            folder.kind = folder.kind or "folder"
+        if folder.kind is None:
+            folder.here = [
+                Place(e.path, None, names.is_leftover(e.name), 0)
+                for e in files
+                if names.is_checkpoint_file(e.name) or names.is_leftover_checkpoint(e.name)
+            ]
+            folder.below = [
+                e.path
+                for e in folders
+                if names.is_leftover_checkpoint(e.name)
+                or not (e.name.startswith(".") or e.name in _NEVER)
+            ]
+        return folder
+
+    def _leads_out(self, path: str) -> bool:
+        """A link into the watched folders shows what is seen anyway (``last.ckpt``)."""
+        target = os.path.realpath(path)
+        return not any(
+            target == root or target.startswith(root + "/")
+            for root in map(os.path.realpath, self.roots)
+        )
+
+
+def _mtime_ns(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None

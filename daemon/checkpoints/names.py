@@ -1,0 +1,194 @@
+"""What the names of files and folders tell about checkpoints. No file is opened here.
+
+The resident process uses this module alone to decide what to follow; what a file really is
+comes from its first bytes (``formats``), in the verifier child.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+Kind = Literal["dcp", "deepspeed", "hf", "folder"]
+"""Of a folder that is one checkpoint: torch.distributed.checkpoint, DeepSpeed tag, Hugging
+Face Trainer, or any other folder with weights in it (LitGPT, Accelerate, Megatron)."""
+
+WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
+"""Files with these endings hold tensors, whatever they are called."""
+_OTHER_STATES = (".npz", ".h5", ".hdf5", ".msgpack", ".pkl", ".keras", ".tar")
+"""Endings that hold a checkpoint only when the rest of the name says so."""
+INDEXES = (".safetensors.index.json", ".bin.index.json")
+COMPANIONS = re.compile(
+    r"^(?:optimizer|scheduler|scaler|training_args|sampler|random_states|rng_state)\b.*"
+    r"|^rng_state_\d+\.pth$|^random_states_\d+\.pkl$",
+)
+"""Parts of a checkpoint that are none by themselves."""
+
+_LEFTOVER = re.compile(
+    r"\.(?:tmp|temp|partial|part|incomplete|inprogress|writing)(?:[-_.]\w+|\d+)?$"
+    r"|^[._]?(?:tmp|temp)[-_.]"  # tmp-checkpoint-500
+    r"|^tmp\w{8}$"  # the names of Python's tempfile
+    r"|^\..+\.\w{6}$"  # rsync
+    r"|[-_](?:tmp|partial|incomplete)$"
+    r"|-checkpoint-tmp-\d+$"  # Orbax
+    r"|~$",
+    re.IGNORECASE,
+)
+_SHARD = re.compile(r"^(?P<stem>.*?)-?(?P<part>\d{5})-of-(?P<of>\d{5})(?P<end>\..+)$")
+_SPEAKS_OF_STATE = re.compile(
+    r"model|ckpt|checkpoint|weights|state|adapter|snapshot|step|epoch|iter|(?:^|[-_.])ema",
+    re.IGNORECASE,
+)
+_DEEPSPEED_PART = re.compile(r"(?:mp_rank_\d+|layer_\d+.*)_?-?model_states\.pt$|_optim_states\.pt$")
+_HF_FOLDER = re.compile(r"^checkpoint-\d+$")
+_STEP_FOLDER = re.compile(
+    r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot)s?"
+    r"[-_=]?\d+|step[-_=]?\d+|^\d+$|\.ckpt$",
+    re.IGNORECASE,
+)
+
+_END = r"(?![a-z\d]|\.\d)"
+_DATE = re.compile(
+    r"(?<!\d)20\d\d[-_][01]\d[-_][0-3]\d(?:[-_T]\d\d[-:_]?\d\d(?:[-:_]?\d\d)?)?"
+    r"|(?<![a-z\d])20\d{6}[-_T]\d{4,6}",
+    re.IGNORECASE,
+)
+_STEPS = (
+    re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
+    re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
+    re.compile(
+        rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net)[-_.=]?(\d+)(k)?{_END}",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^(\d+)()(?:\.[a-z]+)?$", re.IGNORECASE),
+    re.compile(r"[-_](\d{3,})()(?:\.[a-z]+)?$", re.IGNORECASE),
+)
+_EPOCHS = (
+    re.compile(r"epochs?[-_=]?(\d+(?:\.\d+)?)", re.IGNORECASE),
+    re.compile(r"(?<![a-z])ep[-_=]?(\d+)(?![a-z\d])", re.IGNORECASE),
+)
+_METRIC = re.compile(r"(?<![a-z])([a-z][a-z_/]*?)=(\d+(?:\.\d+)?(?:e-?\d+)?)", re.IGNORECASE)
+_CANONICAL = {
+    "loss": "train_loss",
+    "train_loss": "train_loss",
+    "val_loss": "eval_loss",
+    "valid_loss": "eval_loss",
+    "validation_loss": "eval_loss",
+    "eval_loss": "eval_loss",
+    "accuracy": "accuracy",
+    "acc": "accuracy",
+    "val_acc": "accuracy",
+    "val_accuracy": "accuracy",
+    "eval_accuracy": "accuracy",
+}
+_SCALE = {"": 1.0, "k": 1e3, "m": 1e6}
+
+
+class Shard(NamedTuple):
+    """``model-00002-of-00003.safetensors`` taken apart."""
+
+    stem: str
+    part: int
+    of: int
+    end: str
+
+
+def is_leftover(name: str) -> bool:
+    """The name of something half-written: a writer renames it when it is whole."""
+    return _LEFTOVER.search(name) is not None
+
+
+def is_leftover_checkpoint(name: str) -> bool:
+    """A half-written file or folder that was to become a checkpoint, not an editor's."""
+    return is_leftover(name) and (name.startswith("tmp") or bool(_SPEAKS_OF_STATE.search(name)))
+
+
+def shard(name: str) -> Shard | None:
+    """The place of a numbered shard among its brothers, or ``None``."""
+    found = _SHARD.match(name)
+    if found is None:
+        return None
+    return Shard(found["stem"], int(found["part"]), int(found["of"]), found["end"])
+
+
+def is_weights(name: str) -> bool:
+    """A file that holds tensors and should be whole for its checkpoint to be whole."""
+    if name.endswith(WEIGHTS):
+        return True
+    return name.endswith(".bin") and _SPEAKS_OF_STATE.search(name) is not None
+
+
+def is_checkpoint_file(name: str) -> bool:
+    """A file that is a checkpoint by itself, or the index that stands for its shards."""
+    if is_leftover(name) or COMPANIONS.match(name) or _DEEPSPEED_PART.search(name):
+        return False
+    if name.endswith(INDEXES):
+        return True
+    if shard(name) is not None:
+        return False
+    if is_weights(name):
+        return True
+    return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
+
+
+def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> Kind | None:
+    """What kind of checkpoint a folder is; ``None`` for one that is none or holds several.
+
+    A folder that has numbered checkpoints inside is never one itself: the Trainer leaves
+    ``trainer_state.json`` and a last model in its output folder too.
+    """
+    if ".metadata" in files or any(f.endswith(".distcp") for f in files):
+        return "dcp"
+    if _HF_FOLDER.match(name):
+        return "hf"
+    if any(_DEEPSPEED_PART.search(f) for f in files):
+        return "deepspeed"
+    if any(_STEP_FOLDER.search(f) for f in folders):
+        return "folder" if name.endswith(".ckpt") else None
+    if "trainer_state.json" in files and any(is_weights(f) for f in files):
+        return "hf"
+    return "folder" if _STEP_FOLDER.search(name) else None
+
+
+def index_stem(path: str) -> str | None:
+    """``…/model`` for ``…/model.safetensors.index.json``: how its shards begin."""
+    return next((path[: -len(end)] for end in INDEXES if path.endswith(end)), None)
+
+
+def step_of(name: str) -> float | None:
+    """The training step in a name: ``step_4200``, ``epoch=3-step=4000.ckpt``, ``ckpt-10k``."""
+    name = _DATE.sub("", name)
+    if shard(name):
+        return None
+    for position, pattern in enumerate(_STEPS):
+        if position >= 3 and epoch_of(name) is not None:
+            return None  # a bare number beside an epoch is that epoch
+        found = pattern.search(name)
+        if found:
+            return _finite(float(found[1]) * _SCALE[(found[2] or "").lower()])
+    return None
+
+
+def epoch_of(name: str) -> float | None:
+    """The epoch in a name: ``epoch=3-step=4000``, ``checkpoint_epoch_7.pth``."""
+    for pattern in _EPOCHS:
+        found = pattern.search(name)
+        if found:
+            return _finite(float(found[1]))
+    return None
+
+
+def metrics_of(name: str) -> dict[str, float]:
+    """Metrics that Lightning and others write into the name: ``epoch=3-val_loss=0.25.ckpt``."""
+    found = {}
+    for key, value in _METRIC.findall(name):
+        canonical = _CANONICAL.get(key.lower().replace("/", "_"))
+        if canonical is not None:
+            found[canonical] = float(value)
+    return found
+
+
+def _finite(number: float) -> float | None:
+    """A name of three hundred digits is not a step."""
+    return number if number < 1e15 else None

@@ -1,0 +1,101 @@
+"""Read a little of a big file: bounded, by position, and without filling the page cache.
+
+The kernel reads ahead of whoever seems to read in order, and what it reads evicts what the
+training had cached (and counts against its memory limit). POSIX_FADV_RANDOM turns that off.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from types import TracebackType
+
+LONGEST = 32 << 20
+"""Bytes of one read: the central directory of an archive with 400,000 records."""
+_SAMPLES = 32
+_SAMPLE = _PAGE = 4096
+
+
+class Cut(Exception):
+    """The file ends before what it announces."""
+
+
+class Peek:
+    """A file open for reading here and there. Regular files only; OSError otherwise."""
+
+    def __init__(self, path: str) -> None:
+        # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(self._fd)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
+            self.size = found.st_size
+            os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
+        except OSError:
+            os.close(self._fd)
+            raise
+
+    def __enter__(self) -> Peek:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._fd)
+
+    def at(self, offset: int, count: int) -> bytes:
+        """Exactly ``count`` bytes from ``offset``; :class:`Cut` where the file has fewer."""
+        if offset < 0 or count < 0 or count > LONGEST or offset + count > self.size:
+            raise Cut(f"bytes {offset} to {offset + count} of a file of {self.size}")
+        parts = []
+        while count:
+            part = os.pread(self._fd, count, offset)
+            if not part:
+                raise Cut(f"the file shrank below {offset} bytes while it was read")
+            parts.append(part)
+            offset += len(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def upto(self, offset: int, count: int) -> bytes:
+        """Bytes from ``offset``, fewer where the file ends."""
+        return self.at(min(offset, self.size), max(0, min(count, self.size - offset)))
+
+    def zero_tail(self) -> int:
+        """How many bytes at the end are zero, as far as the last 64 KiB tell."""
+        tail = self.upto(max(0, self.size - (1 << 16)), 1 << 16)
+        return len(tail) - len(tail.rstrip(b"\0"))
+
+    def lost_tail(self, borders: Iterable[int] = ()) -> int:
+        """Length of a run of zeroes that reaches from a page border to the end; 0 for none.
+
+        A crash before the data reached the disk leaves whole pages of zeroes behind real data.
+        Tensors that are zero begin where a tensor begins: ``borders`` are those offsets, and a
+        run that begins at one of them is no loss. What is left begins within eight bytes behind
+        a page border by chance only, one time in 500.
+        """
+        first, last = 0, (self.size - 1) // _PAGE
+        if self.size < 2 * _PAGE or any(self.upto((last - 1) * _PAGE, 2 * _PAGE)):
+            return 0
+        while first < last:  # smallest page from which samples are zero
+            middle = (first + last) // 2
+            if any(self.upto(middle * _PAGE, _PAGE)):
+                first = middle + 1
+            else:
+                last = middle
+        start = first * _PAGE
+        near = any(start - 8 <= border <= start + 8 for border in borders)
+        return 0 if near or not any(self.upto(max(0, start - 8), 8)) else self.size - start
+
+    def all_zero(self) -> bool:
+        """No byte but zero, judged by 32 samples over the whole file."""
+        spots = {self.size * part // _SAMPLES // _SAMPLE * _SAMPLE for part in range(_SAMPLES)} | {
+            max(0, self.size - _SAMPLE)
+        }
+        return self.size > 0 and not any(any(self.upto(spot, _SAMPLE)) for spot in sorted(spots))

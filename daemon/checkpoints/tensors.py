@@ -1,0 +1,133 @@
+"""Safetensors: one file, or shards with an index.
+
+A file is eight bytes of header length, a JSON header, and the tensors back to back; the
+library refuses a file with a gap or with bytes left over, and so does this. Format:
+https://huggingface.co/docs/safetensors (100 MB is its own limit for a header).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeGuard
+
+from .archives import Broken
+from .peek import Peek
+
+HEADER_LIMIT = 8 << 20
+"""Bytes of a header that we parse; 50,000 tensors need about 5 MB."""
+_LIBRARY_LIMIT = 100_000_000
+_BITS = {
+    "BOOL": 8,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "I64": 64,
+    "U64": 64,
+    "F64": 64,
+    "C64": 64,
+    "F4": 4,
+}
+
+
+class TooLong(Exception):
+    """A header that the library would accept, and that is too long to parse here."""
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether the first nine bytes can be those of a safetensors file."""
+    length = int.from_bytes(head[:8], "little")
+    return len(head) >= 9 and 2 <= length <= _LIBRARY_LIMIT and head[8:9] == b"{"
+
+
+def names(peek: Peek) -> frozenset[str]:
+    """Check one file and return the names of its tensors. Raises Broken, Cut or TooLong."""
+    if peek.size < 8:
+        raise Broken(f"{peek.size} bytes are too few for a header")
+    length = int.from_bytes(peek.at(0, 8), "little")
+    if length > _LIBRARY_LIMIT:
+        raise Broken(f"the header claims {length} bytes, more than the format allows")
+    if 8 + length > peek.size:
+        raise Broken(f"the file is cut off inside its header ({peek.size} of {8 + length} bytes)")
+    if length > HEADER_LIMIT:
+        raise TooLong(f"a header of {length} bytes is not read")
+    header = parse_object(peek.at(8, length), "the header")
+    header.pop("__metadata__", None)
+    end = _contiguous(header)
+    missing = 8 + length + end - peek.size
+    if missing > 0:
+        raise Broken(f"the file is cut off: {missing} bytes of tensors are missing")
+    if missing < 0:
+        raise Broken(f"{-missing} bytes more than the header announces")
+    lost = peek.lost_tail(8 + length + entry["data_offsets"][0] for entry in header.values())
+    if lost:
+        raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
+    return frozenset(header)
+
+
+def _contiguous(header: dict[str, Any]) -> int:
+    """Where the last tensor ends; Broken unless they lie back to back from zero."""
+    spans = sorted(_span(name, entry) for name, entry in header.items())
+    at = 0
+    for begin, end, name in spans:
+        if begin != at:
+            raise Broken(f"{name} begins at {begin}, the one before ends at {at}")
+        at = end
+    return at
+
+
+def _span(name: str, entry: object) -> tuple[int, int, str]:
+    if not isinstance(entry, dict):
+        raise Broken(f"the header of {name!r} is no object")
+    offsets, shape, dtype = entry.get("data_offsets"), entry.get("shape"), entry.get("dtype")
+    if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):
+        raise Broken(f"{name} has no sensible data_offsets")
+    if not _are_sizes(shape) or not isinstance(dtype, str):
+        raise Broken(f"{name} has no sensible shape or dtype")
+    bits = _BITS.get(dtype)
+    for size in shape:
+        bits = None if bits is None else min(bits * size, 1 << 80)
+    if bits is not None and bits != 8 * (offsets[1] - offsets[0]):
+        raise Broken(f"{name}: {dtype} {shape} does not fill its {offsets[1] - offsets[0]} bytes")
+    return offsets[0], offsets[1], name
+
+
+def _are_sizes(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
+
+
+def shard_map(peek: Peek) -> dict[str, set[str]]:
+    """The tensors that an index promises, by file. Raises Broken, Cut or TooLong."""
+    if peek.size > HEADER_LIMIT:
+        raise TooLong(f"an index of {peek.size} bytes is not read")
+    index = parse_object(peek.at(0, peek.size), "the index")
+    wanted = index.get("weight_map")
+    if not isinstance(wanted, dict) or not wanted:
+        raise Broken("the index has no weight_map")
+    shards: dict[str, set[str]] = {}
+    for tensor, file in wanted.items():
+        if not isinstance(file, str) or not file or "/" in file or "\0" in file:
+            raise Broken(f"the index names no plain file for {tensor}")
+        shards.setdefault(file, set()).add(tensor)
+    return shards
+
+
+def parse_object(data: bytes, what: str) -> dict[str, Any]:
+    """A JSON object, or Broken with a sentence."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        zeroes = len(data) - len(data.rstrip(b"\0"))
+        reason = f"{zeroes} zeroes at its end" if zeroes else f"{len(data)} bytes"
+        raise Broken(f"{what} is not valid JSON ({reason})") from None
+    if not isinstance(value, dict):
+        raise Broken(f"{what} is no JSON object")
+    return value

@@ -1,0 +1,41 @@
+"""Lines that are program text or settings, not something that happened.
+
+Training scripts that print their own source, configuration dumps and command echoes are
+full of words such as ``loss``, ``nan`` and ``raise RuntimeError``.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(
+    r"^\s*(?:import \w|from [\w.]+ import |def \w+\(|class \w+[:(]|@\w|return\b|raise\b|yield\b|assert "
+    r"|(?:el)?if .{1,200}:\s*(?:#.*)?$|else:|try:|except\b.{0,80}:|finally:|with .{1,200}:\s*$|for \w.{0,100} in .{1,200}:\s*$"
+    r"|while .{1,100}:\s*$|async def|lambda\b|global \w|nonlocal \w|self\.\w+|print\(|logg(?:er|ing)\.\w+\(|print0\("
+    r"|#include|#define|#pragma|(?:static |inline |const )*(?:void|int|float|bool) \w+\(|//|/\*|\"\"\"|'''|#(?!#)\s*[A-Za-z])"
+    r"|\bf[\"'][^\"']*\{|\bprint\(|\{[\w.()\[\]]+(?::[\w.,]*)?\}|^\s*[\w.\[\], ]+ = (?!tensor)[\w.]+\(.*\)?\s*(?:#.*)?$"
+    r"|^\s*[)\]}]+[,;:]?\s*$|^\s+[\w.]+\([^()]*\)\s*(?:#.*)?$|^\s*\w+ \+?= .+#"
+)
+_SETTINGS = re.compile(r"\bNamespace\(|\s--\w[\w-]*[ =]\S|^\s*(?:python3?|torchrun|accelerate|deepspeed|srun|CUDA_VISIBLE_DEVICES=\S*)\s")
+_ASSIGNMENT = re.compile(r"^\s*[\w.]+ = [-+]?[\w.\"'\[\](), ]+\s*(?:#.*)?$")
+_PLAIN_ASSIGNMENT = re.compile(r"^\s*[\w.]+ = \S")
+
+HEAT_OF_CODE = 2
+HEAT_MOST = 8
+HEAT_IN_CODE = 4
+"""Two lines of code in a row make a listing; five other lines in a row end it."""
+
+
+def is_code(text: str) -> bool:
+    """This line is program text for certain."""
+    return bool(_CODE.search(text))
+
+
+def is_settings(text: str) -> bool:
+    """This line echoes a command line or a settings object."""
+    return bool(_SETTINGS.search(text))
+
+
+def may_be_code(text: str) -> bool:
+    """Inside a listing this line belongs to it: indented, or an assignment."""
+    return text[:1].isspace() or bool(_ASSIGNMENT.match(text)) or bool(_PLAIN_ASSIGNMENT.match(text))

@@ -1,0 +1,207 @@
+"""Numbers found in a line: where they stand, what they are called, how they are read.
+
+The grammar works out *fields* once per shape of line. A :class:`Plan` then reads the numbers
+of every further line of that shape directly from its bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Reading = Literal["plain", "ratio", "inverse"]
+
+_UNITS: dict[str, float] = {
+    "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "s": 1.0, "sec": 1.0, "secs": 1.0, "m": 60.0,
+    "min": 60.0, "h": 3600.0, "%": 0.01,
+    "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12,
+    "KB": 2.0**10, "KiB": 2.0**10, "MB": 2.0**20, "MiB": 2.0**20, "GB": 2.0**30, "GiB": 2.0**30,
+    "TB": 2.0**40, "TiB": 2.0**40,
+    "s/it": 1.0, "sec/it": 1.0, "s/iter": 1.0, "sec/iter": 1.0, "s/step": 1.0, "sec/step": 1.0,
+    "s/batch": 1.0, "sec/batch": 1.0, "ms/step": 1e-3, "ms/it": 1e-3, "ms/iter": 1e-3, "ms/batch": 1e-3,
+}  # fmt: skip
+"""Binary sizes throughout: what trainers print as GB comes from a division by 2**30."""
+
+TIME_UNITS = frozenset({"ms", "us", "µs", "ns", "s", "sec", "secs", "m", "min", "h"})
+COUNT_UNITS = frozenset({"k", "K", "M", "B", "G", "T"})
+SIZE_UNITS = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
+RATE_UNITS = {
+    **dict.fromkeys(("tok/s", "tokens/s", "tok/sec", "tokens/sec", "token/s", "toks/s"), "tokens_per_s"),
+    **dict.fromkeys(
+        ("samples/s", "sample/s", "samples/sec", "img/s", "imgs/s", "imgs/sec", "images/s", "images/sec",
+         "img/sec", "seq/s", "seqs/s", "examples/s", "examples/sec", "/s", "utts/s"),
+        "samples_per_s",
+    ),
+    **dict.fromkeys((u for u in _UNITS if "/" in u), "step_time_s"),
+    **dict.fromkeys(("it/s", "its/s", "iter/s", "iters/s", "it/sec", "steps/s", "step/s", "steps/sec", "b/s"), "it/s"),
+}  # fmt: skip
+"""Units that say by themselves what the number is."""
+
+_UNIT = "|".join(sorted(map(re.escape, [*_UNITS, *RATE_UNITS]), key=len, reverse=True))
+NUMBER_TEXT = (
+    r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])(?:\.[0-9]+)?"
+    r"|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
+    r"|\.[0-9]+(?:[eE][-+]?[0-9]+)?"
+    r"|(?:nan|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.0)?)"
+)
+NUMBER = re.compile(
+    rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/]))?(?![A-Za-z_0-9])(?!:[0-9]{{2}}\b)"
+)
+"""A number that stands by itself, with the unit behind it."""
+_TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
+_TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
+
+
+def parse_number(text: str) -> float:
+    """The value of what ``NUMBER`` matched; raises ValueError for anything else."""
+    if text.endswith("nan.0") or text.endswith("inf.0"):
+        text = text[:-2]
+    return float(text.replace(",", ""))
+
+
+def read(value: float, factor: float, reading: Reading) -> float:
+    """Apply a unit. Ratios above 1.5 are per cent that did not say so."""
+    value *= factor
+    if reading == "inverse":
+        return 1.0 / value if value > 0 else math.nan
+    if reading == "ratio" and value > 1.5:
+        return value / 100.0
+    return value
+
+
+@dataclass(slots=True)
+class Field:
+    """One named number of a text: ``text[start:end]`` is the number itself."""
+
+    name: str
+    """Canonical or the log's own; with a leading ``+`` it is also a part of ``train_loss``."""
+    start: int
+    end: int
+    factor: float = 1.0
+    reading: Reading = "plain"
+
+
+def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
+    """How a number called ``name`` (from the folded ``key``) with this unit is read."""
+    if name == "step_time_s":
+        return (_UNITS[unit] if unit in _UNITS and unit not in COUNT_UNITS else _time_of_key(key)), "plain"
+    if name in ("mfu", "accuracy"):
+        return (0.01, "plain") if unit == "%" else (1.0, "ratio")
+    if name == "gpu_mem_bytes":
+        return _size_factor(key, unit), "plain"
+    if unit in COUNT_UNITS and unit is not None:
+        return _UNITS[unit], "plain"
+    return 1.0, "plain"
+
+
+def _time_of_key(key: str) -> float:
+    return 1e-3 if key.startswith("ms/") or key.endswith(("(ms)", " ms")) else 1.0
+
+
+def _size_factor(key: str, unit: str | None) -> float:
+    if unit in SIZE_UNITS:
+        return SIZE_UNITS[unit]
+    if unit in _UNITS and unit is not None and unit.endswith("B") and len(unit) > 1:
+        return _UNITS[unit]
+    if "gb" in key:
+        return 2.0**30
+    # detectron2, mmengine and timm print MiB without saying so
+    return 2.0**20
+
+
+@dataclass(slots=True)
+class Values:
+    """The numbers of one line, by what they are."""
+
+    step: float | None
+    epoch: float | None
+    total: float | None
+    of: float | None
+    """Length of the progress bar or of the epoch that ``step`` counts in."""
+    rank: float | None
+    named: dict[str, float]
+
+
+def evaluate(text: str, fields: list[Field]) -> Values:
+    """Read every field from the text. The first of a name wins."""
+    found: dict[str, float] = {}
+    for f in fields:
+        if f.name not in found:
+            found[f.name] = read(parse_number(text[f.start : f.end]), f.factor, f.reading)
+    return _sorted_out(found)
+
+
+def _sorted_out(found: dict[str, float]) -> Values:
+    for name in [n for n in found if n.startswith("+")]:
+        found[name[1:]] = part = found.pop(name)
+        found["train_loss"] = found.get("train_loss", 0.0) + part
+    step, epoch, total, of, rank = (found.pop(k, None) for k in ("step", "epoch", "total", "of", "rank"))
+    return Values(step, epoch, total, of, rank, found)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Reads the fields of every line of one shape by the position of its numbers."""
+
+    tokens: int
+    fields: list[tuple[str, int, float, Reading]]
+    """(name, index of the number among the line's numbers, factor with sign, reading)"""
+    constants: dict[str, float] = field(default_factory=dict)
+    """Fields whose value is part of the shape: nan and inf."""
+
+    def read(self, line: bytes) -> Values | None:
+        """The values of a line, or ``None`` when its numbers are not where they should be."""
+        tokens = _TOKEN.findall(line)
+        if len(tokens) != self.tokens:
+            return None
+        found = dict(self.constants)
+        try:
+            for name, index, factor, reading in self.fields:
+                token = tokens[index]
+                if b"," in token:
+                    token = _without_thousands(token)
+                value = float(token) * factor
+                found[name] = value if reading == "plain" else read(value, 1.0, reading)
+        except ValueError:
+            return None
+        return _sorted_out(found)
+
+
+def _without_thousands(token: bytes) -> bytes:
+    head, *groups = token.partition(b".")[0].split(b",")
+    if len(head) > 3 or any(len(g) != 3 for g in groups):
+        raise ValueError(token)
+    return token.replace(b",", b"")
+
+
+def plan_for(text: str, fields: list[Field]) -> Plan | None:
+    """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
+    starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
+    plan = Plan(len(starts), [])
+    seen: set[str] = set()
+    for f in fields:
+        if f.name in seen:
+            continue
+        seen.add(f.name)
+        number = text[f.start : f.end]
+        sign = -1.0 if number.startswith("-") else 1.0
+        at = f.start + (number[0] in "+-")
+        if at in starts:
+            plan.fields.append((f.name, starts[at], sign * f.factor, f.reading))
+        elif "n" in number.lower():
+            plan.constants[f.name] = read(parse_number(number), f.factor, f.reading)
+        else:
+            return None
+    line = text.encode("utf-8", "surrogateescape")
+    return plan if _same(plan.read(line), evaluate(text, fields)) else None
+
+
+def _same(a: Values | None, b: Values) -> bool:
+    """Equal, with nan equal to nan."""
+    return a is not None and _comparable(a) == _comparable(b)
+
+
+def _comparable(v: Values) -> str:
+    return repr((v.step, v.epoch, v.total, v.of, v.rank, sorted(v.named.items())))

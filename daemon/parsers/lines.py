@@ -1,0 +1,151 @@
+"""Bytes of a log become numbered lines.
+
+Lines are cut at ``\\n`` and counted from 1. A carriage return ends an *update* of a line: a
+progress bar that redraws itself for hours is one line, and every redraw is handed out under
+that line's number. ANSI escape sequences are removed. However the stream is split into
+chunks, the same lines come out.
+"""
+
+from __future__ import annotations
+
+import re
+
+RawLine = tuple[int, bytes, bool]
+"""(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update
+that a carriage return will draw over. Empty pieces are not handed out."""
+
+MAX_LINE_BYTES = 64 * 1024
+"""Longer pieces are clipped. No trainer prints a longer line that means something to a
+watcher; tokenised samples and base64 images dumped into logs do reach megabytes."""
+
+_ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
+    rb"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # window titles, hyperlinks
+    rb"|[PX^_][^\x1b]*(?:\x1b\\)?"  # device control strings
+    rb"|[ -/]*[0-~])?"
+)
+_BREAK = re.compile(rb"\r*\n|\r+(?=[^\r\n])")
+
+
+class LineCutter:
+    """Cuts a byte stream; holds at most one unfinished piece of ``MAX_LINE_BYTES``."""
+
+    def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
+        self.limit = limit
+        self.number = 1
+        """Number of the line the next byte belongs to."""
+        self.clipped = 0
+        """Pieces that were longer than the limit."""
+        self.partial = b""
+        """The unfinished piece, never longer than the limit."""
+        self._dropping = False
+        self._returned = False
+        """The last byte was a carriage return: the next one says whether a newline follows."""
+
+    def feed(self, data: bytes) -> list[RawLine]:
+        """All pieces that ``data`` completes, in order."""
+        cut: list[RawLine] = []
+        if not data:
+            return cut
+        if self._returned:
+            self._returned = False
+            data = b"\r" + data
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            self._feed_updates(data, cut)
+        else:
+            self._feed_newlines(data, cut)
+        return cut
+
+    def flush(self) -> list[RawLine]:
+        """The unfinished last piece, if there is one: the stream has ended."""
+        cut: list[RawLine] = []
+        self._returned = False
+        self._end_piece(b"", True, cut)
+        return cut
+
+    def _feed_newlines(self, data: bytes, cut: list[RawLine]) -> None:
+        head, newline, rest = data.partition(b"\n")
+        if not newline:
+            self._hold(head)
+            return
+        self._end_piece(head, True, cut)
+        number = self.number + 1
+        pieces = rest.split(b"\n")
+        tail = pieces.pop()
+        limit = self.limit
+        escapes = b"\x1b" in rest
+        for piece in pieces:
+            if piece:
+                if escapes or len(piece) > limit:
+                    piece = self._clean(piece)
+                if piece:
+                    cut.append((number, piece, True))
+            number += 1
+        self.number = number
+        self._hold(tail)
+
+    def _feed_updates(self, data: bytes, cut: list[RawLine]) -> None:
+        if data.endswith(b"\r"):
+            self._returned = True
+            data = data.rstrip(b"\r")
+        start = 0
+        for match in _BREAK.finditer(data):
+            ended = match.group().endswith(b"\n")
+            self._end_piece(data[start : match.start()], ended, cut)
+            if ended:
+                self.number += 1
+            start = match.end()
+        self._hold(data[start:])
+
+    def _end_piece(self, end: bytes, ended: bool, cut: list[RawLine]) -> None:
+        if self.partial or self._dropping:
+            self._hold(end)
+            end = self._strip(self.partial)
+            self.partial = b""
+            self._dropping = False
+        elif end:
+            end = self._clean(end)
+        if end and not end.isspace():
+            cut.append((self.number, end, ended))
+
+    def _hold(self, data: bytes) -> None:
+        """Add to the unfinished piece; what passes the limit is dropped and counted once."""
+        if not data or self._dropping:
+            return
+        room = self.limit - len(self.partial)
+        self.partial += data[:room]
+        if len(data) > room:
+            self.clipped += 1
+            self._dropping = True
+
+    def _clean(self, piece: bytes) -> bytes:
+        if len(piece) > self.limit:
+            self.clipped += 1
+            piece = piece[: self.limit]
+        return self._strip(piece)
+
+    @staticmethod
+    def _strip(piece: bytes) -> bytes:
+        return _ANSI.sub(b"", piece) if b"\x1b" in piece else piece
+
+    def save(self) -> dict[str, object]:
+        """Where the cutter stands, as plain JSON values."""
+        return {
+            "number": self.number,
+            "clipped": self.clipped,
+            "partial": self.partial.decode("latin-1"),
+            "dropping": self._dropping,
+            "returned": self._returned,
+        }
+
+    def restore(self, state: dict[str, object]) -> None:
+        """Continue where :meth:`save` stood; what is damaged in it begins afresh."""
+        number, clipped, partial = (state.get(k) for k in ("number", "clipped", "partial"))
+        self.number = number if type(number) is int and number > 0 else 1
+        self.clipped = clipped if type(clipped) is int else 0
+        text = partial if isinstance(partial, str) else ""
+        self.partial = text.encode("latin-1", "replace")[: self.limit]
+        self._dropping = state.get("dropping") is True
+        self._returned = state.get("returned") is True

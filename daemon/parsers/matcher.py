@@ -1,0 +1,105 @@
+"""Which signatures a line matches, at next to no cost for lines that match none.
+
+A line (in lower case) that holds none of a signature's atoms cannot match it, and atoms have
+no digits, so the candidates of a line are the same for its whole shape and are remembered
+with it. Patterns are compiled when a first candidate line turns up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from .signature import Signature
+from .signatures_box import BOX
+from .signatures_gpu import GPU
+from .signatures_run import RUN
+
+SIGNATURES: tuple[Signature, ...] = GPU + BOX + RUN
+"""All of them, more exact ones before more general ones of the same class."""
+
+_NUMBERS = frozenset({"rank", "gpu", "xid", "exitcode", "signal", "pid", "count"})
+_SIZES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIGNALS = {"Killed": 9, "Bus error": 7, "Segmentation fault": 11, "Aborted": 6, "Terminated": 15}
+_SIGNAL_NAMES = {"SIGKILL": 9, "SIGBUS": 7, "SIGSEGV": 11, "SIGABRT": 6, "SIGTERM": 15, "SIGHUP": 1, "SIGINT": 2}
+
+
+def _index() -> tuple[tuple[str, tuple[int, ...]], ...]:
+    atoms: dict[str, list[int]] = {}
+    for i, row in enumerate(SIGNATURES):
+        for atom in row.atoms:
+            atoms.setdefault(atom, []).append(i)
+    return tuple((atom, tuple(rows)) for atom, rows in atoms.items())
+
+
+_ATOMS = _index()
+
+
+@cache
+def _pattern(index: int) -> re.Pattern[str]:
+    return re.compile(SIGNATURES[index].pattern)
+
+
+def candidates(text: str) -> tuple[int, ...]:
+    """Indices of the signatures that lines of this text's shape may match, in order."""
+    low = text.lower()
+    found = {i for atom, rows in _ATOMS if atom in low for i in rows}
+    return tuple(sorted(found))
+
+
+def matches(text: str, rows: Iterable[int]) -> list[tuple[Signature, dict[str, object]]]:
+    """(signature, details) of every trouble the text speaks of: one signature per class."""
+    found: list[tuple[Signature, dict[str, object]]] = []
+    classes: set[str] = set()
+    for index in rows:
+        row = SIGNATURES[index]
+        if row.trouble in classes:
+            continue
+        match = _pattern(index).search(text)
+        if match is not None:
+            classes.add(row.trouble)
+            found.append((row, _details(match)))
+    return found
+
+
+def _details(match: re.Match[str]) -> dict[str, object]:
+    details: dict[str, object] = {}
+    for group, value in match.groupdict().items():
+        if value is None:
+            continue
+        name = group.partition("_")[0]
+        if name == "requested":
+            details["requested_bytes"] = _bytes(value)
+        elif name == "signal":
+            number = _SIGNALS.get(value) or _SIGNAL_NAMES.get(value)
+            if number is not None:
+                details["signal"] = number
+        elif name == "code":
+            details["exitcode"] = int(value)
+        elif name == "scale":
+            details["loss_scale"] = _float(value)
+        elif name in _NUMBERS and value.lstrip("-").isdigit():
+            details[name] = int(value)
+        else:
+            details[group] = value
+    exitcode = details.get("exitcode")
+    if isinstance(exitcode, int) and exitcode < 0:
+        details["signal"] = -exitcode
+    return details
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text.rstrip("."))
+    except ValueError:
+        return text
+
+
+def _bytes(text: str) -> int:
+    number = re.match(r"[\d.]+", text)
+    unit = text.lstrip("0123456789. ")[:1]
+    try:
+        return int(float(number[0]) * _SIZES.get(unit, 1)) if number else 0
+    except ValueError:
+        return 0

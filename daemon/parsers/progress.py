@@ -1,0 +1,201 @@
+"""From reports to steps: what belongs to which record, which bar is the run's own.
+
+A report is one line; a step may need the lines before it: the head of a multi-line record,
+the progress bar that a log line interrupts, the fact that this is reinforcement learning.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from middlewatch.sentinels.kit import Observation, Phase, Step
+
+from .fields import Values
+from .metrics import MEASURES, Report
+from .text import plain
+
+HEAD_LINES = 12
+"""A record's head speaks for at most so many further lines; OLMo-core and rsl-rl stay below."""
+BAR_LINES = 200
+"""A bar's step is lent to lines without one only while the bar is being drawn."""
+NESTED_DRAWS = 2000
+"""Redraws of another bar after which the former main bar is taken for abandoned."""
+UPDATE_S = 1.0
+UPDATE_PARTS = 500
+"""Redraws of a bar are reported once a second or every 1/500 of the way, whichever comes
+first: enough for every rule, and the 512 steps of a view then span minutes."""
+
+
+class Progress:
+    """Turns the reports of one log into steps, in order."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.learning = False
+        """Reinforcement learning: ``loss`` is not a training loss in the usual sense."""
+        self._head: tuple[float | None, float | None] | None = None
+        self._head_left = 0
+        self._bar: tuple[float, float | None] | None = None
+        self._bar_left = 0
+        self._main_of: float | None = None
+        self._main_done = False
+        self._nested = 0
+        self._evaluating = False
+        self._shown_at = -math.inf
+        self._shown_step = -math.inf
+        self._shown_finite = True
+
+    @property
+    def open(self) -> bool:
+        """A record may go on: :meth:`other_line` wants to hear of lines without a report."""
+        return self._head is not None
+
+    def other_line(self, text: str) -> None:
+        """A line without a report: rules and braces end a record."""
+        self._head_left -= 1
+        if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
+            self._head = None
+
+    def report(
+        self, report: Report, values: Values, now: float, line: int, ended: bool, rank: int | None, text: str
+    ) -> list[Observation]:
+        """The observations that one report gives: at most a phase and a step."""
+        named = dict(values.named)
+        self.learning = self.learning or report.learning
+        if self.learning and "train_loss" in named:
+            named["loss"] = named.pop("train_loss")
+        said: list[Observation] = []
+        if report.bar:
+            keep = self._bar_seen(report, values, named)
+            if not self._evaluating and report.bar in ("evaluate", "plain") and not keep:
+                self._evaluating = True
+                said.append(Phase(now, "evaluate", plain(text), self.file, line))
+            if keep:
+                self._evaluating = False
+            elif not report.measured:
+                return said
+            else:
+                values.step = values.total = None
+                named.pop("step_time_s", None)
+        step, epoch = self._counted(report, values, named)
+        if not self._worth(report, step, epoch, named):
+            return said
+        if ended or self._due(step, values.of, named, now):
+            number = values.rank if values.rank is not None else rank
+            said.append(
+                Step(now, step, named, epoch, values.total, None if number is None else int(number), self.file, line)
+            )
+        return said
+
+    def _bar_seen(self, report: Report, values: Values, named: dict[str, float]) -> bool:
+        """True when the bar counts training steps."""
+        if report.bar == "evaluate":
+            if "train_loss" in named:
+                named["eval_loss"] = named.pop("train_loss")
+            return False
+        if report.bar == "other":
+            return False
+        if report.bar == "plain" and not self._is_main(values):
+            return False
+        if values.step is not None:
+            self._bar = (values.step, values.epoch)
+            self._bar_left = BAR_LINES
+        return True
+
+    def _is_main(self, values: Values) -> bool:
+        """Bars without a label: the first unfinished one is the run's, others run inside it."""
+        if values.of is None or values.step is None:
+            return False
+        self._nested += 1
+        if self._main_of is None or self._main_done or self._main_of == values.of or self._nested > NESTED_DRAWS:
+            self._main_of = values.of
+            self._main_done = values.step >= values.of
+            self._nested = 0
+            return True
+        return False
+
+    def _counted(
+        self, report: Report, values: Values, named: dict[str, float]
+    ) -> tuple[float | None, float | None]:
+        """Step and epoch of a report, its own or those of its record."""
+        step, epoch = values.step, values.epoch
+        if report.bar:
+            return step, epoch
+        head = self._head
+        self._head_left -= 1
+        if head is not None and self._head_left <= 0:
+            head = self._head = None
+        if report.counted and (report.head or report.inner):
+            old_step, old_epoch = head if head is not None and report.inner else (None, None)
+            step = old_step if step is None else step
+            epoch = old_epoch if epoch is None else epoch
+            self._head, self._head_left = (step, epoch), HEAD_LINES
+        elif report.counted:
+            self._head = None
+            self._head_left = 0
+            if not named:
+                self._head, self._head_left = (step, epoch), HEAD_LINES
+            elif report.measured and step is not None:
+                # the loss of a step may be followed by indented details of it
+                self._head, self._head_left = (step, epoch), HEAD_LINES
+        elif head is not None:
+            step, epoch = head
+        self._bar_left -= 1
+        if step is None and self._bar is not None and self._bar_left > 0 and "train_loss" in named:
+            step = self._bar[0]
+            epoch = self._bar[1] if epoch is None else epoch
+        return step, epoch
+
+    def _worth(self, report: Report, step: float | None, epoch: float | None, named: dict[str, float]) -> bool:
+        if report.bar or not named.keys().isdisjoint(MEASURES) or (self.learning and named):
+            return True
+        if report.head:
+            return not report.inner or len(report.fields) > 1 or report.cell
+        return bool(named) and (step is not None or (report.inner and epoch is not None))
+
+    def _due(self, step: float | None, of: float | None, named: dict[str, float], now: float) -> bool:
+        """Whether a redraw that the next one will paint over is reported."""
+        finite = all(map(math.isfinite, named.values()))
+        apart = abs((step or 0.0) - self._shown_step)
+        if apart < max(1.0, (of or 0.0) / UPDATE_PARTS) and now - self._shown_at < UPDATE_S and finite == self._shown_finite:
+            return False
+        self._shown_at, self._shown_step, self._shown_finite = now, step or 0.0, finite
+        return True
+
+    def save(self) -> dict[str, Any]:
+        """What the next lines depend on, as plain JSON values."""
+        return {
+            "learning": self.learning,
+            "head": self._head,
+            "head_left": self._head_left,
+            "bar": self._bar,
+            "bar_left": self._bar_left,
+            "main_of": self._main_of,
+            "main_done": self._main_done,
+            "evaluating": self._evaluating,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what :meth:`save` gave; what is damaged in it is passed over."""
+        self.learning = state.get("learning") is True
+        self._head = _pair(state.get("head"))
+        self._head_left = _count(state.get("head_left"))
+        bar = _pair(state.get("bar"))
+        self._bar = (bar[0], bar[1]) if bar is not None and bar[0] is not None else None
+        self._bar_left = _count(state.get("bar_left"))
+        of = state.get("main_of")
+        self._main_of = float(of) if isinstance(of, (int, float)) else None
+        self._main_done = state.get("main_done") is True
+        self._evaluating = state.get("evaluating") is True
+
+
+def _pair(value: object) -> tuple[float | None, float | None] | None:
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        a, b = (float(v) if isinstance(v, (int, float)) else None for v in value)
+        return a, b
+    return None
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int else 0

@@ -1,0 +1,25 @@
+"""Line bytes as text, and text that any JSON writer accepts."""
+
+from __future__ import annotations
+
+MAX_TEXT = 400
+"""Longest line text that leaves the parsers, in characters (``contract.md``: evidence)."""
+
+
+def decode(piece: bytes) -> str:
+    """UTF-8; bytes that are none survive as lone surrogates."""
+    return piece.decode("utf-8", "surrogateescape")
+
+
+def plain(text: str, limit: int = MAX_TEXT) -> str:
+    """At most ``limit`` characters without control characters or lone surrogates."""
+    text = text[: limit + 1].rstrip()
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _stand_in(c) for c in text)
+
+
+def _stand_in(char: str) -> str:
+    return " " if char in "\t\v\f\u00a0\u3000" else "\N{REPLACEMENT CHARACTER}"

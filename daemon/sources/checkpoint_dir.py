@@ -1,0 +1,247 @@
+"""Follow the folders a run saves its checkpoints to.
+
+Small looks every two seconds find what is new, growing or gone; a checkpoint that has stood
+still is handed to the verifier, a child process that lives only while there is work. A save
+that is under way is ``pending``: it becomes ``corrupt`` or ``incomplete`` only when nobody has
+written for a good while and no process holds it open.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from middlewatch.sentinels.kit import CheckpointSeen
+
+from ..checkpoints.finder import Finder, Place
+from ..checkpoints.following import Followed, mark_of
+from .base import Source
+
+VERIFIER_ARGV = (sys.executable, "-I", "-m", "middlewatch.daemon.checkpoints.verifier_child")
+VERIFIER_DEADLINE_S = 120.0
+"""Of one answer. A structure check of 1,000 shards on a cold network disk, 50 ms each, takes
+about a minute."""
+
+SETTLE_S = 3.0
+"""Stillness before the verifier is asked: longer than the pause between two writes of one
+file on a busy disk, and one look and a half."""
+FILE_PATIENCE_S = 12.0
+"""Stillness before a single file that is not whole is called so: a writer flushes at least
+every few seconds, and one that is stuck in the kernel still holds the file open."""
+FOLDER_PATIENCE_S = 90.0
+"""The same for a folder: between two of its files a trainer gathers the optimizer state of
+all ranks, for which a minute has been seen."""
+WRITER_PATIENCE_S = 600.0
+"""The same while a process holds it open for writing: after ten minutes it is said anyway."""
+_MOST_FAILURES = 3
+"""Verifiers that may die over one checkpoint before it is ``unverifiable``."""
+LEFTOVER_AGE_S = 600.0
+"""A temporary file untouched for this long belongs to nobody any more."""
+
+
+class Verifier(Protocol):
+    """The part of ``daemon.child.JsonChild`` that is used here."""
+
+    @property
+    def waiting(self) -> bool:
+        """An answer is outstanding."""
+        ...
+
+    def ask(self, message: Mapping[str, Any], mono: float) -> bool:
+        """Send a question; ``False`` while none can be taken."""
+        ...
+
+    def answers(self) -> list[dict[str, Any]]:
+        """What has arrived."""
+        ...
+
+    def fileno(self) -> int | None:
+        """What to wait on."""
+        ...
+
+    def overdue(self, mono: float) -> float:
+        """Seconds past the deadline."""
+        ...
+
+    def restart(self) -> None:
+        """Kill it; the next question starts another one."""
+        ...
+
+    def close(self) -> None:
+        """Kill it for good."""
+        ...
+
+
+class CheckpointDir(Source):
+    """The checkpoints of one run. Folders need not exist yet.
+
+    Yields a :class:`CheckpointSeen` in state ``pending`` when a checkpoint appears or changes,
+    and another one with its verdict. :meth:`known` is the truth at any time: a checkpoint that
+    was pruned is simply no longer in it.
+    """
+
+    every_s = 2.0
+
+    def __init__(
+        self, directories: Sequence[str], verify: Verifier, *, settle_s: float = SETTLE_S
+    ) -> None:
+        self.name = "checkpoint_dir:" + ",".join(directories)
+        self._finder = Finder(directories)
+        self._verify = verify
+        self._settle_s = settle_s
+        self._followed: dict[str, Followed] = {}
+        self._asked: Followed | None = None
+        self._grew_at: float | None = None
+        self._refused_at: float | None = None
+        self._first = True
+
+    def fds(self) -> Iterable[int]:
+        """The verifier, while it lives."""
+        fd = self._verify.fileno()
+        return () if fd is None else (fd,)
+
+    def ready(self, fd: int, now: float) -> Iterable[CheckpointSeen]:
+        """The verifier has answered, or has ended."""
+        found = [*self._take_answers(now)]
+        self._ask_next(now)
+        return found
+
+    def read(self, now: float) -> Iterable[CheckpointSeen]:
+        """Look once. Raises OSError when a folder is there and none can be read."""
+        found = [*self._take_answers(now), *self._look(self._finder.scan(now), now)]
+        found += self._hurry(now)
+        self._ask_next(now)
+        return found
+
+    def stalled(self, now: float) -> str | None:
+        """Why verdicts are overdue: a verifier hangs in the kernel, or none can be started."""
+        if self._refused_at is None or abs(now - self._refused_at) < VERIFIER_DEADLINE_S:
+            return None
+        return f"no verifier can be started for {abs(now - self._refused_at):.0f} s"
+
+    def close(self) -> None:
+        """End the verifier."""
+        self._verify.close()
+
+    def known(self) -> list[CheckpointSeen]:
+        """Every checkpoint that is there now, by time of save."""
+        found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
+        return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
+
+    def leftovers(self, now: float) -> list[CheckpointSeen]:
+        """Half-written temporaries that nobody has touched for ten minutes."""
+        return [
+            followed.left_over(now)
+            for followed in self._followed.values()
+            if followed.place.leftover
+            and now - max(followed.changed_at, followed.mark.newest_ns / 1e9) > LEFTOVER_AGE_S
+        ]
+
+    def growing(self) -> float | None:
+        """When bytes of any checkpoint or temporary last grew; ``None`` if they never did."""
+        return self._grew_at
+
+    def _look(self, places: Mapping[str, Place], now: float) -> Iterator[CheckpointSeen]:
+        for path in self._followed.keys() - places.keys():
+            gone = self._followed.pop(path)
+            if gone is self._asked:
+                self._asked = None
+        for place in places.values():
+            followed = self._followed.get(place.path)
+            if followed is None:
+                followed = self._meet(place, now)
+                changed = True
+            else:
+                changed = followed.look(place, now)
+            if changed and followed.grew_at is not None:
+                self._grew_at = max(self._grew_at or 0.0, followed.grew_at)
+            if changed and _counts(followed):
+                if followed.seen is None or followed.seen.state != "pending":
+                    yield followed.pending(now, "being saved")
+                else:
+                    followed.pending(now, "being saved")
+            elif changed:
+                followed.seen = None
+        self._first = False
+
+    def _meet(self, place: Place, now: float) -> Followed:
+        """A checkpoint seen for the first time: what is old already has stood still."""
+        mark = mark_of(place)
+        saved_at = mark.newest_ns / 1e9
+        old = mark.files > 0 and saved_at < now - self._settle_s
+        followed = Followed(place, mark, saved_at if old else now)
+        if not self._first and mark.bytes:
+            followed.grew_at = now
+        self._followed[place.path] = followed
+        return followed
+
+    def _ask_next(self, now: float) -> None:
+        """Hand the newest checkpoint that stands still to the verifier, one at a time."""
+        if self._asked is not None or self._verify.waiting:
+            return
+        due = (f for f in self._followed.values() if not f.settled and self._is_due(f, now))
+        newest = heapq.nlargest(1, due, key=lambda f: f.mark.newest_ns)
+        if not newest:
+            return
+        if not self._verify.ask({"path": newest[0].path}, now):
+            self._refused_at = now if self._refused_at is None else self._refused_at
+            return
+        self._refused_at = None
+        self._asked = newest[0]
+        self._asked.asked = self._asked.mark
+
+    def _is_due(self, followed: Followed, now: float) -> bool:
+        still_s = abs(now - followed.changed_at)  # a clock set back must not stop us
+        counts = followed.seen is not None and not followed.place.leftover
+        return counts and still_s >= self._settle_s and now >= followed.ask_at
+
+    def _take_answers(self, now: float) -> Iterator[CheckpointSeen]:
+        for answer in self._verify.answers():
+            followed, self._asked = self._asked, None
+            if followed is None or followed.asked != followed.mark:
+                continue  # pruned, or it went on growing: its turn comes again
+            if "error" in answer or answer.get("path") != followed.path:
+                yield from self._failed(followed, str(answer.get("error", "no answer")), now)
+            else:
+                yield from self._judge(followed, answer, now)
+
+    def _judge(
+        self, followed: Followed, answer: Mapping[str, object], now: float
+    ) -> Iterator[CheckpointSeen]:
+        """Take a verdict, unless the save may still be going on."""
+        if answer.get("state") in ("corrupt", "incomplete"):
+            alone = followed.place.kind is None
+            patience = FILE_PATIENCE_S if alone else FOLDER_PATIENCE_S
+            if answer.get("writer") is not None:
+                patience = WRITER_PATIENCE_S
+            still_s = abs(now - followed.changed_at)
+            if still_s < patience:
+                followed.ask_at = now + min(patience - still_s, max(5.0, still_s))
+                followed.pending(now, f"not whole yet: {answer.get('detail')}"[:400])
+                return
+        yield followed.judged(answer, now)
+
+    def _hurry(self, now: float) -> Iterator[CheckpointSeen]:
+        """Notice a verifier that is stuck, or that died with the question."""
+        reason = "the verifier died"
+        if self._verify.overdue(now):
+            self._verify.restart()
+            reason = f"the verifier gave no answer in {VERIFIER_DEADLINE_S:.0f} s"
+        if self._asked is not None and not self._verify.waiting:
+            followed, self._asked = self._asked, None
+            yield from self._failed(followed, reason, now)
+
+    def _failed(self, followed: Followed, reason: str, now: float) -> Iterator[CheckpointSeen]:
+        followed.failures += 1
+        followed.ask_at = now + self._settle_s
+        if followed.failures >= _MOST_FAILURES:
+            yield followed.judged({"state": "unverifiable", "detail": reason}, now)
+
+
+def _counts(followed: Followed) -> bool:
+    """Worth telling: no temporary, and no folder that only has a number in its name."""
+    if followed.place.leftover:
+        return False
+    return followed.mark.weights and (followed.place.kind is not None or followed.mark.files > 0)

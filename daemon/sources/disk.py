@@ -1,0 +1,335 @@
+"""Space and inodes of every file system that a run touches.
+
+Each place of a run (its checkpoint directory, its log, …) is resolved to the mount it lies
+on without touching anything that may hang: links are followed by hand, and the walk stops at
+the first directory of a network or FUSE file system. Those are asked through one child each,
+so that a dead server stalls nobody but itself. All others are asked directly, at 2 µs a call.
+
+``statvfs`` is asked of the place itself rather than of its mount point: below a directory
+with a project quota (XFS, ext4) the numbers are those of the quota.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from middlewatch.sentinels.kit import DiskSample, Observation
+
+from ..child import JsonChild
+from ..clock import Clock, SystemClock
+from . import proc
+from .base import Source
+
+DEADLINE_S = 10.0
+"""A busy NFS server may take seconds; after ten nobody can write a checkpoint there either."""
+REMOTE_EVERY = 5
+"""Reads between two questions to a network file system: each is a call over the network."""
+SETTLE_EVERY = 60
+"""Reads after which the mounts are looked at anew: something may be mounted over a place."""
+GIVE_UP_S = 300.0
+"""Overdue for so long, a child is replaced: its question may hang on a mount that has been
+taken away and mounted again meanwhile, and would never be answered."""
+MOST_CHILDREN = 8
+"""Network mounts watched at most: a child is 8 MB of memory."""
+_MOST_LINKS = 40
+"""Links followed for one path, as in the kernel."""
+
+# fmt: off
+_REMOTE = frozenset({
+    "9p", "afs", "autofs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs",
+    "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3", "smbfs",
+    "virtiofs", "wekafs",
+})
+# fmt: on
+_PROJECT_QUOTAS = frozenset({"ext4", "f2fs", "xfs"})
+"""Where ``statvfs`` of a directory may tell the size of its quota."""
+_CHILD = Path(__file__).with_name("disk_child.py")
+
+
+def is_remote(fstype: str) -> bool:
+    """Whether a call on such a file system may block for as long as it likes."""
+    return fstype in _REMOTE or fstype.startswith("fuse")
+
+
+class Space(NamedTuple):
+    """What ``statvfs`` tells, in its own units."""
+
+    frsize: int
+    blocks: int
+    bavail: int
+    files: int
+    favail: int
+    flag: int
+
+
+class _Place(NamedTuple):
+    """A path of the run, as far as it exists, and the mount it lies on."""
+
+    path: str
+    mount: proc.Mount
+    holds: str
+
+
+class _Volume:
+    """What is sampled as one: the places with the same file system and the same quota."""
+
+    def __init__(self, place: _Place, mount: str) -> None:
+        self.path = place.path
+        self.mount = mount
+        self.fstype = place.mount.fstype
+        self.holds: tuple[str, ...] = (place.holds,)
+        self.error = ""
+
+    def add(self, place: _Place) -> None:
+        if place.holds not in self.holds:
+            self.holds = (*self.holds, place.holds)
+
+    def sample(self, space: Space, now: float) -> DiskSample | None:
+        """``None`` when the file system tells no size at all."""
+        if space.blocks <= 0 or space.frsize <= 0:
+            return None
+        counted = 0 < space.files < 1 << 63 and space.favail <= space.files
+        return DiskSample(
+            at=now,
+            mount=self.mount,
+            fstype=self.fstype,
+            total_bytes=space.blocks * space.frsize,
+            free_bytes=min(space.bavail, space.blocks) * space.frsize,
+            total_inodes=space.files if counted else None,
+            free_inodes=space.favail if counted else None,
+            read_only=bool(space.flag & os.ST_RDONLY),
+            holds=self.holds,
+        )
+
+
+class _Remote:
+    """A volume that is asked through a child."""
+
+    def __init__(self, volume: _Volume) -> None:
+        self.volume = volume
+        self.child = JsonChild((sys.executable, "-I", "-S", str(_CHILD)), DEADLINE_S)
+        self.asked: float | None = None
+
+    def ask(self, mono: float) -> None:
+        if self.child.overdue(mono) > GIVE_UP_S:
+            self.child.restart()
+        self.asked = mono if self.asked is None else self.asked
+        self.child.ask({"path": self.volume.path}, mono)
+
+    def take(self, now: float) -> Iterable[DiskSample]:
+        for answer in self.child.answers():
+            self.asked = None
+            self.volume.error = str(answer.get("error") or "")
+            space = _space(answer)
+            sample = self.volume.sample(space, now) if space else None
+            if sample:
+                yield sample
+
+    def trouble(self, mono: float) -> str:
+        if self.child.overdue(mono) > 0 or (self.child.stuck_pid and self.asked is not None):
+            return f"has not answered for {mono - (self.asked or mono):.0f} s"
+        if not self.child.alive and self.asked is not None:
+            return f"cannot be asked: {self.child.last_words or 'its child ended'}"
+        return self.volume.error
+
+
+class Disks(Source):
+    """One :class:`DiskSample` per volume and read.
+
+    ``places`` maps what lies there (``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``,
+    ``shm``) to absolute paths, which need not exist. ``root`` stands before every path that
+    is looked at. Two bind mounts of one file system are one volume.
+    """
+
+    name = "disk"
+    every_s = 1.0
+
+    def __init__(
+        self,
+        places: Mapping[str, Iterable[str]],
+        clock: Clock | None = None,
+        root: str = "/",
+    ) -> None:
+        self.unwatched: tuple[str, ...] = ()
+        """Network mounts beyond ``MOST_CHILDREN``."""
+        self._places = [(holds, path) for holds, paths in places.items() for path in paths]
+        self._clock = clock or SystemClock()
+        self._root = root.rstrip("/")
+        self._volumes: list[_Volume] = []
+        self._remotes: dict[str, _Remote] = {}
+        self._reads = 0
+        self._stale = True
+
+    def fds(self) -> Iterable[int]:
+        """The answers of the children."""
+        return [fd for r in self._remotes.values() if (fd := r.child.fileno()) is not None]
+
+    def ready(self, fd: int, now: float) -> Iterable[Observation]:
+        """A child has answered, or is gone."""
+        for remote in list(self._remotes.values()):
+            if remote.child.fileno() == fd:
+                return list(remote.take(now))
+        return []
+
+    def read(self, now: float) -> Iterable[Observation]:
+        """Sample what answers at once, and ask the rest."""
+        if self._stale or self._reads % SETTLE_EVERY == 0:
+            self._settle()
+        out = []
+        for volume in self._volumes:
+            sample = self._look(volume, now)
+            if sample:
+                out.append(sample)
+        if self._remotes and self._reads % REMOTE_EVERY == 0:
+            mono = self._clock.monotonic()
+            for remote in self._remotes.values():
+                remote.ask(mono)
+        self._reads += 1
+        return out
+
+    def stalled(self, now: float) -> str | None:
+        """Which mounts do not answer, or answer with an error."""
+        mono = self._clock.monotonic()
+        troubles = [(v, v.error) for v in self._volumes if v.error]
+        for remote in self._remotes.values():
+            trouble = remote.trouble(mono)
+            if trouble:
+                troubles.append((remote.volume, trouble))
+        return "; ".join(f"{v.mount} ({v.fstype}): {text}" for v, text in troubles) or None
+
+    def close(self) -> None:
+        """End the children."""
+        for remote in self._remotes.values():
+            remote.child.close()
+        self._remotes.clear()
+
+    def _look(self, volume: _Volume, now: float) -> DiskSample | None:
+        try:
+            seen = os.statvfs(volume.path)
+        except OSError as error:
+            volume.error = error.strerror or str(error)
+            self._stale = self._stale or error.errno in (errno.ENOENT, errno.ENOTDIR)
+            return None
+        volume.error = ""
+        space = Space(
+            seen.f_frsize, seen.f_blocks, seen.f_bavail, seen.f_files, seen.f_favail, seen.f_flag
+        )
+        return volume.sample(space, now)
+
+    def _settle(self) -> None:
+        """Find out anew where the places lie."""
+        self._stale = False
+        mounts = _Mounts(proc.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
+        local: dict[tuple[str, int], _Volume] = {}
+        remote: dict[str, _Volume] = {}
+        for holds, path in self._places:
+            mount, found = mounts.resolve(path)
+            if mount is None:
+                continue
+            place = _Place(found, mount, holds)
+            if is_remote(mount.fstype):
+                _merge(remote, mount.device, place, mount.point)
+            else:
+                self._settle_local(local, place)
+        self._volumes = list(local.values())
+        self._settle_remotes(remote)
+
+    def _settle_local(self, local: dict[tuple[str, int], _Volume], place: _Place) -> None:
+        """Bind mounts of one device are one volume, directories under a quota are another."""
+        name, blocks = place.mount.point, 0
+        if place.mount.fstype in _PROJECT_QUOTAS:
+            try:
+                blocks = os.statvfs(place.path).f_blocks
+                if blocks != os.statvfs(self._root + name).f_blocks:
+                    name = place.path.removeprefix(self._root)
+            except OSError:  # the next look says what is wrong with it
+                blocks = -1
+        _merge(local, (place.mount.device, blocks), place, name)
+
+    def _settle_remotes(self, wanted: dict[str, _Volume]) -> None:
+        """Keep the children of mounts that are still there."""
+        names = sorted(wanted)
+        self.unwatched = tuple(wanted[name].mount for name in names[MOST_CHILDREN:])
+        names = names[:MOST_CHILDREN]
+        for name in self._remotes.keys() - set(names):
+            self._remotes.pop(name).child.close()
+        for name in names:
+            remote = self._remotes.get(name)
+            if remote is None:
+                self._remotes[name] = _Remote(wanted[name])
+            else:
+                wanted[name].error = remote.volume.error
+                remote.volume = wanted[name]
+
+
+class _Mounts:
+    """Which mount a path lies on."""
+
+    def __init__(self, mounts: Iterable[proc.Mount], root: str) -> None:
+        self._root = root
+        # The last one mounted on a point hides those before it.
+        self._by_point = {mount.point: mount for mount in mounts}
+
+    def of(self, path: str) -> proc.Mount | None:
+        """The mount with the longest point above ``path``, by its name alone."""
+        while path not in self._by_point and path != "/":
+            path = path.rpartition("/")[0] or "/"
+        return self._by_point.get(path)
+
+    def resolve(self, path: str) -> tuple[proc.Mount | None, str]:
+        """The mount of ``path``, and the path without links as far as it exists.
+
+        Nothing on a remote file system is touched: what lies there is left as it is named.
+        """
+        here, todo, links = "", _parts(path), 0
+        while todo:
+            part = todo.pop()
+            if part == "..":
+                here = here.rpartition("/")[0]
+                continue
+            there = f"{here}/{part}"
+            mount = self.of(there)
+            if mount is not None and is_remote(mount.fstype):
+                full = "/".join((there, *reversed(todo)))
+                under = self.of(full) or mount
+                if is_remote(under.fstype):
+                    return under, self._root + full
+                # Something local is mounted further down: go on from there.
+                here, todo = under.point, _parts(full[len(under.point) :])
+                continue
+            try:
+                target = os.readlink(self._root + there)
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # EINVAL: it exists and is no link
+                    break
+                here = there
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                break
+            here = "" if target.startswith("/") else here
+            todo += _parts(target)
+        return self.of(here or "/"), self._root + (here or "/")
+
+
+def _parts(path: str) -> list[str]:
+    """Components of a path, the first one last."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+
+
+def _merge(volumes: dict[Any, _Volume], key: object, place: _Place, name: str) -> None:
+    if key in volumes:
+        volumes[key].add(place)
+    else:
+        volumes[key] = _Volume(place, name)
+
+
+def _space(answer: Mapping[str, Any]) -> Space | None:
+    values = [answer.get(field) for field in Space._fields]
+    numbers = [value for value in values if isinstance(value, int) and value >= 0]
+    return Space(*numbers) if len(numbers) == len(values) else None

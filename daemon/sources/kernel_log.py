@@ -1,0 +1,206 @@
+"""The kernel's own log, ``/dev/kmsg``: Xids, OOM kills, I/O errors, read-only remounts.
+
+One read gives one record, ``priority,sequence,microseconds,flags;text``, followed by lines
+that begin with a blank and hold ``KEY=value`` pairs (Documentation/ABI/testing/dev-kmsg).
+Every record has a sequence number that grows by one until the next boot, so that after a
+restart of the daemon on the same boot nothing is told twice, and nothing is missed that the
+kernel still holds. At the very first start, and after a boot, only what comes from now on
+counts: what lies in the buffer happened before anybody was watching.
+
+Most containers have no kernel log, or one that must not be read; that is an absence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from middlewatch.sentinels.kit import LogEvent
+
+from ..errors import Unsupported
+from .base import Source
+
+RECORDS = 200
+"""Handed on per call, and then nothing until the next second: a driver in agony writes tens
+of thousands of lines a second that all say the same."""
+SKIPPED = 200_000
+"""Records passed over at the start at most; a 16 MiB buffer, the largest seen, holds fewer."""
+RECORD_BYTES = 8192
+"""The kernel's CONSOLE_EXT_LOG_MAX; a smaller buffer is refused with EINVAL."""
+
+_KMSG = os.makedev(1, 11)
+_ESCAPED = re.compile(rb"\\x([0-9a-fA-F]{2})")
+
+Match = Callable[[str, float], Iterable[LogEvent]]
+
+
+class Record(NamedTuple):
+    """One record of the kernel log."""
+
+    sequence: int
+    uptime_s: float
+    """Seconds since boot, as the kernel stamped it."""
+    level: int
+    """0 emergency .. 7 debug."""
+    text: str
+
+
+def parse(raw: bytes) -> Record | None:
+    """One record as read from the device; ``None`` when it is not one."""
+    prefix, semicolon, body = raw.partition(b";")
+    fields = prefix.split(b",")
+    if not semicolon or len(fields) < 3 or not all(f.isdigit() and len(f) < 21 for f in fields[:3]):
+        return None
+    priority, sequence, microseconds = (int(f) for f in fields[:3])
+    text = _ESCAPED.sub(lambda m: bytes((int(m[1], 16),)), body.partition(b"\n")[0])
+    return Record(sequence, microseconds / 1e6, priority & 7, text.decode("utf-8", "replace"))
+
+
+class KernelLog(Source):
+    """``match`` is asked about every line of text and says what it means, if anything.
+
+    ``saved`` is what ``state`` gave before a restart. Raises Unsupported where there is no
+    kernel log to be read.
+    """
+
+    name = "kernel_log"
+    every_s = 1.0
+
+    def __init__(
+        self, match: Match, saved: dict[str, Any] | None = None, path: str = "/dev/kmsg"
+    ) -> None:
+        self.match = match
+        self.path = path
+        self.lost = 0
+        """Records that the kernel overwrote before they could be read."""
+        self.more = False
+        """Whether a call stopped at its limit: the next one goes on."""
+        self._fd = -1
+        self._boot = _boot_id()
+        known = saved is not None and saved.get("boot_id") == self._boot != ""
+        sequence = saved.get("sequence") if saved is not None and known else None
+        self._sequence: int | None = sequence if type(sequence) is int else None
+
+    @property
+    def detail(self) -> str:
+        """What is missing, in words for a person."""
+        return (
+            f"{self.lost} records were overwritten before they could be read" if self.lost else ""
+        )
+
+    def fds(self) -> Iterable[int]:
+        """The device, unless this second's share has been read."""
+        return (self._fd,) if self._fd >= 0 and not self.more else ()
+
+    def ready(self, fd: int, now: float) -> Iterable[LogEvent]:
+        """Read on."""
+        return self.read(now)
+
+    def read(self, now: float) -> Iterable[LogEvent]:
+        """Events of at most ``RECORDS`` new records; ``line`` is the sequence number.
+
+        Raises Unsupported where the kernel log cannot be had, OSError when it broke.
+        """
+        if self._fd < 0:
+            self._open()
+        said: list[LogEvent] = []
+        taken = 0
+        self.more = False
+        while taken < RECORDS:
+            raw = self._next()
+            if raw is None:
+                return said
+            record = self._new(raw)
+            if record is not None:
+                taken += 1
+                said.extend(self._judge(record, now))
+        self.more = True
+        return said
+
+    def state(self) -> dict[str, Any]:
+        """Boot and sequence number of the last record, as plain JSON values."""
+        return {"boot_id": self._boot, "sequence": self._sequence}
+
+    def close(self) -> None:
+        """Close the device."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _open(self) -> None:
+        try:
+            mode = os.stat(self.path)
+            if not stat.S_ISCHR(mode.st_mode) or mode.st_rdev != _KMSG:
+                # Some containers link it to their console: a read would take typed input.
+                raise Unsupported(f"{self.path} is something else here, not the kernel log")
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._pass_over()
+        except OSError as error:
+            self.close()
+            raise Unsupported(_why_not(self.path, error)) from error
+
+    def _pass_over(self) -> None:
+        """At the first start: learn the newest sequence number, past all that is there."""
+        if self._sequence is not None:
+            return
+        for _ in range(SKIPPED):
+            raw = self._next()
+            if raw is None:
+                break
+            self._new(raw)
+        self.lost = 0
+
+    def _next(self) -> bytes | None:
+        """The next record; empty when some were overwritten, ``None`` when there is no more."""
+        try:
+            return os.read(self._fd, RECORD_BYTES)
+        except BlockingIOError:
+            return None
+        except BrokenPipeError:
+            # The next read goes on with the oldest record that is left, and the gap in the
+            # sequence numbers tells how many are missing.
+            return b""
+        except OSError:
+            self.close()  # opened anew at the next look, from the last record on
+            raise
+
+    def _new(self, raw: bytes) -> Record | None:
+        record = parse(raw)
+        last = self._sequence
+        if record is None or (last is not None and record.sequence <= last):
+            return None
+        if last is not None:
+            self.lost += record.sequence - last - 1
+        self._sequence = record.sequence
+        return record
+
+    def _judge(self, record: Record, now: float) -> Iterable[LogEvent]:
+        for line in record.text.splitlines():
+            for event in self.match(line, now):
+                yield dataclasses.replace(
+                    event,
+                    file="kernel",
+                    line=record.sequence,
+                    details={**event.details, "uptime_s": record.uptime_s},
+                )
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _why_not(path: str, error: OSError) -> str:
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return f"{path} must not be read here (it takes root or CAP_SYSLOG outside a container)"
+    if error.errno in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
+        return f"{path} does not exist here, as in most containers"
+    return f"{path} cannot be read here: {error.strerror}"

@@ -1,0 +1,273 @@
+"""Open a log, and find it again: after a restart of the daemon, a rename, a copy.
+
+Numbers alone do not tell files apart: an inode number is used again as soon as its file is
+gone, and a device number may change with every boot. So a place in a log is kept with two
+fingerprints of the content before it: of the *head* of the file, and of the *mark*, the bytes
+just before the offset.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from ..errors import Unsupported
+
+PRINT_BYTES = 256
+"""Of each fingerprint. One line of text tells most logs apart; 256 bytes get past a common
+banner, and cost nothing next to the system call."""
+CHUNK_BYTES = 256 * 1024
+"""Handed to the reader at once; larger chunks are no faster and cost resident memory."""
+SIBLINGS = 10_000
+"""Directory entries looked at in search of the old file: about 10 ms."""
+ROTATIONS = 20
+"""Numbered siblings looked at. logrotate and Python's handlers are rarely told to keep more."""
+COPIES = 32
+"""Of those, files named like the log that are opened to compare their content."""
+LINE_BYTES = 64 * 1024
+"""How far back the start of the last line is looked for; the parsers clip longer lines."""
+
+Identity = tuple[int, int]
+"""(device, inode): good for as long as the file is held open, and no longer."""
+
+
+class Place(NamedTuple):
+    """A position in a file, told by content."""
+
+    inode: int
+    offset: int
+    head: int
+    """CRC-32 of the first ``head_len`` bytes."""
+    head_len: int
+    mark: int
+    """CRC-32 of the ``mark_len`` bytes before the offset."""
+    mark_len: int
+    mtime_ns: int
+    """Last change seen: a copy of the file cannot have been made before."""
+
+    @classmethod
+    def parse(cls, state: Mapping[str, Any]) -> Place | None:
+        """From a dict with the fields' names; ``None`` when it is damaged."""
+        values = [v for v in map(state.get, cls._fields) if type(v) is int and v >= 0]
+        if len(values) != len(cls._fields):
+            return None
+        place = cls(*values)
+        return (
+            place if max(place.head_len, place.mark_len) <= min(PRINT_BYTES, place.offset) else None
+        )
+
+    def held_by(self, fd: int) -> bool:
+        """Whether the open file has this content before this offset."""
+        head = os.pread(fd, self.head_len, 0)
+        mark = os.pread(fd, self.mark_len, self.offset - self.mark_len)
+        lengths = (len(head), len(mark)) == (self.head_len, self.mark_len)
+        return lengths and (crc32(head), crc32(mark)) == (self.head, self.mark)
+
+
+class OpenLog:
+    """An open log and the position in it.
+
+    The mark is read again with every read: a log that was truncated and grew past the old
+    offset between two looks no longer holds it.
+    """
+
+    def __init__(self, fd: int, offset: int) -> None:
+        """Take over ``fd``; raises OSError, with ``fd`` closed, when it cannot be read."""
+        self.fd = fd
+        self.offset = 0
+        self._head = self._mark = b""
+        self._ahead = 0  # up to here there are only NUL bytes behind the offset
+        self.at_end = False
+        """Whether the newest ``read`` met the end."""
+        try:
+            look = os.fstat(fd)
+            self.stand_at(offset)
+        except OSError:
+            os.close(fd)
+            raise
+        self.identity: Identity = (look.st_dev, look.st_ino)
+        self.mtime_ns = look.st_mtime_ns
+        """Last change before the newest read, as far as was seen."""
+
+    def read(self, want: int) -> bytes | None:
+        """Text behind the offset, about ``want`` bytes; ``None``: truncated or written anew.
+
+        Empty at the end, and when only NUL bytes were passed: then ``at_end`` is false.
+        """
+        known = len(self._mark)
+        data = os.pread(self.fd, known + want, self.offset - known)
+        if not data.startswith(self._mark) or not self._same_head():
+            return None
+        data = data[known:]
+        self.at_end = len(data) < want
+        # NUL bytes at the end may still be written over: a log that was allocated in advance
+        # fills up from its front.
+        data = data.rstrip(b"\0")
+        if not data:
+            self.at_end = self.at_end or not self._over_nuls(want)
+            return b""
+        if self.offset < PRINT_BYTES:
+            self._head = (self._head + data)[:PRINT_BYTES]
+        self._mark = (self._mark + data[-PRINT_BYTES:])[-PRINT_BYTES:]
+        self.offset += len(data)
+        return data.lstrip(b"\0")
+
+    def stand_at(self, offset: int) -> None:
+        """Go on from ``offset``."""
+        known = min(offset, PRINT_BYTES)
+        self._head = os.pread(self.fd, known, 0)
+        self._mark = os.pread(self.fd, known, offset - known)
+        self.offset = offset
+        self._ahead = 0
+
+    def place(self) -> Place:
+        """The position in a form that can be kept."""
+        head, mark = self._head, self._mark
+        return Place(
+            inode=self.identity[1],
+            offset=self.offset,
+            head=crc32(head),
+            head_len=len(head),
+            mark=crc32(mark),
+            mark_len=len(mark),
+            mtime_ns=self.mtime_ns,
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self.fd)
+
+    def _same_head(self) -> bool:
+        # In a file no longer than its head, the mark has told that already.
+        head = self._head
+        return self.offset <= len(head) or os.pread(self.fd, len(head), 0) == head
+
+    def _over_nuls(self, known: int) -> bool:
+        """Look for text behind ``known`` NUL bytes, a chunk per call; False: there is none yet.
+
+        A writer without ``O_APPEND`` whose log was truncated leaves as many NUL bytes as it
+        wrote before; a hole, where the file system has holes.
+        """
+        ahead = max(self._ahead, self.offset + known)
+        try:
+            ahead = os.lseek(self.fd, ahead, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return False
+        data = os.pread(self.fd, CHUNK_BYTES, ahead)
+        if data.strip(b"\0"):
+            self.stand_at(ahead)
+            return True
+        self._ahead = ahead + len(data)
+        return len(data) == CHUNK_BYTES
+
+
+def open_log(name: str) -> int:
+    """A descriptor to read from.
+
+    Raises FileNotFoundError, PermissionError, IsADirectoryError or another OSError, and
+    Unsupported for a pipe or a device: reading would take the bytes from somebody else.
+    """
+    try:
+        mode = os.stat(name).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "is a directory, not a log", name)
+        if not stat.S_ISREG(mode):
+            raise Unsupported(f"{name} is a pipe or a device, not a file that can be followed")
+        return os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "no such file yet", name) from None
+
+
+def open_same(name: str, place: Place) -> int | None:
+    """Open ``name`` if it is the file of ``place`` itself."""
+    return _open_if(name, place, same=True)
+
+
+def find(path: str, place: Place) -> int | None:
+    """Open what was read as ``path``: the same file, whatever it is called now, or a copy."""
+    moved, copies = _candidates(path, place)
+    for name in (path, *moved):
+        fd = _open_if(name, place, same=True)
+        if fd is not None:
+            return fd
+    return _first_copy([path, *copies] if place.offset else copies, place)
+
+
+def find_copy(path: str, place: Place) -> int | None:
+    """Open a copy that was made beside ``path`` before ``path`` was truncated."""
+    return _first_copy(_candidates(path, place)[1], place)
+
+
+def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
+    """The numbered file that was written after ``identity``, now itself ``path.N``.
+
+    ``None`` when that is ``path`` itself, or when the file is not among the numbered ones.
+    """
+    newer: tuple[str, Identity] | None = None
+    for number in range(1, ROTATIONS + 1):
+        name = f"{path}.{number}"
+        try:
+            look = os.stat(name)
+        except OSError:
+            return None
+        if (look.st_dev, look.st_ino) == identity:
+            return newer
+        newer = name, (look.st_dev, look.st_ino)
+    return None
+
+
+def last_line(fd: int) -> int:
+    """Offset at which the last line begins, if it is unfinished; else the size."""
+    size = os.fstat(fd).st_size
+    start = max(0, size - LINE_BYTES)
+    newline = os.pread(fd, size - start, start).rfind(b"\n")
+    return start + newline + 1
+
+
+def _candidates(path: str, place: Place) -> tuple[list[str], list[str]]:
+    """Siblings that may be the file under another name, and those that may be a copy."""
+    folder, base = os.path.split(path)
+    moved: list[str] = []
+    copies: list[str] = []
+    try:
+        with os.scandir(folder or ".") as entries:
+            for entry in islice(entries, SIBLINGS):
+                alike = entry.name.startswith(base)
+                # Without a byte to compare, an inode number that came back says nothing.
+                if entry.inode() == place.inode and (alike or place.offset):
+                    moved.append(entry.path)
+                elif alike and entry.name != base and place.mark_len == PRINT_BYTES:
+                    copies.append(entry.path)
+    except OSError:
+        pass  # a folder that can be searched but not listed: then by name only
+    return moved, copies[:COPIES]
+
+
+def _first_copy(names: list[str], place: Place) -> int | None:
+    for name in names:
+        fd = _open_if(name, place, same=False)
+        if fd is not None:
+            return fd
+    return None
+
+
+def _open_if(name: str, place: Place, *, same: bool) -> int | None:
+    try:
+        fd = open_log(name)
+    except (OSError, Unsupported):
+        return None
+    try:
+        look = os.fstat(fd)
+        fits = look.st_ino == place.inode if same else look.st_ctime_ns >= place.mtime_ns
+        if fits and place.held_by(fd):
+            return fd
+    except OSError:
+        pass
+    os.close(fd)
+    return None

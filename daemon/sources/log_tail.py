@@ -1,0 +1,349 @@
+"""Follow one log: every byte once, in order, through rotation, truncation and restarts.
+
+What happens to a log, and what is done:
+
+- renamed and created anew: the old one is read to its end, then those between (``a.log.2``,
+  ``a.log.1``), then the new one from its start, as soon as it holds a byte. A writer that
+  keeps the old file open is so followed until somebody really uses the new one.
+- truncated (``> a.log``): from 0 again. If a copy was made first (copytruncate), its rest is
+  read before. A writer without ``O_APPEND`` then leaves a hole of NUL bytes: skipped.
+- deleted: followed through the open file; what appears under the name later comes next.
+- not there, not readable, a directory, a pipe: raised at every look until it is better,
+  unless the old file is still open and there to be followed.
+
+Not seen: bytes written to the old file after the new one was used; the middle ones of several
+rotations that are named by date, when nobody looked in between; anything in a ``.gz``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from middlewatch.sentinels.kit import LogGrowth, Observation
+
+from ..errors import Unsupported
+from .base import Source
+from .inotify import Hints, Inotify
+from .log_file import (
+    CHUNK_BYTES,
+    Identity,
+    OpenLog,
+    Place,
+    find,
+    find_copy,
+    last_line,
+    open_log,
+    open_same,
+    rotated_after,
+)
+
+READ_BYTES = 1024 * 1024
+"""One call stops reading after this much, so that a backlog of any size starves nobody."""
+SIP_BYTES = 16 * 1024
+"""The first read of a call: most growth is less, and a large buffer costs more than its use."""
+TICK_S = 2.0
+"""Coarsest clock of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
+it may change again without a sign in its modification time."""
+BEAT_S = 10.0
+"""A LogGrowth at least this often, and a new attempt at missing inotify watches."""
+
+TailState = dict[str, Any]
+"""What :meth:`LogTail.state` gives: plain JSON values."""
+
+
+class Reader(Protocol):
+    """What a tail needs of a reader (``daemon.parsers.reader.LogReader`` is one)."""
+
+    @property
+    def lines(self) -> int:
+        """Complete lines so far."""
+        ...
+
+    def feed(self, data: bytes, now: float) -> Iterable[Observation]:
+        """Take the next bytes of the stream, cut anywhere."""
+        ...
+
+    def save(self) -> dict[str, Any]:
+        """Its state as plain JSON values."""
+        ...
+
+
+class LogTail(Source):
+    """One log of a run.
+
+    ``ready`` reads when the shared inotify descriptor brought a hint for this log, ``read``
+    in any case. After each call, ``due_at`` says whether to call ``read`` before the next
+    heartbeat. ``via`` (``/proc/PID/fd/N``) is opened in place of a log that has no name any
+    more, and then kept. ``offset`` is what ``state`` gave before a restart; the caller hands
+    in a reader restored from its ``reader`` entry. With ``from_start=False`` a log that is
+    there at the first look is read from its last line on.
+    """
+
+    every_s = 1.0
+
+    def __init__(
+        self,
+        path: str,
+        reader: Reader,
+        inotify: Inotify | None,
+        *,
+        via: str | None = None,
+        offset: TailState | None = None,
+        from_start: bool = True,
+    ) -> None:
+        self.name = f"log_tail:{path}"
+        self.path = path
+        self.reader = reader
+        self.more = False
+        """Whether there was more to read than one call may: call ``read`` again soon."""
+        self.detail = f"followed through {via}" if via else ""
+        """What is special about the file now, in words for a person."""
+        self._via = via
+        self._from_start = from_start
+        self._hints = Hints(inotify, path, by_name=not via)
+        self._file: OpenLog | None = None
+        self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
+        self._taken = 0  # bytes read by this call
+        self._beat_at = float("-inf")
+        saved = offset or {}
+        self._resume = Place.parse(saved)
+        self._open_line = saved.get("open_line") is True
+        size, chunk, grown_at = (saved.get(k) for k in ("size", "chunk_bytes", "grown_at"))
+        self._size = size if type(size) is int else None
+        self._chunk_bytes = chunk if type(chunk) is int else 0
+        self._grown_at = float(grown_at) if isinstance(grown_at, (int, float)) else 0.0
+
+    @property
+    def due_at(self) -> float | None:
+        """Epoch seconds at which ``read`` is wanted (0: now); ``None``: heartbeat is enough."""
+        if self.more:
+            return 0.0
+        return self._hints.due_at
+
+    def fds(self) -> Iterable[int]:
+        """The shared inotify descriptor, unless it rests or has nothing of ours."""
+        return self._hints.fds()
+
+    def ready(self, fd: int, now: float) -> Iterable[Observation]:
+        """Take the hints; read if one is for this log."""
+        return self.read(now) if self._hints.collect(now) else ()
+
+    def read(self, now: float) -> Iterable[Observation]:
+        """What is new, as the reader understands it, and how the log stands.
+
+        Raises FileNotFoundError, PermissionError, IsADirectoryError or another OSError, or
+        Unsupported (pipe, device), when there is nothing else to tell.
+        """
+        self._hints.clear(now)
+        beat = not 0 <= now - self._beat_at < BEAT_S
+        if not beat and not self.more and self._unchanged():
+            return ()
+        if beat:
+            self._beat_at = now
+            self._hints.ask(self._file.fd if self._file is not None else -1)
+        said: list[Observation] = []
+        self._seen = ()
+        self._taken = 0
+        self.more = False
+        try:
+            self._advance(said, now)
+        except (OSError, Unsupported) as error:
+            if isinstance(error, OSError) and error.errno == errno.ESTALE:
+                self._let_go()  # the server forgot this handle: find the file again by content
+            if not said and not self._taken:
+                raise
+            # What was read comes first; the trouble is still there at the next look.
+        if self._file is not None and (self._note_size(self._file, now) or self._taken or beat):
+            said.append(self._growth(now))
+        return said
+
+    def state(self) -> TailState:
+        """Where reading stands, with the state of the reader, for ``offset`` after a restart."""
+        place = self._file.place() if self._file is not None else self._resume
+        return {
+            **(place._asdict() if place else {}),
+            "open_line": self._open_line,
+            "size": self._size,
+            "grown_at": self._grown_at,
+            "chunk_bytes": self._chunk_bytes,
+            "reader": self.reader.save(),
+        }
+
+    def close(self) -> None:
+        """Close the file and drop the watches; ``state`` stays true."""
+        self._let_go()
+        self._hints.close()
+
+    # -- reading
+
+    def _unchanged(self) -> bool:
+        if self._file is None:
+            return False
+        try:
+            look = os.fstat(self._file.fd) if self._via else os.stat(self.path)
+        except OSError:
+            return False
+        return _stamp(look) == self._seen
+
+    def _advance(self, said: list[Observation], now: float) -> None:
+        """Read on, from file to file, until the end or ``READ_BYTES``."""
+        file = self._file or self._open_first(said, now)
+        while True:
+            # The next file is looked for before the last bytes of this one are read: whoever
+            # writes to the next one has written its last here.
+            following = self._following(file)
+            look = os.fstat(file.fd)
+            if not self._drain(file, said, now):
+                file = self._start_over(file, said, now)
+                continue
+            file.mtime_ns = look.st_mtime_ns
+            if self.more:
+                return
+            if following is None:
+                if look.st_mtime < now - TICK_S:
+                    self._seen = _stamp(look)
+                return
+            opened = self._go_to(following, said, now)
+            if opened is None:
+                return
+            file = opened
+
+    def _drain(self, file: OpenLog, said: list[Observation], now: float) -> bool:
+        """Feed what is there; False when the file no longer holds what was read from it."""
+        while self._taken < READ_BYTES:
+            text = file.read(CHUNK_BYTES if self._taken else SIP_BYTES)
+            if text is None:
+                return False
+            if text:
+                self._taken += len(text)
+                self._open_line = not text.endswith(b"\n")
+                said.extend(self.reader.feed(text, now))
+            if file.at_end:
+                return True
+            if not text:
+                self._taken += CHUNK_BYTES  # of NUL bytes: no text, but work
+        self.more = True
+        return True
+
+    def _end_line(self, said: list[Observation], now: float) -> None:
+        """What follows comes from another file and must not be glued to half a line."""
+        if self._open_line:
+            self._open_line = False
+            said.extend(self.reader.feed(b"\n", now))
+
+    def _note_size(self, file: OpenLog, now: float) -> bool:
+        size = os.fstat(file.fd).st_size
+        before, self._size = self._size, size
+        if before is None:
+            self._grown_at = now
+        elif size > before:
+            self._grown_at = now
+            self._chunk_bytes = size - before
+        return size != before
+
+    def _growth(self, now: float) -> LogGrowth:
+        return LogGrowth(
+            at=now,
+            file=self.path,
+            bytes=self._size or 0,
+            lines=self.reader.lines,
+            grown_at=self._grown_at,
+            chunk_bytes=self._chunk_bytes,
+        )
+
+    # -- which file
+
+    def _open_first(self, said: list[Observation], now: float) -> OpenLog:
+        place = self._resume
+        if place is not None:
+            fd = open_same(self._via, place) if self._via else find(self.path, place)
+            if fd is not None:
+                return self._adopt(fd, place.offset)
+        try:
+            fd = open_log(self._via or self.path)
+        except FileNotFoundError:
+            self._from_start = True  # all of what comes is new
+            raise
+        if place is not None:
+            if self._via and os.fstat(fd).st_ino != place.inode:
+                os.close(fd)
+                raise FileNotFoundError(errno.ENOENT, "another file is open there now", self._via)
+            self._end_line(said, now)
+            self._size = 0
+        return self._adopt(fd, 0 if place is not None or self._from_start else last_line(fd))
+
+    def _following(self, file: OpenLog) -> tuple[str, Identity] | None:
+        """Name and (device, inode) of the file that comes after this one, if there is one."""
+        if self._via:
+            return None
+        try:
+            there = os.stat(self.path)
+        except OSError as error:
+            gone = os.fstat(file.fd).st_nlink == 0
+            why = "deleted" if gone else "moved away" if error.errno == errno.ENOENT else str(error)
+            self.detail = f"{why}, followed through its open file"
+            return None
+        if (there.st_dev, there.st_ino) == file.identity:
+            self.detail = ""
+            return None
+        between = rotated_after(self.path, file.identity)
+        if between is not None:
+            return between
+        if not stat.S_ISREG(there.st_mode):
+            self.detail = "replaced by something that is no file, the old file is followed"
+            return None
+        if there.st_size == 0:
+            self.detail = "rotated, the old file is followed until the new one is used"
+            return None
+        return self.path, (there.st_dev, there.st_ino)
+
+    def _go_to(
+        self, following: tuple[str, Identity], said: list[Observation], now: float
+    ) -> OpenLog | None:
+        name, identity = following
+        fd = open_log(name)
+        look = os.fstat(fd)
+        if (look.st_dev, look.st_ino) != identity:
+            os.close(fd)  # rotated once more in this very moment: the next look tells
+            return None
+        self._end_line(said, now)
+        self._size = 0
+        return self._adopt(fd, 0)
+
+    def _start_over(self, file: OpenLog, said: list[Observation], now: float) -> OpenLog:
+        """The file no longer holds what was read: go on in a copy of it, or from 0."""
+        copy = None if self._via else find_copy(self.path, file.place())
+        if copy is not None:
+            return self._adopt(copy, file.offset)
+        self._end_line(said, now)
+        self._size = 0
+        file.stand_at(0)
+        return file
+
+    def _adopt(self, fd: int, offset: int) -> OpenLog:
+        """Read on in this file; the one before is closed."""
+        file = OpenLog(fd, offset)
+        self._release()
+        self._file = file
+        self._resume = None
+        self._hints.ask(fd)
+        return file
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._resume = self._file.place()
+        self._release()
+
+    def _release(self) -> None:
+        self._hints.forget_file()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _stamp(look: os.stat_result) -> tuple[int, ...]:
+    return look.st_size, look.st_mtime_ns, look.st_ino, look.st_dev

@@ -1,0 +1,362 @@
+"""The processes of a run: its main one, its ranks, and whatever they start.
+
+Once a second every process is read through a kept descriptor of its /proc/PID/stat. What
+costs more (I/O, context switches, the kernel function it sleeps in) is read every fifth
+time, or every time while somebody looks closer. A process once known is kept by identity:
+that its launcher died, or that it became a daemon, does not lose it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+
+from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
+
+from ..runs import RunSpec
+from . import proc
+from .base import Source
+
+MOST = 256
+"""Processes sampled of one run. Eight ranks with 16 data loader workers each are 136; one
+descriptor each leaves most of the usual 1024 to the rest of the daemon."""
+CLOSER_EVERY = 5
+"""Reads between two closer looks: three more files for each process, about 30 µs."""
+TREE_EVERY = 5
+"""Reads between two looks for new children of first threads."""
+BOX_EVERY = 30
+"""Reads between two looks at all new pids of the box: finds what other threads forked."""
+FORGET_EVERY = 300
+"""Reads after which pids that were somebody else's are looked at anew."""
+EXIT_FILE_READS = 3
+"""Reads (seconds) that the exit file may come later than the death of the main process."""
+CORRECT_READS = 60
+"""Reads after which an unknown exit status is no longer corrected by a late exit file."""
+_YOUNG_LOOKS = 2
+"""Tree looks in which the environment of a process is read again: between fork and exec it
+still is that of its launcher."""
+
+_Identity = tuple[int, int]
+
+
+class _Process:
+    """A known process and the open file that tells about it."""
+
+    __slots__ = ("environ", "file", "last", "looks", "rank", "ticks")
+
+    def __init__(self, file: proc.KeptFile, seen: proc.Stat) -> None:
+        self.file = file
+        self.last = seen
+        self.ticks = seen.start_ticks
+        self.rank: int | None = None
+        self.environ = proc.Ranks(None, None, None)
+        """As it was started: data loader workers have the variables of their rank as well."""
+        self.looks = 0
+
+
+class Processes(Source):
+    """Everything a run consists of, as :class:`ProcessesSeen` once a second.
+
+    ``root`` is where proc is mounted. Without a pid in ``spec`` there is nothing to see.
+    ``read`` raises PermissionError when the main process exists but is hidden from us.
+    """
+
+    name = "processes"
+    every_s = 1.0
+
+    def __init__(self, spec: RunSpec, root: str = proc.PROC) -> None:
+        self.closer_look = False
+        """Set while a hang is being judged: every read is a closer one then."""
+        self._turned_away: set[int] = set()
+        self._spec = spec
+        self._root = root
+        self._known: dict[int, _Process] = {}
+        self._ranks = {rank.pid: rank for rank in spec.ranks}
+        self._main = (spec.pid, spec.start_ticks)
+        self._reads = 0
+        self._stale = True
+        self._elsewhere: set[int] = set()
+        self._zombies: set[_Identity] = set()
+        """Reported as ended, but still there because nobody has reaped them."""
+        self._main_lost: proc.Stat | None = None
+        self._main_gone_for: int | None = None
+        self._main_told: ProcessEnded | None = None
+
+    @property
+    def left_out(self) -> int:
+        """Processes of the run that are not sampled: more than ``MOST``, or hidden from us."""
+        return len(self._turned_away)
+
+    def read(self, now: float) -> Iterable[Observation]:
+        """One look: what has ended, then what lives."""
+        if self._spec.pid is None:
+            return []
+        out: list[Observation] = []
+        if self._reads == 0:
+            out += self._begin(now)
+        elif self._stale or self._reads % TREE_EVERY == 0:
+            self._look_for_children()
+        closer = self.closer_look or self._reads % CLOSER_EVERY == 0
+        samples = []
+        for pid, process in list(self._known.items()):
+            seen = self._look(process)
+            if seen is None or seen.ended:
+                out += self._end(pid, process, seen, now)
+            else:
+                process.last = seen
+                samples.append(self._sample(process, seen, closer))
+        out += self._tell_main(now)
+        out.append(ProcessesSeen(now, tuple(samples)))
+        self._reads += 1
+        return out
+
+    def close(self) -> None:
+        """Close all kept descriptors."""
+        for process in self._known.values():
+            process.file.close()
+        self._known.clear()
+
+    # -- who belongs to the run ---------------------------------------------------------
+
+    def _begin(self, now: float) -> Iterator[Observation]:
+        """Find the processes that the run was handed over with."""
+        main, ticks = self._main
+        assert main is not None
+        found = self._adopt(main, ticks)
+        if found is None:
+            self._say_if_hidden(main)
+            self._main_gone_for = 0
+        else:
+            self._main = (main, found.ticks)
+        for rank in self._spec.ranks:
+            if rank.pid == main or self._adopt(rank.pid, rank.start_ticks):
+                continue
+            yield ProcessEnded(now, rank.pid, main=False, rank=rank.rank)
+        self._look_for_children()
+
+    def _adopt(self, pid: int, ticks: int | None = None) -> _Process | None:
+        """Begin to watch ``pid``; ``None`` when it is gone or (by its start) another one."""
+        if pid in self._known:
+            return self._known[pid]
+        try:
+            file = proc.KeptFile(f"{self._root}/{pid}/stat")
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        except PermissionError as error:
+            raise _hidden(pid, self._root) from error
+        seen = _parse(file)
+        if seen is None or (ticks is not None and seen.start_ticks != ticks):
+            file.close()
+            return None
+        if (pid, seen.start_ticks) in self._zombies:
+            file.close()
+            return None
+        process = self._known[pid] = _Process(file, seen)
+        given = self._ranks.get(pid)
+        if given is not None and given.start_ticks == seen.start_ticks:
+            process.rank = given.rank
+        return process
+
+    def _look_for_children(self) -> None:
+        """Take in new descendants, up to ``MOST`` processes."""
+        self._stale = False
+        self._turned_away.clear()
+        self._zombies = {z for z in self._zombies if self._still_there(z)}
+        listed = True
+        queue = list(self._known)
+        while queue:
+            pids = proc.children(queue.pop(), self._root, all_threads=False)
+            listed = listed and pids is not None
+            queue += self._take_in(pids or ())
+        if not listed or self._reads % BOX_EVERY == 0:
+            self._look_at_box()
+        self._settle_ranks()
+
+    def _look_at_box(self) -> None:
+        """Read the parent of every pid that is new on the box, until no more are ours."""
+        if self._reads % FORGET_EVERY == 0:
+            self._elsewhere.clear()
+        try:
+            present = set(proc.pids(self._root))
+        except OSError:
+            return
+        self._elsewhere &= present
+        parents: dict[int, list[int]] = {}
+        for pid in present - self._elsewhere - self._known.keys():
+            # A process that left between listing and reading, or is not for us to see.
+            with contextlib.suppress(OSError):
+                seen = proc.stat(pid, self._root)
+                if seen is not None:
+                    parents.setdefault(seen.ppid, []).append(pid)
+        queue = list(self._known)
+        while queue:
+            queue += self._take_in(parents.pop(queue.pop(), ()))
+        self._elsewhere.update(pid for pids in parents.values() for pid in pids)
+
+    def _take_in(self, pids: Iterable[int]) -> list[int]:
+        """The pids that were not known before and are watched now."""
+        fresh = []
+        for pid in pids:
+            if pid in self._known:
+                continue
+            try:
+                if len(self._known) >= MOST:
+                    self._turned_away.add(pid)
+                elif self._adopt(pid) is not None:
+                    fresh.append(pid)
+            except OSError:  # set-uid under hidepid, or no descriptors left
+                self._turned_away.add(pid)
+        return fresh
+
+    def _settle_ranks(self) -> None:
+        """Find the ranks: the topmost processes with their RANK; workers only inherit it.
+
+        A launcher may itself be started with a RANK (that of its node); it has no LOCAL_RANK
+        then and gives way to the process that has both.
+        """
+        for process in self._known.values():
+            if process.looks <= _YOUNG_LOOKS:
+                process.environ = proc.ranks(process.last.pid, self._root)
+            process.looks += 1
+        holders = {p.rank: p for p in self._known.values() if p.rank is not None}
+        for process in self._known.values():
+            mine = process.environ
+            parent = self._known.get(process.last.ppid)
+            if mine.rank is None or process.rank is not None:
+                continue
+            if parent is not None and parent.environ == mine:
+                continue
+            holder = holders.get(mine.rank)
+            if holder is not None:
+                given = holder.last.pid in self._ranks
+                if given or mine.local_rank is None or holder.environ.local_rank is not None:
+                    continue
+                holder.rank = None
+            process.rank = mine.rank
+            holders[mine.rank] = process
+
+    def _still_there(self, identity: _Identity) -> bool:
+        with contextlib.suppress(OSError):
+            seen = proc.stat(identity[0], self._root)
+            return seen is not None and seen.start_ticks == identity[1]
+        return False
+
+    def _say_if_hidden(self, pid: int) -> None:
+        """A process that takes signals but has no directory is hidden by ``hidepid``."""
+        if self._root != proc.PROC or os.path.exists(f"{self._root}/{pid}"):
+            return
+        try:
+            os.kill(pid, 0)
+        except PermissionError as error:
+            raise _hidden(pid, self._root) from error
+        except OSError:
+            return
+
+    # -- what they do -------------------------------------------------------------------
+
+    def _look(self, process: _Process) -> proc.Stat | None:
+        seen = _parse(process.file)
+        return seen if seen is not None and seen.start_ticks == process.ticks else None
+
+    def _sample(self, process: _Process, seen: proc.Stat, closer: bool) -> ProcessSample:
+        io = proc.io(seen.pid, self._root) if closer else None
+        return ProcessSample(
+            pid=seen.pid,
+            start_ticks=seen.start_ticks,
+            ppid=seen.ppid,
+            name=seen.name,
+            state=seen.state,
+            cpu_s=seen.cpu_s,
+            rank=process.rank,
+            read_bytes=io.rchar if io else None,
+            write_bytes=io.wchar if io else None,
+            rss_bytes=seen.rss_bytes,
+            switches=proc.voluntary_switches(seen.pid, self._root) if closer else None,
+            wchan=proc.wchan(seen.pid, self._root) if closer else None,
+        )
+
+    # -- how they end -------------------------------------------------------------------
+
+    def _end(
+        self, pid: int, process: _Process, seen: proc.Stat | None, now: float
+    ) -> Iterator[Observation]:
+        """Forget an ended process and report it, the main one only when its status is in."""
+        process.file.close()
+        del self._known[pid]
+        self._stale = True
+        if seen is not None:
+            self._zombies.add((pid, process.ticks))
+        if (pid, process.ticks) == self._main:
+            self._main_lost = seen or process.last
+            self._main_gone_for = 0
+            return
+        code, signal = self._status(seen)
+        yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
+
+    def _status(self, seen: proc.Stat | None) -> tuple[int | None, int | None]:
+        """Exit code and signal of a zombie, as far as the kernel tells us."""
+        if seen is None or not seen.ended:
+            return None, None
+        status = proc.exit_status(seen, self._root)
+        if status is None:
+            return None, None
+        return (None, status & 0x7F) if status & 0x7F else (status >> 8 & 0xFF, None)
+
+    def _tell_main(self, now: float) -> Iterator[Observation]:
+        """Report the end of the main process, and correct it when the status comes late."""
+        if self._main_gone_for is None:
+            return
+        self._main_gone_for += 1
+        code, signal = self._written_status() or self._status(self._main_lost)
+        known = code is not None or signal is not None
+        waiting = self._spec.exit_file is not None and self._main_gone_for <= EXIT_FILE_READS
+        told = self._main_told
+        if known or (told is None and not waiting):
+            pid, _ = self._main
+            assert pid is not None
+            name = self._main_lost.name if self._main_lost else ""
+            given = self._ranks.get(pid)
+            rank = given.rank if given else None
+            self._main_told = ProcessEnded(now, pid, True, code, signal, rank, name)
+            yield self._main_told
+        if known or self._main_gone_for > CORRECT_READS:
+            self._main_gone_for = None
+
+    def _written_status(self) -> tuple[int | None, int | None] | None:
+        """What the keeper wrote about the main process; ``None`` while it has not."""
+        if self._spec.exit_file is None:
+            return None
+        try:
+            data = json.loads(proc.read_file(self._spec.exit_file).strip(b" \0\r\n\t"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(data, dict) or not self._is_main(data):
+            return None
+        code, signal = _whole(data.get("exit_code")), _whole(data.get("signal"))
+        return (code, signal) if code is not None or signal is not None else None
+
+    def _is_main(self, data: dict[str, object]) -> bool:
+        """An exit file of an earlier start of the same run does not count."""
+        pid, ticks = self._main
+        theirs = data.get("start_ticks")
+        return data.get("pid") == pid and (theirs is None or ticks is None or theirs == ticks)
+
+
+def _parse(file: proc.KeptFile) -> proc.Stat | None:
+    try:
+        return proc.parse_stat(file.read())
+    except OSError:
+        return None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _hidden(pid: int, root: str) -> PermissionError:
+    return PermissionError(
+        f"process {pid} is hidden from us: {root} is mounted with hidepid;"
+        " watch as root or as the user who runs the training"
+    )
