@@ -65,8 +65,11 @@ class Pumped:
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
+            impaired = self.source.impaired
             if late:
                 self._say(now, "stalled", late)
+            elif impaired:
+                self._say(now, "impaired", impaired)
             elif seen or not (self.source.answers_later and unheard):
                 self._say(now, "ok", "")
             if seen:

@@ -162,10 +162,11 @@ class WatchedRun:
         """Work out the run's state; True when it changed."""
         view = self.view(now)
         ending = view.ending
-        if ending is not None and self.ended_at is None and now - ending.at >= SETTLE_S:
-            self.ended_at = ending.at
+        if ending is not None and self.ended_at is None:
             self.exit = {"code": ending.exit_code, "signal": ending.signal}
-            self.history.ended = True
+            if now - ending.at >= SETTLE_S:
+                self.ended_at = ending.at
+                self.history.ended = True
         self._note_checkpoints()
         state, reason = judge_state(view, list(open_incidents), now)
         if state == self.state:

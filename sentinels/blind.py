@@ -39,7 +39,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live or view.ending is not None:
         return
     for source in view.sources:
-        if source.state not in ("failed", "stalled"):
+        if source.state not in ("failed", "stalled", "impaired"):
             continue
         for_s = view.now - source.since
         if for_s < limits.for_s:
@@ -57,7 +57,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _verb(source: SourceState) -> str:
-    return "has not answered" if source.state == "stalled" else "cannot be read"
+    words = {"stalled": "has not answered", "impaired": "is not as it should be"}
+    return words.get(source.state, "cannot be read")
 
 
 def _stands_still(view: View) -> bool:

@@ -14,7 +14,7 @@ from . import formats, names
 from .finder import Place
 
 STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
-_FULL_LOOK_EVERY = 16
+FULL_LOOK_EVERY = 16
 """Looks at a settled folder between two at all its files. A folder whose names do not change
 can only be damaged in place, which is rare: 32 s later is soon enough."""
 
@@ -59,9 +59,9 @@ class Followed:
         self.place = place
         if self.settled and not moved and place.kind is not None:
             self.skipped += 1
-            if self.skipped < _FULL_LOOK_EVERY:
+            if self.skipped < FULL_LOOK_EVERY:
                 return False
-        self.skipped = 0
+            self.skipped = 0
         mark = mark_of(place)
         if mark == self.mark:
             return False

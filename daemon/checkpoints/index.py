@@ -28,8 +28,8 @@ _ORIGINS: Mapping[tuple[bool, bool], Origin | None] = {
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 _CLAIM_REACH_S = 600.0
-"""Between the line that claims a save and the last byte of it: the largest saves to network
-disks take minutes, and the line may come before or after."""
+"""Between the line that claims a save and the last byte of it, which may come in either order.
+Our choice, not measured: ten minutes, as long as a writer is waited for."""
 _EVALUATED = ("eval_", "val_", "accuracy")
 """Metrics of an evaluation: they belong to the save that follows, not to every later one."""
 

@@ -23,9 +23,10 @@ from typing import Any
 from .verify import describe
 
 QUIET_S = 20.0
-"""Without a question for this long it ends. Starting again costs about 0.1 s of CPU."""
+"""Without a question for this long it ends. Starting again costs 0.04 s of CPU (measured)."""
 MEMORY_BYTES = 1 << 30
-"""Address space: the parsers are bounded to some 200 MB, and a bug must not cost the run."""
+"""Address space. The longest header and pickle that are parsed need 85 MB (measured); the rest
+is for archives with very many records, and a bug must not cost the run its memory."""
 _LONGEST_QUESTION = 64 << 10
 # ioprio_set(2): IOPRIO_WHO_PROCESS, 0 = the caller, IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT.
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}

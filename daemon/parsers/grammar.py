@@ -27,7 +27,8 @@ _KEYED = re.compile(
 _BRACKETED = re.compile(r"\[(?P<key>[^\W\d][\w /]{0,30})\]\s{1,8}$")
 _OPENED = re.compile(r"\b(?P<key>[^\W\d]\w{1,20})\s?\[\s*$")
 _SPACED = re.compile(rf"(?P<key>{_WORD}(?:[ ]{_WORD}){{0,3}})[ \t]{{1,10}}\(?$")
-_CUT = re.compile(r"[,;|>•()\[\]{}]|\s-+\s|:\s|\s:")
+_PAIR = re.compile(r"[\s,;|]+(?P<key>[^\W\d][\w/.-]{1,30})[ \t]+")
+_NO_NAMES = frozenset("of in to at after took and from for with by on is was out the than".split())
 _SCALED_KEY = re.compile(r"\(1e(-?\d)\)$")
 _NUMBER_IN_KEY = re.compile(r"\)\s*[:=]")
 _EVAL_LINE = re.compile(
@@ -42,16 +43,20 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
     evaluating = bool(_EVAL_LINE.search(text[:160]))
     last = 0
     losses = False
+    counted = False
     for match in NUMBER.finditer(text):
         start, end = match.span("number")
         if text.startswith(")", end) and _NUMBER_IN_KEY.match(text, end):
             continue  # lr(1e-3): the number belongs to the key
         gap = text[max(last, start - _GAP) : start]
         field = _named(gap, match, words, losses)
+        if field is None and counted:
+            field = _beside_step(gap, match)
         last = match.end()
         if field is None:
             continue
         losses = losses or field.name.endswith("loss")
+        counted = counted or field.name == "step"
         if evaluating and field.name == "train_loss":
             field.name = "eval_loss"
         fields.append(field)
@@ -62,6 +67,8 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         for field in fields:
             if field.name.lower() == "time":  # beside the time for data it is the time of the step
                 field.name = "step_time_s"
+    if "train_runtime" in own or "train runtime" in own:  # HF Trainer's summary: the mean over the whole run
+        fields[:] = [f for f in fields if f.name != "train_loss"]
 
 
 def _named(gap: str, match: re.Match[str], words: bool, losses: bool) -> Field | None:
@@ -86,6 +93,14 @@ def _named(gap: str, match: re.Match[str], words: bool, losses: bool) -> Field |
     if unit in ("k", "K", "M") and re.match(r"\s?tok(?:en)?s?/s", match.string[match.end() :]):
         return Field("tokens_per_s", *span, unit_factor("tokens_per_s", "", unit)[0])
     return None
+
+
+def _beside_step(gap: str, match: re.Match[str]) -> Field | None:
+    """``step 5 sum 1.0``: behind a step, any one word and a number are a pair."""
+    word = _PAIR.fullmatch(gap)
+    if word is None or word["key"].lower() in _NO_NAMES:
+        return None
+    return Field(word["key"], *match.span("number"), _own_factor(match["unit"]))
 
 
 def _keyed(gap: str) -> str | None:

@@ -11,7 +11,7 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
     (
         "done",
         r"(?i:\btraining (?:is )?(?:now )?(?:completed?|finished|done|has finished|has completed)\b)|`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d+` reached"
-        r"|(?i:^\W*(?:finished|done|completed) training\b)|\bmax_(?:steps|iters|epochs) .{0,20}reached|\d+ epochs completed in [\d.]+ hours|(?i:\btotal training time\b)|exiting program (?:at|after) iteration"
+        r"|(?i:^\W*(?:finished|done|completed) training\b)|\bmax_(?:steps|iters|epochs) .{0,20}reached|\d+ epochs completed in [\d.]+ hours|(?i:\btotal training time\b|^\W*training time\b)|exiting program (?:at|after) iteration"
         r"|after training is done|'train_runtime':|\btrain_runtime\s+=|训练(?:已)?(?:完成|结束)",
         ("training", "trainer.fit", "reached", "epochs completed", "exiting program", "train_runtime", "训练"),
     ),

@@ -21,16 +21,18 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "cuda-oom",
         "cuda_oom",
-        r"(?i)(?!.{0,400}(?:retry|skipping batch|reducing (?:the )?batch|halving|falling back))"
+        r"(?i)^(?!.{0,400}(?:retry|skipping batch|reducing (?:the )?batch|halving|falling back))"
         r".*?(?:(?:CUDA|HIP|XPU|NPU|MPS backend|MUSA) out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation"
-        r"|Cuda failure '?out of memory|\bCUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError: (?!Java|java))"
+        r"|Cuda failure '?out of memory|\bCUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError: (?!Java|java)"
+        r"|cuda runtime error \(2\)|cudaMalloc failed: out of memory|Out of memory error on GPU)"
         r"(?:.*?[Tt]ried to allocate (?P<requested>[\d.]+ ?[KMGT]i?B))?(?:.{0,20}GPU (?P<gpu>\d+))?",
-        ("out of memory", "errormemoryallocation", "error_out_of_memory", "outofmemoryerror"),
+        ("out of memory", "errormemoryallocation", "error_out_of_memory", "outofmemoryerror", "cuda runtime error"),
         (
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79 GiB",
             "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity)",
             "RuntimeError: CUDA error: out of memory",
             "RuntimeError: HIP out of memory. Tried to allocate 512.00 MiB",
+            "THCudaCheck FAIL file=a.cu line=58 error=2 : cuda runtime error (2) : out of memory",
             "failed to allocate 11.90G (12777684992 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         ),
         (
@@ -43,9 +45,9 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "xla-oom",
         "accel_oom",
-        r"RESOURCE_EXHAUSTED: (?!.*(?:quota|[Nn]o space|message larger)).*(?:[Oo]ut of memory|allocat|hbm|HBM|bytes)"
+        r"RESOURCE_EXHAUSTED: (?!.*(?:quota|[Nn]o space|message larger)).*(?:memory|allocat|hbm|HBM|bytes)"
         r"|[Rr]esource exhausted: (?:OOM|Out of memory)|OOM when allocating tensor|Ran out of memory in memory space"
-        r"|Out of memory while trying to allocate (?P<count>\d+) bytes|Allocator \(GPU_\d+_bfc\) ran out of memory trying to allocate(?!.*not a failure)",
+        r"|Out of memory while trying to allocate|Allocator \(GPU_\d+_bfc\) ran out of memory trying to allocate(?!.*not a failure)",
         ("resource_exhausted", "resource exhausted", "oom when allocating", "ran out of memory", "out of memory while"),
         (
             "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.",
@@ -101,34 +103,39 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "cuda-unavailable",
         "cuda_unavailable",
-        r"no CUDA-capable device is detected|CUDA driver version is insufficient|NVIDIA driver on your system is too old"
-        r"|no kernel image is available for execution|forward compatibility was attempted on non supported HW"
-        r"|Torch not compiled with CUDA enabled|No CUDA GPUs are available|Found no NVIDIA driver on your system"
+        r"no CUDA-capable device is detected|CUDA driver version is insufficient|driver on your system is too old"
+        r"|no kernel image is available|forward compatibility was attempted"
+        r"|CUDA-capable device\(s\) is/are busy or unavailable|Unexpected error from cudaGetDeviceCount|failed call to cuInit: |No supported gpu backend found"
+        r"|You requested gpu: .{0,40}[Bb]ut your machine only has|CUDA driver initialization failed|Torch not compiled with CUDA enabled|No CUDA GPUs are available|Found no NVIDIA driver on your system"
         r"|CUDA error: (?:invalid device ordinal|all CUDA-capable devices are busy|system not yet initialized|initialization error|unknown error)"
         r"|CUDA unknown error - this may be due|Failed to initialize NVML: |Attempting to deserialize object on a CUDA device but"
         r"|nvidia-container-cli: initialization error|couldn't communicate with the NVIDIA driver",
-        ("cuda", "nvml", "kernel image", "nvidia"),
+        ("cuda", "nvml", "kernel image", "nvidia", "call to cuinit", "gpu backend", "requested gpu"),
         (
             "RuntimeError: No CUDA GPUs are available",
             "Failed to initialize NVML: Driver/library version mismatch",
             "RuntimeError: CUDA error: no kernel image is available for execution on the device",
             "AssertionError: Torch not compiled with CUDA enabled",
+            "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
+            "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
         ),
         ("CUDA available: True", "using 8 CUDA devices", "CUDA version 12.4, NVIDIA driver 550.54"),
     ),
     Signature(
         "cublas",
         "cublas_error",
-        r"(?:error|Error|ERROR|failed|failure).{0,60}CUBLAS_STATUS_(?!SUCCESS)[A-Z_]+|CUBLAS_STATUS_(?!SUCCESS)[A-Z_]+ when calling",
-        ("cublas_status",),
-        ("RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",),
+        r"(?:error|Error|ERROR|failed|failure).{0,60}CUBLAS_STATUS_(?!SUCCESS)[A-Z_]+|CUBLAS_STATUS_(?!SUCCESS)[A-Z_]+ when calling"
+        r"|cublas runtime error|Blas x?GEMM (?:Batched )?launch failed",
+        ("cublas_status", "cublas runtime", "blas gemm", "blas xgemm"),
+        (
+            "InternalError: Blas GEMM launch failed : a.shape=(64, 8), b.shape=(8, 4), m=64, n=4, k=8","RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",),
         ("checked CUBLAS_STATUS_SUCCESS", "enum CUBLAS_STATUS_NOT_INITIALIZED = 1"),
     ),
     Signature(
         "cudnn",
         "cudnn_error",
         r"cuDNN error: CUDNN_STATUS_(?!SUCCESS)|Could not create cudnn handle: CUDNN_STATUS|cudnn_?[sS]tatus .{0,20}CUDNN_STATUS_(?!SUCCESS)"
-        r"|Unable to find a valid cuDNN algorithm|Failed to get convolution algorithm\. This is probably because cuDNN|FIND was unable to find an engine to execute",
+        r"|Unable to find a valid cuDNN algorithm|Failed to get convolution algorithm\. This is probably because cuDNN|was unable to find an engine to execute|cuDNN launch failure",
         ("cudnn", "unable to find an engine"),
         (
             "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
@@ -139,11 +146,11 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "nccl-watchdog-timeout",
         "nccl_timeout",
-        r"Watchdog caught collective operation timeout: Work[NH]CCL\((?:.*?OpType=(?P<collective>\w+))?"
+        r"[Cc]aught collective operation timeout(?:.*?OpType=(?P<collective>\w+))?"
         r"|Work(?:NCCL|HCCL)\(.*Timeout\(ms\)=\d+\) ran for \d+ milliseconds before timing out"
         r"|ProcessGroup[NH]CCL.{0,200}(?:[Hh]eartbeat monitor timed out|Collective operation timeout)"
-        r"|HCCL function error.{0,80}timeout|notify wait timeout",
-        ("watchdog caught", "before timing out", "heartbeat monitor", "operation timeout", "hccl", "wait timeout"),
+        r"|HCCL.{0,200}[Tt]ime ?out|[Nn]otify (?:wait timeout|register times out)|[Gg]etting socket times out|\bNCCL timeout\b(?! *[=:])",
+        ("caught collective", "before timing out", "heartbeat monitor", "operation timeout", "hccl", "wait timeout", "times out", "nccl timeout"),
         (
             "[Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600009 milliseconds before timing out.",
         ),
@@ -163,9 +170,9 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "nccl-error",
         "nccl_error",
-        r"\bNCCL (?:communicator )?[Ee]rror in[ :]|\bnccl(?:System|UnhandledCuda|Internal|Remote|InvalidUsage|InvalidArgument)Error"
+        r"\bNCCL (?:communicator )?[Ee]rror(?: in)?[ :]+(?!none|None)|\bunhandled (?:system|cuda) error, NCCL version|\bnccl(?:System|UnhandledCuda|Internal|Remote|InvalidUsage|InvalidArgument)Error"
         r"|DistBackendError|ProcessGroupNCCL.{0,120}(?:NCCL error|remote process exited|network error)"
-        r"|NCCL WARN .{0,120}(?:Call to \w+ (?:failed|returned)|Cuda failure|[Uu]nhandled|Connection closed by remote peer)",
+        r"|NCCL WARN .{0,120}(?:Call to \w+ (?:failed|returned)|Cuda failure|[Uu]nhandled|Got completion .{0,60}with error|Connection closed by remote peer)",
         ("nccl", "distbackenderror"),
         (
             "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1269, unhandled system error, NCCL version 2.14.3",
@@ -226,8 +233,8 @@ GPU: tuple[Signature, ...] = (
     Signature(
         "gpu-lost",
         "gpu_lost",
-        r"GPU is lost|has fallen off the bus|NVML_ERROR_GPU_IS_LOST|Unable to determine the device handle for (?:GPU|gpu)|CUDA_ERROR_DEVICE_UNAVAILABLE",
-        ("gpu is lost", "off the bus", "gpu_is_lost", "the device handle", "device_unavailable"),
+        r"GPU is lost|fallen off the bus|NVML_ERROR_GPU_IS_LOST|Unable to determine the device handle for (?:GPU|gpu)|CUDA_ERROR_DEVICE_UNAVAILABLE|NVRM: .{0,40}RmInitAdapter failed",
+        ("gpu is lost", "off the bus", "gpu_is_lost", "the device handle", "device_unavailable", "rminitadapter"),
         (
             "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the system",
             "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",

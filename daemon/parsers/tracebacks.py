@@ -14,6 +14,7 @@ _CHAIN = (
     "During handling of the above exception",
     "The above exception was the direct cause",
 )
+_FRAME = re.compile(r'^\s{1,12}File "[^"]{1,300}", line \d+, in \S')
 _IGNORED = re.compile(r"^Exception (?:ignored in|in thread)\b")
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$", re.S
@@ -96,7 +97,7 @@ class Tracebacks:
     @staticmethod
     def concerns(text: str) -> bool:
         """A line of this shape must be shown to :meth:`feed` at any time."""
-        return HEAD in text or text.startswith(_CHAIN) or bool(_IGNORED.match(text))
+        return HEAD in text or text.startswith(_CHAIN) or bool(_IGNORED.match(text) or _FRAME.match(text))
 
     def feed(self, prefix: str, text: str, line: int) -> tuple[bool, Raised | None]:
         """(the line belongs to a traceback, the exception it ends with)."""
@@ -110,6 +111,9 @@ class Tracebacks:
             self._ignored = True
             return True, None
         trace = self.open.get(prefix)
+        if trace is None and _FRAME.match(text):
+            # the head is missing: the log begins here, or its head went elsewhere
+            return True, self._begin(prefix, text, 0, line)
         if trace is None:
             self._ignored = self._chained = False
             return False, None

@@ -143,7 +143,7 @@ def _gpu(gpu: Row) -> str:
 def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
     for source in watch:
         detail = f": {_line(source['detail'])}" if source["detail"] else ""
-        blind = "" if source["state"] in ("ok", "starting") else " (BLIND)"
+        blind = "" if source["state"] in ("ok", "starting", "impaired") else " (BLIND)"
         if source["state"] == "unsupported":
             blind = " (not on this box)"
         yield f"- {_line(source['source'])}: {source['state']}{blind}{detail}"

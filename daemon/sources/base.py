@@ -49,5 +49,10 @@ class Source:
         """Why an answer is overdue, or ``None``."""
         return None
 
+    @property
+    def impaired(self) -> str:
+        """What is wrong although it still works (a log that was deleted); empty if nothing."""
+        return ""
+
     def close(self) -> None:
         """Let go of everything; safe to call twice."""

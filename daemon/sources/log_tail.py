@@ -144,7 +144,6 @@ class LogTail(Source):
             return ()
         if beat:
             self._beat_at = now
-            self._hints.ask(self._file.fd if self._file is not None else -1)
         said: list[Observation] = []
         self._seen = ()
         self._taken = 0
@@ -157,6 +156,9 @@ class LogTail(Source):
             if not said and not self._taken:
                 raise
             # What was read comes first; the trouble is still there at the next look.
+        finally:
+            if beat:  # after the file: should descriptors be scarce, it needs one more
+                self._hints.ask(self._file.fd if self._file is not None else -1)
         if self._file is not None and (self._note_size(self._file, now) or self._taken or beat):
             said.append(self._growth(now))
         return said

@@ -14,7 +14,7 @@ from typing import Literal, Union
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
 PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
-SourceStateName = Literal["starting", "ok", "failed", "stalled", "unsupported"]
+SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
 
 
@@ -225,7 +225,7 @@ class CheckpointSeen:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """How one source is: working, broken, stuck, or not to be had on this box."""
+    """How one source is: working, working with a flaw, broken, stuck, or not to be had here."""
 
     at: float
     source: str

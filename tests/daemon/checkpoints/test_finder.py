@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from middlewatch.daemon.checkpoints import finder
+from middlewatch.daemon.checkpoints.finder import Finder
+
+LATER = 4e9
+"""A look so late that every modification time is trusted."""
+
+
+def found(finder: Finder, now: float = LATER) -> dict[str, str | None]:
+    return {Path(path).name: place.kind for path, place in finder.scan(now).items()}
+
+
+def touch(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+
+
+def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
+    for name in (
+        "ckpt.pt",
+        "optimizer.pt",
+        "train.bin",
+        "log.txt",
+        "checkpoint-500/model.safetensors",
+        "checkpoint-500/optimizer.pt",
+        "step_7/lit_model.pth",
+        "dist/.metadata",
+        "runs/a/b/deep.pt",
+        "runs/a/b/c/too_deep.pt",
+        "wandb/model.pt",
+        ".hidden/model.pt",
+        "samples/step_5/picture.png",
+        "model.pt.tmp",
+    ):
+        touch(tmp_path / name)
+    assert found(Finder([str(tmp_path)])) == {
+        "ckpt.pt": None,
+        "checkpoint-500": "hf",
+        "step_7": "folder",
+        "dist": "dcp",
+        "deep.pt": None,
+        "model.pt.tmp": None,
+    }
+    leftovers = [p.path for p in Finder([str(tmp_path)]).scan(LATER).values() if p.leftover]
+    assert leftovers == [str(tmp_path / "model.pt.tmp")]
+
+
+def test_changes_are_seen(tmp_path: Path) -> None:
+    root = tmp_path / "later"
+    followed = Finder([str(root)])
+    assert found(followed) == {}
+    touch(root / "a.pt")
+    assert found(followed) == {"a.pt": None}
+    (root / "x").mkdir()
+    touch(root / "x" / "b.pt")
+    assert found(followed, LATER + 10) == {"a.pt": None, "b.pt": None}
+    (root / "a.pt").unlink()
+    (root / "x" / "b.pt").rename(root / "x" / "c.pt")
+    assert found(followed, LATER + 20) == {"c.pt": None}
+    touch(root / "x" / ".metadata")
+    assert found(followed, LATER + 30) == {"x": "dcp"}
+
+
+def test_a_name_that_comes_within_the_grain_of_the_clock_is_seen(tmp_path: Path) -> None:
+    followed = Finder([str(tmp_path)])
+    touch(tmp_path / "a.pt")
+    stamp = os.stat(tmp_path).st_mtime_ns
+    now = stamp / 1e9
+    assert found(followed, now) == {"a.pt": None}
+    touch(tmp_path / "b.pt")
+    os.utime(tmp_path, ns=(stamp, stamp))
+    assert found(followed, now + 1) == {"a.pt": None, "b.pt": None}
+
+
+def test_a_watched_folder_may_be_the_checkpoint_itself(tmp_path: Path) -> None:
+    touch(tmp_path / "checkpoint-500" / "model.safetensors")
+    touch(tmp_path / "20000" / "step_1.pt")
+    assert found(Finder([str(tmp_path / "checkpoint-500")])) == {"checkpoint-500": "hf"}
+    assert found(Finder([str(tmp_path / "20000") + "/"])) == {"20000": "folder"}
+
+
+def test_links_inside_are_not_told_twice(tmp_path: Path) -> None:
+    root = tmp_path / "out"
+    touch(root / "step_1.pt")
+    touch(tmp_path / "elsewhere" / "step_2.pt")
+    (root / "last.pt").symlink_to("step_1.pt")
+    (root / "loop").symlink_to(root)
+    (root / "gone.pt").symlink_to("nowhere.pt")
+    (root / "big").symlink_to(tmp_path / "elsewhere")
+    assert found(Finder([str(root), str(root)])) == {"step_1.pt": None, "step_2.pt": None}
+
+
+def test_the_number_of_names_is_bounded_newest_folders_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finder, "MOST_NAMES", 25)
+    for age in range(6):
+        for number in range(10):
+            touch(tmp_path / f"run{age}" / f"step_{number}.pt")
+        os.utime(tmp_path / f"run{age}", (1000 - age, 1000 - age))
+    seen = Finder([str(tmp_path)]).scan(LATER)
+    assert {Path(p).parent.name for p in seen} == {"run0", "run1"}
+
+
+def test_a_big_folder_is_not_listed_at_every_look(tmp_path: Path) -> None:
+    for number in range(4000):
+        touch(tmp_path / f"picture{number}.png")
+    followed = Finder([str(tmp_path)])
+    assert found(followed, LATER) == {}
+    touch(tmp_path / "a.pt")
+    assert found(followed, LATER + 1) == {}
+    assert found(followed, LATER + 2) == {"a.pt": None}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0)
+    try:
+        with pytest.raises(PermissionError):
+            Finder([str(tmp_path)]).scan(LATER)
+    finally:
+        tmp_path.chmod(0o700)

@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from middlewatch.daemon.child import JsonChild
+from middlewatch.daemon.sources.checkpoint_dir import (
+    FILE_PATIENCE_S,
+    FOLDER_PATIENCE_S,
+    VERIFIER_ARGV,
+    VERIFIER_DEADLINE_S,
+    WRITER_PATIENCE_S,
+    CheckpointDir,
+)
+from middlewatch.sentinels.kit import CheckpointSeen
+
+
+def tensors(count: int = 1000) -> bytes:
+    """A whole safetensors file."""
+    entry = {"dtype": "F32", "shape": [count], "data_offsets": [0, 4 * count]}
+    header = json.dumps({"w": entry}).encode()
+    return struct.pack("<Q", len(header)) + header + b"\x01\x02\x03\x04" * count
+
+
+class Watch:
+    """The source under a clock of our own, with the real verifier."""
+
+    def __init__(self, *directories: Path) -> None:
+        self.child = JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+        self.source = CheckpointDir([str(d) for d in directories], self.child)
+        self.now = time.time()
+        self.told: list[tuple[str, str]] = []
+
+    def look(self, later_s: float = 0.0) -> list[tuple[str, str]]:
+        """One look, and everything the verifier has to say to it."""
+        self.now += later_s
+        before = len(self.told)
+        self._tell(self.source.read(self.now))
+        deadline = time.monotonic() + 20
+        while self.child.waiting and time.monotonic() < deadline:
+            fds = list(self.source.fds())
+            if select.select(fds, [], [], 0.5)[0]:
+                self._tell(self.source.ready(fds[0], self.now))
+        return self.told[before:]
+
+    def _tell(self, found: Iterable[CheckpointSeen]) -> None:
+        self.told += [(Path(seen.path).name, seen.state) for seen in found]
+
+    @property
+    def states(self) -> dict[str, str]:
+        return {Path(seen.path).name: seen.state for seen in self.source.known()}
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def watch(out: Path) -> Iterator[Watch]:
+    watch = Watch(out)
+    yield watch
+    watch.source.close()
+    deadline = time.monotonic() + 10
+    while watch.child.stuck_pid is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_a_folder_that_comes_later_and_what_was_there_before(out: Path, watch: Watch) -> None:
+    assert watch.look() == []
+    assert watch.source.known() == []
+    assert watch.source.growing() is None
+    out.mkdir()
+    (out / "step_1.safetensors").write_bytes(tensors())
+    (out / "step_2.safetensors").write_bytes(tensors()[:-1])
+    os.utime(out / "step_1.safetensors", (1e9, 1e9))
+    os.utime(out / "step_2.safetensors", (1e9 + 5, 1e9 + 5))
+    assert set(watch.look()) == {
+        ("step_1.safetensors", "pending"),
+        ("step_2.safetensors", "pending"),
+        ("step_2.safetensors", "corrupt"),
+        ("step_1.safetensors", "ok"),
+    }
+    known = watch.source.known()
+    assert [(seen.step, seen.saved_at, seen.bytes, seen.files) for seen in known] == [
+        (1, 1e9, len(tensors()), 1),
+        (2, 1e9 + 5, len(tensors()) - 1, 1),
+    ]
+    assert known[0].level == "structure"
+    assert watch.look(10) == []
+
+
+def test_pending_first_then_the_verdict_and_gone_when_pruned(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    path = out / "step_1.safetensors"
+    path.write_bytes(tensors())
+    assert watch.look(2) == [(path.name, "pending")]
+    grown_at = watch.now
+    assert watch.look(2) == []
+    assert watch.look(2) == [(path.name, "ok")]
+    assert watch.source.growing() == grown_at
+    path.unlink()
+    assert watch.look(2) == []
+    assert watch.states == {}
+
+
+def test_a_checkpoint_written_over_in_place_is_verified_again(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    path = out / "last.safetensors"
+    path.write_bytes(tensors())
+    watch.look(10)
+    watch.look(10)
+    assert watch.states == {path.name: "ok"}
+    with path.open("r+b") as file:
+        file.truncate(100)
+    assert watch.look(2) == [(path.name, "pending")]
+    assert watch.look(FILE_PATIENCE_S + 1) == [(path.name, "corrupt")]
+    path.write_bytes(tensors(2000))
+    watch.look(2)
+    watch.look(4)
+    assert watch.states == {path.name: "ok"}
+
+
+def test_a_temporary_and_a_rename(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    temporary = out / "step_5.safetensors.tmp"
+    temporary.write_bytes(tensors()[:2000])
+    assert watch.look(2) == []
+    assert watch.source.growing() == watch.now, "bytes of a temporary are evidence of saving"
+    temporary.write_bytes(tensors())
+    assert watch.look(2) == []
+    assert watch.source.growing() == watch.now
+    assert watch.states == {}
+    temporary.rename(out / "step_5.safetensors")
+    watch.look(2)
+    watch.look(4)
+    assert watch.states == {"step_5.safetensors": "ok"}
+    assert watch.source.leftovers(watch.now) == []
+
+
+def test_leftovers_are_told_apart_when_nobody_touches_them(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    (out / "tmp-checkpoint-500").mkdir()
+    (out / "tmp-checkpoint-500" / "model.safetensors").write_bytes(tensors())
+    (out / "step_5.pt.tmp").write_bytes(b"half")
+    watch.look(2)
+    assert watch.source.leftovers(watch.now) == []
+    watch.look(700)
+    left = watch.source.leftovers(watch.now)
+    assert {(Path(seen.path).name, seen.state) for seen in left} == {
+        ("tmp-checkpoint-500", "incomplete"),
+        ("step_5.pt.tmp", "incomplete"),
+    }
+    assert watch.states == {}
+    assert watch.told == []
+
+
+def test_a_folder_is_one_checkpoint_and_is_waited_for(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    folder = out / "checkpoint-500"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(tensors())
+    assert watch.look(2) == [(folder.name, "pending")]
+    assert watch.look(4) == []
+    (seen,) = watch.source.known()
+    assert "trainer_state.json is missing" in seen.detail
+    (folder / "trainer_state.json").write_text('{"global_step": 500, "epoch": 1.5}')
+    assert watch.look(30) == []
+    assert watch.look(4) == [(folder.name, "ok")]
+    (seen,) = watch.source.known()
+    assert (seen.format, seen.step, seen.epoch, seen.files) == ("hf", 500, 1.5, 2)
+
+
+def test_a_folder_whose_save_never_ends_is_incomplete(out: Path, watch: Watch) -> None:
+    folder = out / "checkpoint-500"
+    folder.mkdir(parents=True)
+    watch.look()
+    (folder / "model.safetensors").write_bytes(tensors())
+    watch.look(2)
+    watch.look(4)
+    assert watch.states == {folder.name: "pending"}
+    assert watch.look(FOLDER_PATIENCE_S) == [(folder.name, "incomplete")]
+
+
+def test_a_folder_of_pictures_is_no_checkpoint(out: Path, watch: Watch) -> None:
+    (out / "step_100" / "samples").mkdir(parents=True)
+    (out / "step_100" / "samples" / "a.png").write_bytes(b"picture")
+    assert watch.look(100) == []
+    assert watch.states == {}
+
+
+def test_shards_and_their_index_are_one_checkpoint(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    shards = [f"model-{n:05}-of-00002.safetensors" for n in (1, 2)]
+    for shard in shards:
+        (out / shard).write_bytes(tensors())
+    weights = {"weight_map": {"w": shards[0]}, "metadata": {}}
+    (out / "model.safetensors.index.json").write_text(json.dumps(weights))
+    watch.look(10)
+    (seen,) = watch.source.known()
+    assert (seen.state, seen.files) == ("ok", 3)
+    assert seen.bytes > 2 * len(tensors())
+
+
+SLOW_WRITER = """
+import sys, time
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+with open(sys.argv[1], "wb", 0) as file:
+    for line in sys.stdin:
+        file.write(bytes.fromhex(line))
+        sys.stdout.write("written\\n"); sys.stdout.flush()
+"""
+
+
+class Writer:
+    """A process that writes when it is told to, and not otherwise."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SLOW_WRITER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._said("ready")
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data.hex() + "\n")
+        self.process.stdin.flush()
+        self._said("written")
+
+    def _said(self, word: str) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().strip() == word
+
+    def end(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+@pytest.fixture
+def writer(out: Path) -> Iterator[Writer]:
+    out.mkdir()
+    writer = Writer(out / "step_9.safetensors")
+    yield writer
+    writer.end()
+
+
+def test_a_slow_writer_is_given_its_time(writer: Writer, watch: Watch) -> None:
+    data = tensors(40)
+    for start in range(0, len(data), 50):
+        writer.write(data[start : start + 50])
+        watch.look(2)
+        assert watch.states == {"step_9.safetensors": "pending"}
+        assert watch.source.growing() in (watch.now, None)
+    assert watch.look(2) == []
+    assert watch.look(2) == [("step_9.safetensors", "ok")]
+
+
+def test_a_writer_that_stops_in_the_middle_is_waited_for(writer: Writer, watch: Watch) -> None:
+    data = tensors(40)
+    writer.write(data[:60])
+    watch.look(2)
+    for _ in range(10):
+        watch.look(30)
+        assert watch.states == {"step_9.safetensors": "pending"}, "it holds the file open"
+    writer.write(data[60:])
+    watch.look(2)
+    watch.look(4)
+    assert watch.states == {"step_9.safetensors": "ok"}
+
+
+def test_a_writer_that_is_killed_leaves_a_corrupt_file(writer: Writer, watch: Watch) -> None:
+    writer.write(tensors(40)[:60])
+    watch.look(2)
+    watch.look(4)
+    writer.end(signal.SIGKILL)
+    assert watch.states == {"step_9.safetensors": "pending"}
+    watch.look(6)
+    assert watch.look(FILE_PATIENCE_S) == [("step_9.safetensors", "corrupt")]
+    assert watch.look(100) == []
+
+
+def test_a_writer_stuck_for_very_long_is_told(writer: Writer, watch: Watch) -> None:
+    writer.write(tensors(40)[:60])
+    watch.look(2)
+    watch.look(4)
+    assert watch.look(WRITER_PATIENCE_S) == [("step_9.safetensors", "corrupt")]
+
+
+class Broken:
+    """A verifier that takes questions and dies or hangs over them."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+        self.late = False
+        self.waiting = False
+        self.refuses = False
+
+    def ask(self, message: Any, mono: float) -> bool:
+        self.questions += not self.refuses
+        self.waiting = self.late and not self.refuses
+        return not self.refuses
+
+    def answers(self) -> list[dict[str, Any]]:
+        return []
+
+    def fileno(self) -> int | None:
+        return None
+
+    def overdue(self, mono: float) -> float:
+        return 1.0 if self.waiting else 0.0
+
+    def restart(self) -> None:
+        self.waiting = False
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_verifier_that_dies_or_hangs_over_a_file(out: Path, late: bool) -> None:
+    out.mkdir()
+    (out / "step_1.pt").write_bytes(b"x")
+    broken = Broken()
+    broken.late = late
+    source = CheckpointDir([str(out)], broken)
+    now = time.time() + 100
+    told = [seen for i in range(12) for seen in source.read(now + 4 * i)]
+    assert [seen.state for seen in told] == ["pending", "unverifiable"]
+    assert "verifier" in told[1].detail
+    assert broken.questions == 3
+
+
+def test_a_verifier_that_cannot_be_started_is_said(out: Path) -> None:
+    out.mkdir()
+    (out / "step_1.pt").write_bytes(b"x")
+    broken = Broken()
+    broken.refuses = True
+    source = CheckpointDir([str(out)], broken)
+    now = time.time() + 100
+    list(source.read(now))
+    assert source.stalled(now + 2) is None
+    assert "no verifier can be started" in (source.stalled(now + 500) or "")
+    broken.refuses = False
+    list(source.read(now + 500))
+    assert source.stalled(now + 502) is None
+
+
+def test_idle_looks_are_cheap(out: Path) -> None:
+    """The goal is 200 us for 20 checkpoints; the limit leaves room for a busy machine."""
+    for step in range(20):
+        folder = out / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        for part in range(8):
+            (folder / f"part{part}.pt").write_bytes(b"x")
+    source = CheckpointDir([str(out)], Broken())
+    now = time.time() + 1000
+    for look in range(200):  # until every verdict is final, by failing verifiers
+        list(source.read(now + 4 * look))
+    assert {seen.state for seen in source.known()} == {"unverifiable"}
+    best = min(_seconds_of(source, now + 2000 + i) for i in range(100))
+    print(f"{best * 1e6:.0f} us")
+    assert best < 1e-3
+    shutil.rmtree(out)
+    list(source.read(now + 3000))
+    assert source.known() == []
+
+
+def _seconds_of(source: CheckpointDir, now: float) -> float:
+    began = time.perf_counter()
+    list(source.read(now))
+    return time.perf_counter() - began
