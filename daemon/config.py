@@ -39,7 +39,7 @@ class Alerts:
     """A file with one Apprise URL per line, kept readable by its owner only."""
     mode: str = "ladder"
     """`ladder`: the next URL only when the one before failed; `all`: every URL."""
-    min_severity: str = "critical"
+    min_severity: str = "warning"
     """Lowest severity that is pushed: `critical`, `warning` or `info`."""
     resolved: bool = True
     """Push once more when an incident that was pushed is over."""

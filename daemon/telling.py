@@ -36,6 +36,8 @@ class Teller:
 
     def _keep(self, queued: Queued) -> None:
         self._room.store.put("message", queued.id, queued.to_json(), self._room.clock.now())
+        if queued.sent_at is not None:
+            self._room.store.flush()  # what was sent must not be sent again after a crash
         if queued.error:
             self._say(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
 

@@ -47,6 +47,9 @@ class Limits:
     """Free space below which a disk counts as full (a small disk: below 1 % of it)."""
     event_s: float = 120.0
     """How long a write error in the log counts as present."""
+    settle_s: float = 2.0
+    """Time for a fresh look at the mounts before a write error is told without one: the
+    look says which mount it is, and whether bytes or inodes are gone."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -120,6 +123,8 @@ def _told(view: View, limits: Limits) -> Iterator[Finding]:
     """A write error in the log although every mount has room: a quota, or space freed since."""
     event = _error(view, limits)
     if event is None or _inodes_explain(view):
+        return
+    if view.live and view.now - event.at < limits.settle_s:
         return
     overcome = view.steps_after(event.at, event.line, event.file) >= 2
     severity = Severity.WARNING if overcome else Severity.CRITICAL

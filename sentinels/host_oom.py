@@ -52,21 +52,28 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if rise:
         yield _counted(view, limits, *rise)
         return
-    event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
+    event = next((e for e in reversed(view.events) if _ours(view, e)), None)
     if event is None:
         return
-    ours = event.file != "kernel" or view.ending is not None
     yield Finding(
         trouble=event.trouble,
         key="oom_kill",
-        severity=Severity.CRITICAL if ours else Severity.WARNING,
-        fatal=ours,
+        severity=Severity.CRITICAL,
+        fatal=True,
         summary="the kernel killed a process for want of memory",
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
         details=dict(event.details),
     )
+
+
+def _ours(view: View, event: LogEvent) -> bool:
+    """The kernel log tells of every process of the box; only ours are our trouble."""
+    if event.trouble not in CLASSES or event.file != "kernel":
+        return event.trouble in CLASSES
+    pids = {p.pid for look in view.looks for p in look.processes} | {e.pid for e in view.endings}
+    return event.details.get("pid") in pids
 
 
 def _rise(view: View) -> tuple[MemorySample, MemorySample] | None:

@@ -16,7 +16,9 @@ _CODE = re.compile(
     r"|\bf[\"'][^\"']*\{|\bprint\(|\{[\w.()\[\]]+(?::[\w.,]*)?\}|^\s*[\w.\[\], ]+ = (?!tensor)[\w.]+\(.*\)?\s*(?:#.*)?$"
     r"|^\s*[)\]}]+[,;:]?\s*$|^\s+[\w.]+\([^()]*\)\s*(?:#.*)?$|^\s*\w+ \+?= .+#"
 )
-_SETTINGS = re.compile(r"\bNamespace\(|\s--\w[\w-]*[ =]\S|^\s*(?:python3?|torchrun|accelerate|deepspeed|srun|CUDA_VISIBLE_DEVICES=\S*)\s")
+_SETTINGS = re.compile(
+    r"\bNamespace\(|\s--\w[\w-]*[ =]\S|^\s*(?:python3?|torchrun|accelerate|deepspeed|srun|CUDA_VISIBLE_DEVICES=\S*)\s"
+)
 _ASSIGNMENT = re.compile(r"^\s*[\w.]+ = [-+]?[\w.\"'\[\](), ]+\s*(?:#.*)?$")
 _PLAIN_ASSIGNMENT = re.compile(r"^\s*[\w.]+ = \S")
 
@@ -38,4 +40,6 @@ def is_settings(text: str) -> bool:
 
 def may_be_code(text: str) -> bool:
     """Inside a listing this line belongs to it: indented, or an assignment."""
-    return text[:1].isspace() or bool(_ASSIGNMENT.match(text)) or bool(_PLAIN_ASSIGNMENT.match(text))
+    return (
+        text[:1].isspace() or bool(_ASSIGNMENT.match(text)) or bool(_PLAIN_ASSIGNMENT.match(text))
+    )

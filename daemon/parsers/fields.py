@@ -47,7 +47,7 @@ NUMBER_TEXT = (
     r"|(?:nan|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.0)?)"
 )
 NUMBER = re.compile(
-    rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/]))?(?![A-Za-z_0-9])(?!:[0-9]{{2}}\b)"
+    rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/])(?!\s?[=:]))?(?![A-Za-z_0-9])(?!:[0-9]{{2}}\b)"
 )
 """A number that stands by itself, with the unit behind it."""
 _TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
@@ -56,7 +56,7 @@ _TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
 
 def parse_number(text: str) -> float:
     """The value of what ``NUMBER`` matched; raises ValueError for anything else."""
-    if text.endswith("nan.0") or text.endswith("inf.0"):
+    if text.endswith(("nan.0", "inf.0")):
         text = text[:-2]
     return float(text.replace(",", ""))
 
@@ -86,7 +86,9 @@ class Field:
 def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
     """How a number called ``name`` (from the folded ``key``) with this unit is read."""
     if name == "step_time_s":
-        return (_UNITS[unit] if unit in _UNITS and unit not in COUNT_UNITS else _time_of_key(key)), "plain"
+        return (
+            _UNITS[unit] if unit in _UNITS and unit not in COUNT_UNITS else _time_of_key(key)
+        ), "plain"
     if name in ("mfu", "accuracy"):
         return (0.01, "plain") if unit == "%" else (1.0, "ratio")
     if name == "gpu_mem_bytes":
@@ -137,7 +139,9 @@ def _sorted_out(found: dict[str, float]) -> Values:
     for name in [n for n in found if n.startswith("+")]:
         found[name[1:]] = part = found.pop(name)
         found["train_loss"] = found.get("train_loss", 0.0) + part
-    step, epoch, total, of, rank = (found.pop(k, None) for k in ("step", "epoch", "total", "of", "rank"))
+    step, epoch, total, of, rank = (
+        found.pop(k, None) for k in ("step", "epoch", "total", "of", "rank")
+    )
     return Values(step, epoch, total, of, rank, found)
 
 
@@ -150,13 +154,15 @@ class Plan:
     """(name, index of the number among the line's numbers, factor with sign, reading)"""
     constants: dict[str, float] = field(default_factory=dict)
     """Fields whose value is part of the shape: nan and inf."""
+    parts: bool = False
+    """Some fields are parts of ``train_loss``."""
 
     def read(self, line: bytes) -> Values | None:
         """The values of a line, or ``None`` when its numbers are not where they should be."""
         tokens = _TOKEN.findall(line)
         if len(tokens) != self.tokens:
             return None
-        found = dict(self.constants)
+        found = self.constants.copy()
         try:
             for name, index, factor, reading in self.fields:
                 token = tokens[index]
@@ -166,7 +172,17 @@ class Plan:
                 found[name] = value if reading == "plain" else read(value, 1.0, reading)
         except ValueError:
             return None
-        return _sorted_out(found)
+        if self.parts:
+            return _sorted_out(found)
+        pop = found.pop
+        return Values(
+            pop("step", None),
+            pop("epoch", None),
+            pop("total", None),
+            pop("of", None),
+            pop("rank", None),
+            found,
+        )
 
 
 def _without_thousands(token: bytes) -> bytes:
@@ -179,7 +195,7 @@ def _without_thousands(token: bytes) -> bytes:
 def plan_for(text: str, fields: list[Field]) -> Plan | None:
     """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
     starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
-    plan = Plan(len(starts), [])
+    plan = Plan(len(starts), [], parts=any(f.name.startswith("+") for f in fields))
     seen: set[str] = set()
     for f in fields:
         if f.name in seen:

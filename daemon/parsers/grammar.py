@@ -22,19 +22,42 @@ _KEYED = re.compile(
     rf"""(?:"(?P<dq>[^"]{{1,80}})"|'(?P<sq>[^']{{1,80}})'
      |(?P<bare>{_WORD}(?:[ \t]{{1,4}}{_WORD}|[ ]?\([^()\[\]]{{1,40}}\)){{0,6}}))
      \s*(?:[:=：]|=>)\s*(?:tensor\(|(?:np|numpy|jnp|torch)\.\w+\()?["'(\[]{{0,3}}\s*$""",
-    re.X,
+    re.VERBOSE,
 )
 _BRACKETED = re.compile(r"\[(?P<key>[^\W\d][\w /]{0,30})\]\s{1,8}$")
 _OPENED = re.compile(r"\b(?P<key>[^\W\d]\w{1,20})\s?\[\s*$")
 _SPACED = re.compile(rf"(?P<key>{_WORD}(?:[ ]{_WORD}){{0,3}})[ \t]{{1,10}}\(?$")
 _PAIR = re.compile(r"[\s,;|]+(?P<key>[^\W\d][\w/.-]{1,30})[ \t]+")
-_NO_NAMES = frozenset("of in to at after took and from for with by on is was out the than".split())
+_NO_KEYS = frozenset(
+    {"cuda", "cuda device", "line", "pid", "port", "http", "https", "localhost", "rank"}
+)
+_NO_NAMES = frozenset(
+    [
+        "of",
+        "in",
+        "to",
+        "at",
+        "after",
+        "took",
+        "and",
+        "from",
+        "for",
+        "with",
+        "by",
+        "on",
+        "is",
+        "was",
+        "out",
+        "the",
+        "than",
+    ]
+)
 _SCALED_KEY = re.compile(r"\(1e(-?\d)\)$")
 _NUMBER_IN_KEY = re.compile(r"\)\s*[:=]")
 _EVAL_LINE = re.compile(
     r"^\W*(?:(?:info|root|main|logs?)\W+)*(?:\[?(?:valid|validation|val|eval|evaluation|testing|test|dev)\b"
     r"|epoch\((?:val|test)\))|\bvalid on\b|^\W*epoch \d+\W+(?:valid|val|validation|eval|test)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -43,13 +66,13 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
     evaluating = bool(_EVAL_LINE.search(text[:160]))
     last = 0
     losses = False
-    counted = False
+    counted = any(f.name == "step" for f in fields)
     for match in NUMBER.finditer(text):
         start, end = match.span("number")
         if text.startswith(")", end) and _NUMBER_IN_KEY.match(text, end):
             continue  # lr(1e-3): the number belongs to the key
         gap = text[max(last, start - _GAP) : start]
-        field = _named(gap, match, words, losses)
+        field = _named(gap, match, words, losses, counted)
         if field is None and counted:
             field = _beside_step(gap, match)
         last = match.end()
@@ -67,11 +90,15 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         for field in fields:
             if field.name.lower() == "time":  # beside the time for data it is the time of the step
                 field.name = "step_time_s"
-    if "train_runtime" in own or "train runtime" in own:  # HF Trainer's summary: the mean over the whole run
+    if (
+        "train_runtime" in own or "train runtime" in own
+    ):  # HF Trainer's summary: the mean over the whole run
         fields[:] = [f for f in fields if f.name != "train_loss"]
 
 
-def _named(gap: str, match: re.Match[str], words: bool, losses: bool) -> Field | None:
+def _named(
+    gap: str, match: re.Match[str], words: bool, losses: bool, counted: bool
+) -> Field | None:
     unit = match["unit"]
     span = match.span("number")
     key = _keyed(gap)
@@ -82,7 +109,7 @@ def _named(gap: str, match: re.Match[str], words: bool, losses: bool) -> Field |
         return _field(bracket["key"], match["number"], span, unit, losses)
     spaced = _SPACED.search(gap) if words else None
     if spaced:
-        field = _spaced(spaced["key"], gap, span, unit)
+        field = _spaced(spaced["key"], gap, span, unit, counted)
         if field is not None:
             return field
     rate = RATE_UNITS.get(unit or "")
@@ -118,7 +145,9 @@ def _keyed(gap: str) -> str | None:
         bare = bare[cut.end() :]
 
 
-def _field(key: str, number: str, span: tuple[int, int], unit: str | None, losses: bool) -> Field | None:
+def _field(
+    key: str, number: str, span: tuple[int, int], unit: str | None, losses: bool
+) -> Field | None:
     folded = synonyms.fold(key)
     scale = 1.0
     scaled = _SCALED_KEY.search(folded)
@@ -130,7 +159,7 @@ def _field(key: str, number: str, span: tuple[int, int], unit: str | None, losse
         name = "eval_loss"  # loss train: 2.8, val: 2.9
     if name is None or (name == "step" and "." in number):
         own = " ".join(key.split())[:64]
-        return Field(own, *span, _own_factor(unit)) if own else None
+        return Field(own, *span, _own_factor(unit)) if own and folded not in _NO_KEYS else None
     factor, reading = unit_factor(name, folded, unit)
     if name == "step_time_s" and unit is None and re.search(r"\((ms|s)\)$", folded):
         factor = 1e-3 if folded.endswith("(ms)") else 1.0
@@ -142,7 +171,9 @@ def _own_factor(unit: str | None) -> float:
     return {"k": 1e3, "K": 1e3}.get(unit or "", 1.0)
 
 
-def _spaced(phrase: str, gap: str, span: tuple[int, int], unit: str | None) -> Field | None:
+def _spaced(
+    phrase: str, gap: str, span: tuple[int, int], unit: str | None, counted: bool
+) -> Field | None:
     """``lr 0.1``, ``train loss 2.3``: only words that we know are names of numbers."""
     words = synonyms.fold(phrase).split()
     for i in range(len(words)):
@@ -157,7 +188,7 @@ def _spaced(phrase: str, gap: str, span: tuple[int, int], unit: str | None) -> F
         return Field(name, *span, factor, reading)
     if len(words) == 1 and re.search(r"[|,]\s*\w+[ \t]+$", gap) and words[0].endswith("loss"):
         return Field(phrase, *span)
-    if words[-1:] == ["time"] and unit in ("ms", "s"):
+    if words[-1:] == ["time"] and (unit == "ms" or (unit == "s" and counted)):
         return Field("step_time_s", *span, *unit_factor("step_time_s", "time", unit))
     if words[-2:] == ["step", "at"]:
         return Field("step", *span)

@@ -28,7 +28,9 @@ _TIME = re.compile(
     r"|\b20\d{6}[ _-]?\d\d:?\d\d:?\d\d\b"
     r"|\b(?:\d+ days?,? )?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b(?![<\]])"
 )
-_CALLER = re.compile(r"[\[(](?:[A-Z]+\|)?[\w./-]+\.(?:py|cc|cpp|cu|cuh|h|c)(?:[: ](?:line )?\d+)?(?::\w+)?[\])]")
+_CALLER = re.compile(
+    r"[\[(](?:[A-Z]+\|)?[\w./-]+\.(?:py|cc|cpp|cu|cuh|h|c)(?:[: ](?:line )?\d+)?(?::\w+)?[\])]"
+)
 
 _BAR = re.compile(
     r"(?P<percent>\d{1,3})%\s*(?:\|[^|\[]{0,400}\|)?\s*"
@@ -41,8 +43,13 @@ _RICH_BAR = re.compile(
     r"(?:\s+(?P<rate>\d+(?:\.\d+)?)(?P<unit>it/s|s/it))?"
 )
 _MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_EVALUATING = re.compile(r"\b(?:valid\w*|val|eval\w*|test\w*|sanity\w*|predict\w*|infer\w*|generat\w*)\b", re.I)
-_TRAINING = re.compile(r"\b(?:train\w*|epochs?|ep|steps?|iters?|iterations?|fine-?tun\w*|optimi[sz]\w*|loss)\b", re.I)
+_EVALUATING = re.compile(
+    r"\b(?:valid\w*|val|eval\w*|test\w*|sanity\w*|predict\w*|infer\w*|generat\w*)\b", re.IGNORECASE
+)
+_TRAINING = re.compile(
+    r"\b(?:train\w*|epochs?|ep|steps?|iters?|iterations?|fine-?tun\w*|optimi[sz]\w*|loss)\b",
+    re.IGNORECASE,
+)
 
 _COUNTERS = tuple(
     re.compile(p)
@@ -57,10 +64,13 @@ _COUNTERS = tuple(
         r"(?i:\bepoch)\s+(?P<epoch>\d+)\s*[|:,]\s*(?:(?i:batch|step|iter)\s*:?\s*)?(?P<batch>\d+)\s*/\s*(?P<of>\d+)\b",
         r"\[step=(?P<step>[\d,]+)/(?P<total>[\d,]+)",
         # iteration 12/ 500   step 1,234/10,000   Learning iteration 12/1500   Iter [50/500]   Step: 3 / 10   第 3/10 步
-        r"(?i:\b(?:iterations?|iters?|steps?|global[_ ]step|batch))\s*[:=]?\s*\[?\s*(?P<step>\d[\d,]*)\s*/\s*(?P<total>\d[\d,]*)",
+        r"(?i:\b(?:iterations?|iters?|steps?|global[_ ]step|batch)|步数?)\s*[:=：]?\s*\[?\s*(?P<step>\d[\d,]*)\s*/\s*(?P<total>\d[\d,]*)",
         r"第\s*(?P<step>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?步",
         r"(?i:\bepochs?)\s*[:=]?\s*\[?\s*(?P<epoch>\d+)\s*/\s*\d+",
         r"第\s*(?P<epoch>\d+)\s*(?:/\s*\d+\s*)?(?:轮|个?epoch)",
+        # Iter(train) [  50/40000]   12/500 loss 3.2
+        r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]",
+        r"^\s*\[?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*loss)",
         r"^\s*(?P<step>\d+)\)\s+(?=loss)",  # absl submissions
         r"^\s*s:(?P<step>\d+)\s+(?=t[re]l:)",  # llm.c
     )
@@ -79,7 +89,9 @@ class Bar:
     @property
     def evaluating(self) -> bool:
         """Its label says that it is an evaluation."""
-        return bool(_EVALUATING.search(self.label)) and not re.search(r"\btrain", self.label, re.I)
+        return bool(_EVALUATING.search(self.label)) and not re.search(
+            r"\btrain", self.label, re.IGNORECASE
+        )
 
     @property
     def training(self) -> bool:
@@ -133,10 +145,14 @@ def take_bar(text: str, fields: list[Field]) -> tuple[str, Bar | None]:
     groups = match.groupdict()
     many = _MULTIPLES[groups.get("nk") or ""]
     label = text[: match.start()] if "percent" in groups else groups["head"]
-    bar = Bar(label.strip()[-80:], float(match["n"]) * many, float(match["t"]) * _MULTIPLES[groups.get("tk") or ""])
+    bar = Bar(
+        label.strip()[-80:],
+        float(match["n"]) * many,
+        float(match["t"]) * _MULTIPLES[groups.get("tk") or ""],
+    )
     fields.append(Field("step", *match.span("n"), many))
     fields.append(Field("of", *match.span("t"), _MULTIPLES[groups.get("tk") or ""]))
-    if not re.search(r"epoch|\bep\b", label, re.I):
+    if not re.search(r"epoch|\bep\b", label, re.IGNORECASE):
         fields.append(Field("total", *match.span("t"), _MULTIPLES[groups.get("tk") or ""]))
     elif groups.get("epoch"):
         fields.append(Field("epoch", *match.span("epoch")))
@@ -159,7 +175,9 @@ def take_counters(text: str, fields: list[Field]) -> str:
         match = pattern.search(text)
         if match is None:
             continue
-        for group, span in ((g, match.span(g)) for g, v in match.groupdict().items() if v is not None):
+        for group, span in (
+            (g, match.span(g)) for g, v in match.groupdict().items() if v is not None
+        ):
             name = "step" if group == "batch" else group
             if name not in have:
                 fields.append(Field(name, *span))

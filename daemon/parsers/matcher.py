@@ -14,15 +14,24 @@ from functools import cache
 from .signature import Signature
 from .signatures_box import BOX
 from .signatures_gpu import GPU
+from .signatures_jobs import JOBS
 from .signatures_run import RUN
 
-SIGNATURES: tuple[Signature, ...] = GPU + BOX + RUN
+SIGNATURES: tuple[Signature, ...] = GPU + BOX + JOBS + RUN
 """All of them, more exact ones before more general ones of the same class."""
 
 _NUMBERS = frozenset({"rank", "gpu", "xid", "exitcode", "signal", "pid", "count"})
 _SIZES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIGNALS = {"Killed": 9, "Bus error": 7, "Segmentation fault": 11, "Aborted": 6, "Terminated": 15}
-_SIGNAL_NAMES = {"SIGKILL": 9, "SIGBUS": 7, "SIGSEGV": 11, "SIGABRT": 6, "SIGTERM": 15, "SIGHUP": 1, "SIGINT": 2}
+_SIGNAL_NAMES = {
+    "SIGKILL": 9,
+    "SIGBUS": 7,
+    "SIGSEGV": 11,
+    "SIGABRT": 6,
+    "SIGTERM": 15,
+    "SIGHUP": 1,
+    "SIGINT": 2,
+}
 
 
 def _index() -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -23,7 +23,7 @@ COUNTS = frozenset({"step", "epoch", "total", "of", "rank"})
 
 MAX_TEXT = 16 * 1024
 """Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
-_CLUE = re.compile(r"\d|\b(?:nan|inf)", re.I)
+_CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
 _HEAD_WORDS = 3
 _INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
@@ -133,8 +133,12 @@ def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
         learning=any(fold(f.name) in RL_KEYS for f in fields),
         row=draft.row,
     )
-    report.head = report.counted and not own and draft.bar is None and _only_counts(text, begin, fields)
-    worth = report.measured or report.bar or report.head or (own and (report.counted or report.inner))
+    report.head = (
+        report.counted and not own and draft.bar is None and _only_counts(text, begin, fields)
+    )
+    worth = (
+        report.measured or report.bar or report.head or (own and (report.counted or report.inner))
+    )
     return report if worth else None
 
 

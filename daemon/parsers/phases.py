@@ -10,15 +10,33 @@ from middlewatch.sentinels.kit.observations import PhaseName
 PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
     (
         "done",
-        r"(?i:\btraining (?:is )?(?:now )?(?:completed?|finished|done|has finished|has completed)\b)|`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d+` reached"
-        r"|(?i:^\W*(?:finished|done|completed) training\b)|\bmax_(?:steps|iters|epochs) .{0,20}reached|\d+ epochs completed in [\d.]+ hours|(?i:\btotal training time\b|^\W*training time\b)|exiting program (?:at|after) iteration"
-        r"|after training is done|'train_runtime':|\btrain_runtime\s+=|训练(?:已)?(?:完成|结束)",
-        ("training", "trainer.fit", "reached", "epochs completed", "exiting program", "train_runtime", "训练"),
+        (
+            r"(?i:\btraining (?:is )?(?:now )?(?:completed?|finished|done|has finished|has completed)\b)|`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d+` reached"
+            r"|(?i:^\W*(?:finished|done|completed) training\b)|\bmax_(?:steps|iters|epochs) .{0,20}reached|\d+ epochs completed in [\d.]+ hours|(?i:\btotal training time\b|^\W*training time\b)|exiting program (?:at|after) iteration"
+            r"|after training is done|'train_runtime':|\btrain_runtime\s+=|训练(?:已)?(?:完成|结束)"
+        ),
+        (
+            "training",
+            "trainer.fit",
+            "reached",
+            "epochs completed",
+            "exiting program",
+            "train_runtime",
+            "训练",
+        ),
     ),
     (
         "evaluate",
         r"(?i:^\W*(?:\S+ )?(?:running|starting|start|begin(?:ning)?) (?:evaluation|validation|eval)\b)|\*\*\*\*\* Running (?:Evaluation|Prediction|evaluation)|(?i:^\W*(?:evaluating|validating)\b)|Sanity Checking|begin validation on",
-        ("evaluation", "validation", "evaluating", "validating", "sanity checking", "prediction", " eval"),
+        (
+            "evaluation",
+            "validation",
+            "evaluating",
+            "validating",
+            "sanity checking",
+            "prediction",
+            " eval",
+        ),
     ),
     (
         "compile",
@@ -40,16 +58,20 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
 
 _PATH = r"[\"'`<]?(?P<path>(?:[\w.~$-]*[/\\])[^\s\"'`,;>]*|[\w.-]+\.(?:pth?|ckpt|safetensors|bin|tar|npz|msgpack|h5|keras|t7))"
 SAVED: tuple[str, ...] = (
-    rf"(?i:\bsav(?:ed|ing)\b)(?!.{{0,40}}\b(?:every|interval|frequency|steps =|config\b|tokenizer|vocab|image|figure|plot|log))"
-    rf".{{0,80}}?(?i:\b(?:checkpoint|model|state|weights|snapshot|policy)s?\b).{{0,80}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:|=>|->|→)\s*:?\s*{_PATH}",
+    (
+        rf"(?i:\bsav(?:ed|ing)\b)(?!.{{0,40}}\b(?:every|interval|frequency|steps =|config\b|tokenizer|vocab|image|figure|plot|log))"
+        rf".{{0,80}}?(?i:\b(?:checkpoint|model|state|weights|snapshot|policy)s?\b).{{0,80}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:|=>|->|→)\s*:?\s*{_PATH}"
+    ),
     rf"(?i:\b(?:checkpoint|model|weights|snapshot)s? (?:successfully )?(?:was |were |is |has been )?(?:saved|written)\b).{{0,40}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:)\s*:?\s*{_PATH}",
     rf"(?i:^\W*(?:\S+ )?writ(?:ing|ten|e) (?:model )?checkpoint) (?:to )?{_PATH}",
     r"successfully saved checkpoint (?:at|from) iteration\s+(?P<step>\d+)(?:.{0,30}? to (?P<path>\S+))?",
     rf"(?i:\bsav(?:ed|ing) (?:a |the |model )?(?:checkpoint|snapshot)\b)(?!.{{0,40}}\b(?:every|interval)).{{0,30}}?(?i:(?:at|for|after|@) (?:step|iteration|iter|epoch) (?P<step>\d+))(?:.{{0,60}}?{_PATH})?",
-    rf"(?i:^\W*(?:\S+ )?sav(?:ed|ing) )(?:[\w ]{{0,20}} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t7))",
+    r"(?i:^\W*(?:\S+ )?sav(?:ed|ing) )(?:[\w ]{0,20} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t7))",
 )
 _SAVED_ATOMS = ("saving", "saved", "writing", "written", "write")
-_STEP_IN_PATH = re.compile(r"(?:^|[/\\_.-])(?:step|iter|iteration|checkpoint|ckpt|global_step|G|D|model)[=_-]?0*(\d+)")
+_STEP_IN_PATH = re.compile(
+    r"(?:^|[/\\_.-])(?:step|iter|iteration|checkpoint|ckpt|global_step|G|D|model)[=_-]?0*(\d+)"
+)
 
 
 @cache

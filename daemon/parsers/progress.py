@@ -36,6 +36,7 @@ class Progress:
         """Reinforcement learning: ``loss`` is not a training loss in the usual sense."""
         self._head: tuple[float | None, float | None] | None = None
         self._head_left = 0
+        self._head_full = False
         self._bar: tuple[float, float | None] | None = None
         self._bar_left = 0
         self._main_of: float | None = None
@@ -58,7 +59,14 @@ class Progress:
             self._head = None
 
     def report(
-        self, report: Report, values: Values, now: float, line: int, ended: bool, rank: int | None, text: str
+        self,
+        report: Report,
+        values: Values,
+        now: float,
+        line: int,
+        ended: bool,
+        rank: int | None,
+        text: str,
     ) -> list[Observation]:
         """The observations that one report gives: at most a phase and a step."""
         named = dict(values.named)
@@ -84,7 +92,16 @@ class Progress:
         if ended or self._due(step, values.of, named, now):
             number = values.rank if values.rank is not None else rank
             said.append(
-                Step(now, step, named, epoch, values.total, None if number is None else int(number), self.file, line)
+                Step(
+                    now,
+                    step,
+                    named,
+                    epoch,
+                    values.total,
+                    None if number is None else int(number),
+                    self.file,
+                    line,
+                )
             )
         return said
 
@@ -108,7 +125,12 @@ class Progress:
         if values.of is None or values.step is None:
             return False
         self._nested += 1
-        if self._main_of is None or self._main_done or self._main_of == values.of or self._nested > NESTED_DRAWS:
+        if (
+            self._main_of is None
+            or self._main_done
+            or self._main_of == values.of
+            or self._nested > NESTED_DRAWS
+        ):
             self._main_of = values.of
             self._main_done = values.step >= values.of
             self._nested = 0
@@ -120,26 +142,26 @@ class Progress:
     ) -> tuple[float | None, float | None]:
         """Step and epoch of a report, its own or those of its record."""
         step, epoch = values.step, values.epoch
-        if report.bar:
-            return step, epoch
         head = self._head
+        if report.bar:
+            if epoch is None and head is not None and report.bar == "train":
+                epoch = head[1]  # "Epoch 3/20" on the line above the bar
+            return step, epoch
         self._head_left -= 1
         if head is not None and self._head_left <= 0:
             head = self._head = None
-        if report.counted and (report.head or report.inner):
+        if report.counted and (report.head or report.inner) and not report.row:
             old_step, old_epoch = head if head is not None and report.inner else (None, None)
             step = old_step if step is None else step
             epoch = old_epoch if epoch is None else epoch
-            self._head, self._head_left = (step, epoch), HEAD_LINES
+            self._head, self._head_left, self._head_full = (step, epoch), HEAD_LINES, False
         elif report.counted:
-            self._head = None
-            self._head_left = 0
-            if not named:
-                self._head, self._head_left = (step, epoch), HEAD_LINES
-            elif report.measured and step is not None:
-                # the loss of a step may be followed by indented details of it
-                self._head, self._head_left = (step, epoch), HEAD_LINES
-        elif head is not None:
+            self._head, self._head_left = (step, epoch), HEAD_LINES
+            self._head_full = bool(named)
+        elif head is not None and (
+            not self._head_full or report.inner or "train_loss" not in named
+        ):
+            # a full report is followed at most by details of it, or by its evaluation
             step, epoch = head
         self._bar_left -= 1
         if step is None and self._bar is not None and self._bar_left > 0 and "train_loss" in named:
@@ -147,18 +169,26 @@ class Progress:
             epoch = self._bar[1] if epoch is None else epoch
         return step, epoch
 
-    def _worth(self, report: Report, step: float | None, epoch: float | None, named: dict[str, float]) -> bool:
+    def _worth(
+        self, report: Report, step: float | None, epoch: float | None, named: dict[str, float]
+    ) -> bool:
         if report.bar or not named.keys().isdisjoint(MEASURES) or (self.learning and named):
             return True
         if report.head:
             return not report.inner or len(report.fields) > 1 or report.cell
         return bool(named) and (step is not None or (report.inner and epoch is not None))
 
-    def _due(self, step: float | None, of: float | None, named: dict[str, float], now: float) -> bool:
+    def _due(
+        self, step: float | None, of: float | None, named: dict[str, float], now: float
+    ) -> bool:
         """Whether a redraw that the next one will paint over is reported."""
         finite = all(map(math.isfinite, named.values()))
         apart = abs((step or 0.0) - self._shown_step)
-        if apart < max(1.0, (of or 0.0) / UPDATE_PARTS) and now - self._shown_at < UPDATE_S and finite == self._shown_finite:
+        if (
+            apart < max(1.0, (of or 0.0) / UPDATE_PARTS)
+            and now - self._shown_at < UPDATE_S
+            and finite == self._shown_finite
+        ):
             return False
         self._shown_at, self._shown_step, self._shown_finite = now, step or 0.0, finite
         return True
@@ -169,10 +199,12 @@ class Progress:
             "learning": self.learning,
             "head": self._head,
             "head_left": self._head_left,
+            "head_full": self._head_full,
             "bar": self._bar,
             "bar_left": self._bar_left,
             "main_of": self._main_of,
             "main_done": self._main_done,
+            "nested": self._nested,
             "evaluating": self._evaluating,
         }
 
@@ -181,12 +213,14 @@ class Progress:
         self.learning = state.get("learning") is True
         self._head = _pair(state.get("head"))
         self._head_left = _count(state.get("head_left"))
+        self._head_full = state.get("head_full") is True
         bar = _pair(state.get("bar"))
         self._bar = (bar[0], bar[1]) if bar is not None and bar[0] is not None else None
         self._bar_left = _count(state.get("bar_left"))
         of = state.get("main_of")
         self._main_of = float(of) if isinstance(of, (int, float)) else None
         self._main_done = state.get("main_done") is True
+        self._nested = _count(state.get("nested"))
         self._evaluating = state.get("evaluating") is True
 
 

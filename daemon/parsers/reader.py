@@ -40,6 +40,8 @@ class _Known:
     code: bool = False
     header: tables.Header | None = None
     report: Report | None = None
+    only: Report | None = None
+    """The report, when there is nothing else."""
 
 
 _CODE = _Known(code=True)
@@ -89,7 +91,7 @@ class LogReader:
 
     def _read(self, cut: list[RawLine], now: float) -> list[Observation]:
         said: list[Observation] = []
-        tail = self.tail
+        tail, progress, tracebacks = self.tail, self._progress, self._tracebacks
         for number, piece, ended in cut:
             shape = shape_of(piece)
             known = self._shapes.get(shape, _UNSEEN)
@@ -102,7 +104,11 @@ class LogReader:
             if tail and tail[-1][0] == number:
                 tail.pop()
             tail.append((number, plain(text)))
-            if known is not None or self._heat or self._tracebacks.active or self._progress.open:
+            report = None if known is None else known.only
+            if report is not None and not self._heat and not tracebacks.open:
+                values = report.read(piece, text)
+                said += progress.report(report, values, now, number, ended, self.rank, text)
+            elif known is not None or self._heat or self._tracebacks.active or self._progress.open:
                 self._tell(known or _UNSEEN, piece, text, number, ended, now, said)
         return said
 
@@ -122,16 +128,29 @@ class LogReader:
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
             known.report = examine(decode(piece), self._header)
-        return known if known != _UNSEEN else None
+        if known == _UNSEEN:
+            return None
+        if known == _Known(report=known.report):
+            known.only = known.report
+        return known
 
     def _tell(
-        self, known: _Known, piece: bytes, text: str, number: int, ended: bool, now: float, said: list[Observation]
+        self,
+        known: _Known,
+        piece: bytes,
+        text: str,
+        number: int,
+        ended: bool,
+        now: float,
+        said: list[Observation],
     ) -> None:
         rank, begin, _ = rank_prefix(text)
         if rank is None:
             rank = self.rank
         rest = text[begin : begin + MAX_MATCHED]
-        if (known.trace or self._tracebacks.active) and self._in_traceback(text[:begin], rest, number, rank, now, said):
+        if (known.trace or self._tracebacks.active) and self._in_traceback(
+            text[:begin], rest, number, rank, now, said
+        ):
             return
         if known.code:
             self._heat = min(self._heat + code.HEAT_OF_CODE, code.HEAT_MOST)
@@ -142,7 +161,8 @@ class LogReader:
             return
         if known.rows:
             said += (
-                self._event(row, details, rest, number, rank, now) for row, details in matcher.matches(rest, known.rows)
+                self._event(row, details, rest, number, rank, now)
+                for row, details in matcher.matches(rest, known.rows)
             )
         if known.header is not None:
             self._set_header(known.header)
@@ -169,7 +189,13 @@ class LogReader:
             self._shapes.clear()
 
     def _in_traceback(
-        self, prefix: str, rest: str, number: int, rank: int | None, now: float, said: list[Observation]
+        self,
+        prefix: str,
+        rest: str,
+        number: int,
+        rank: int | None,
+        now: float,
+        said: list[Observation],
     ) -> bool:
         belongs, raised = self._tracebacks.feed(prefix.strip()[:80], rest, number)
         if raised is not None:
@@ -198,11 +224,19 @@ class LogReader:
                 )
             )  # fmt: skip
         if not raised.ignored:
-            said += (self._event(row, details | more, text, number, rank, now) for row, more in exact)
+            said += (
+                self._event(row, details | more, text, number, rank, now) for row, more in exact
+            )
         return said
 
     def _event(
-        self, row: Signature, details: Mapping[str, object], text: str, number: int, rank: int | None, now: float
+        self,
+        row: Signature,
+        details: Mapping[str, object],
+        text: str,
+        number: int,
+        rank: int | None,
+        now: float,
     ) -> LogEvent:
         named = details.get("rank")
         return LogEvent(

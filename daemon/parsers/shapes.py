@@ -12,7 +12,9 @@ import re
 from typing import Generic, TypeVar
 
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
-_ART = re.compile(rb"%\s*\|[^|\[]*\|| {3,}|[\xe2\x94\x81\xe2\x95\xb8\xe2\x95\xba]{6,}|-{4,}|={4,}|\.{4,}")
+_ART = re.compile(
+    rb"%\s*\|[^|\[]*\|| {3,}|[\xe2\x94\x81\xe2\x95\xb8\xe2\x95\xba]{6,}|-{4,}|={4,}|\.{4,}"
+)
 
 MAX_SHAPES = 512
 MAX_SHAPE_BYTES = 128 * 1024

@@ -13,7 +13,10 @@ GPU: tuple[Signature, ...] = (
         "cuda_oom",
         r"(?i)(?:out of memory|\bOOM\b|OutOfMemory).{0,80}(?:retry|retrying|skipping batch|skip this batch|reducing (?:the )?batch|halving|falling back)",
         ("out of memory", "oom", "outofmemory"),
-        ("WARNING: ran out of memory, retrying batch", "CUDA out of memory caught, reducing batch size to 8"),
+        (
+            "WARNING: ran out of memory, retrying batch",
+            "CUDA out of memory caught, reducing batch size to 8",
+        ),
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",),
         severity="info",
         fatal=False,
@@ -26,7 +29,13 @@ GPU: tuple[Signature, ...] = (
         r"|Cuda failure '?out of memory|\bCUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError: (?!Java|java)"
         r"|cuda runtime error \(2\)|cudaMalloc failed: out of memory|Out of memory error on GPU)"
         r"(?:.*?[Tt]ried to allocate (?P<requested>[\d.]+ ?[KMGT]i?B))?(?:.{0,20}GPU (?P<gpu>\d+))?",
-        ("out of memory", "errormemoryallocation", "error_out_of_memory", "outofmemoryerror", "cuda runtime error"),
+        (
+            "out of memory",
+            "errormemoryallocation",
+            "error_out_of_memory",
+            "outofmemoryerror",
+            "cuda runtime error",
+        ),
         (
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79 GiB",
             "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity)",
@@ -48,7 +57,13 @@ GPU: tuple[Signature, ...] = (
         r"RESOURCE_EXHAUSTED: (?!.*(?:quota|[Nn]o space|message larger)).*(?:memory|allocat|hbm|HBM|bytes)"
         r"|[Rr]esource exhausted: (?:OOM|Out of memory)|OOM when allocating tensor|Ran out of memory in memory space"
         r"|Out of memory while trying to allocate|Allocator \(GPU_\d+_bfc\) ran out of memory trying to allocate(?!.*not a failure)",
-        ("resource_exhausted", "resource exhausted", "oom when allocating", "ran out of memory", "out of memory while"),
+        (
+            "resource_exhausted",
+            "resource exhausted",
+            "oom when allocating",
+            "ran out of memory",
+            "out of memory while",
+        ),
         (
             "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.",
             "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512] and type float on GPU:0",
@@ -77,7 +92,10 @@ GPU: tuple[Signature, ...] = (
         "cuda_illegal_access",
         r"illegal memory access was encountered|CUDA_ERROR_ILLEGAL_ADDRESS|CUDA error: misaligned address",
         ("illegal memory access", "error_illegal_address", "misaligned address"),
-        ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA_ERROR_ILLEGAL_ADDRESS: illegal"),
+        (
+            "RuntimeError: CUDA error: an illegal memory access was encountered",
+            "CUDA_ERROR_ILLEGAL_ADDRESS: illegal",
+        ),
         ("note: illegal memory accesses can be found with compute-sanitizer",),
     ),
     Signature(
@@ -97,7 +115,10 @@ GPU: tuple[Signature, ...] = (
         "cuda_ecc",
         r"uncorrectable (?:ECC|NVLink) error|CUDA_ERROR_ECC_UNCORRECTABLE|double[- ]bit ECC error",
         ("uncorrectable", "ecc error"),
-        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "CUDA_ERROR_ECC_UNCORRECTABLE: ecc"),
+        (
+            "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+            "CUDA_ERROR_ECC_UNCORRECTABLE: ecc",
+        ),
         ("Volatile Uncorr. ECC 0", "ECC errors: none"),
     ),
     Signature(
@@ -110,7 +131,25 @@ GPU: tuple[Signature, ...] = (
         r"|CUDA error: (?:invalid device ordinal|all CUDA-capable devices are busy|system not yet initialized|initialization error|unknown error)"
         r"|CUDA unknown error - this may be due|Failed to initialize NVML: |Attempting to deserialize object on a CUDA device but"
         r"|nvidia-container-cli: initialization error|couldn't communicate with the NVIDIA driver",
-        ("cuda", "nvml", "kernel image", "nvidia", "call to cuinit", "gpu backend", "requested gpu"),
+        (
+            "no cuda",
+            "cuda-capable",
+            "cuda driver",
+            "cuda enabled",
+            "cuda error: ",
+            "cuda unknown error",
+            "cuda device but",
+            "cudagetdevicecount",
+            "initialize nvml",
+            "kernel image",
+            "nvidia driver",
+            "nvidia-container-cli",
+            "driver on your system",
+            "forward compatibility",
+            "call to cuinit",
+            "gpu backend",
+            "requested gpu",
+        ),
         (
             "RuntimeError: No CUDA GPUs are available",
             "Failed to initialize NVML: Driver/library version mismatch",
@@ -128,7 +167,9 @@ GPU: tuple[Signature, ...] = (
         r"|cublas runtime error|Blas x?GEMM (?:Batched )?launch failed",
         ("cublas_status", "cublas runtime", "blas gemm", "blas xgemm"),
         (
-            "InternalError: Blas GEMM launch failed : a.shape=(64, 8), b.shape=(8, 4), m=64, n=4, k=8","RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",),
+            "InternalError: Blas GEMM launch failed : a.shape=(64, 8), b.shape=(8, 4), m=64, n=4, k=8",
+            "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",
+        ),
         ("checked CUBLAS_STATUS_SUCCESS", "enum CUBLAS_STATUS_NOT_INITIALIZED = 1"),
     ),
     Signature(
@@ -150,7 +191,16 @@ GPU: tuple[Signature, ...] = (
         r"|Work(?:NCCL|HCCL)\(.*Timeout\(ms\)=\d+\) ran for \d+ milliseconds before timing out"
         r"|ProcessGroup[NH]CCL.{0,200}(?:[Hh]eartbeat monitor timed out|Collective operation timeout)"
         r"|HCCL.{0,200}[Tt]ime ?out|[Nn]otify (?:wait timeout|register times out)|[Gg]etting socket times out|\bNCCL timeout\b(?! *[=:])",
-        ("caught collective", "before timing out", "heartbeat monitor", "operation timeout", "hccl", "wait timeout", "times out", "nccl timeout"),
+        (
+            "caught collective",
+            "before timing out",
+            "heartbeat monitor",
+            "operation timeout",
+            "hccl",
+            "wait timeout",
+            "times out",
+            "nccl timeout",
+        ),
         (
             "[Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600009 milliseconds before timing out.",
         ),
@@ -162,7 +212,9 @@ GPU: tuple[Signature, ...] = (
         "nccl_timeout",
         r"Some NCCL operations have failed or timed out|To avoid (?:these inconsistencies|data inconsistency), we are taking (?:the )?entire process down.*(?:timed? ?out|timing out)",
         ("some nccl operations", "entire process down"),
-        ("Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, data may be bad.",),
+        (
+            "Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, data may be bad.",
+        ),
         ("All NCCL operations completed",),
         role="confirmation",
         severity="warning",
@@ -173,13 +225,29 @@ GPU: tuple[Signature, ...] = (
         r"\bNCCL (?:communicator )?[Ee]rror(?: in)?[ :]+(?!none|None)|\bunhandled (?:system|cuda) error, NCCL version|\bnccl(?:System|UnhandledCuda|Internal|Remote|InvalidUsage|InvalidArgument)Error"
         r"|DistBackendError|ProcessGroupNCCL.{0,120}(?:NCCL error|remote process exited|network error)"
         r"|NCCL WARN .{0,120}(?:Call to \w+ (?:failed|returned)|Cuda failure|[Uu]nhandled|Got completion .{0,60}with error|Connection closed by remote peer)",
-        ("nccl", "distbackenderror"),
+        (
+            "nccl error",
+            "nccl communicator error",
+            "error, nccl version",
+            "ncclsystemerror",
+            "ncclunhandledcudaerror",
+            "ncclinternalerror",
+            "ncclremoteerror",
+            "ncclinvalid",
+            "distbackenderror",
+            "nccl warn",
+            "processgroupnccl",
+        ),
         (
             "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1269, unhandled system error, NCCL version 2.14.3",
             "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
             "node:1:1 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer host",
         ),
-        ("node:1:2 [0] NCCL INFO Channel 00 : 0 1", "NCCL version 2.18.1+cuda12.1", "NCCL_DEBUG=WARN"),
+        (
+            "node:1:2 [0] NCCL INFO Channel 00 : 0 1",
+            "NCCL version 2.18.1+cuda12.1",
+            "NCCL_DEBUG=WARN",
+        ),
     ),
     Signature(
         "nccl-aborted",
@@ -196,7 +264,9 @@ GPU: tuple[Signature, ...] = (
         "gloo_timeout",
         r"gloo/.{0,160}[Tt]imed out|\bGloo\b.{0,80}timed out",
         ("gloo",),
-        ("RuntimeError: [../gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to complete",),
+        (
+            "RuntimeError: [../gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to complete",
+        ),
         ("using gloo backend with timeout of 1800 s",),
     ),
     Signature(
@@ -204,7 +274,9 @@ GPU: tuple[Signature, ...] = (
         "gloo_error",
         r"gloo/(?!.{0,160}[Tt]imed out).{0,200}(?:Connection (?:reset|closed|refused)|Broken pipe|[Ss]ocket closed|error|Software caused)|Gloo connectFullMesh failed",
         ("gloo",),
-        ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:4000",),
+        (
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:4000",
+        ),
         ("Initialized gloo/tcp transport on eth0",),
     ),
     Signature(
@@ -216,7 +288,10 @@ GPU: tuple[Signature, ...] = (
             "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.",
             "[ 12.5] NVRM: Xid (PCI:0000:41:00): 48, An uncorrectable double bit error (DBE) has been detected on GPU.",
         ),
-        ("NVRM: loading NVIDIA UNIX x86_64 Kernel Module 550.54", "NVRM: Xid (PCI:0000:3b:00): 63, Row Remapper: New row marked"),
+        (
+            "NVRM: loading NVIDIA UNIX x86_64 Kernel Module 550.54",
+            "NVRM: Xid (PCI:0000:3b:00): 63, Row Remapper: New row marked",
+        ),
         frameworks=("kernel",),
     ),
     Signature(
@@ -234,7 +309,14 @@ GPU: tuple[Signature, ...] = (
         "gpu-lost",
         "gpu_lost",
         r"GPU is lost|fallen off the bus|NVML_ERROR_GPU_IS_LOST|Unable to determine the device handle for (?:GPU|gpu)|CUDA_ERROR_DEVICE_UNAVAILABLE|NVRM: .{0,40}RmInitAdapter failed",
-        ("gpu is lost", "off the bus", "gpu_is_lost", "the device handle", "device_unavailable", "rminitadapter"),
+        (
+            "gpu is lost",
+            "off the bus",
+            "gpu_is_lost",
+            "the device handle",
+            "device_unavailable",
+            "rminitadapter",
+        ),
         (
             "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the system",
             "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",

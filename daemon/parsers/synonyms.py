@@ -78,26 +78,101 @@ KEYS: dict[str, str] = {key: name for name, keys in _NAMES.items() for key in ke
 WEAK_KEYS = frozenset({"it", "mem", "memory", "norm", "update", "ep", "top1", "scaler", "gn"})
 """Too common as words to be believed without a separator behind them."""
 
-STEP_RANK = {"global step": 3, "trainer/global step": 3, "step": 3, "global steps": 3, "num updates": 3}
+STEP_RANK = {
+    "global step": 3,
+    "trainer/global step": 3,
+    "step": 3,
+    "global steps": 3,
+    "num updates": 3,
+}
 """A line may count twice (``iter 14 … step 89``): the higher rank names the training step."""
 STEP_RANK_ELSE = 1
 
 RL_KEYS = frozenset(
-    "reward|rewards|mean reward|reward mean|reward/mean|ep rew mean|rollout/ep rew mean|episode reward"
-    "|mean episode reward|approx kl|train/approx kl|policy loss|train/policy loss|policy gradient loss"
-    "|train/policy gradient loss|value loss|train/value loss|vf loss|critic/vf loss|mean value loss"
-    "|value function loss|surrogate loss|mean surrogate loss|actor loss|critic loss|actor/pg loss"
-    "|critic/score/mean|critic/rewards/mean|entropy loss|train/entropy loss|actor/ppo kl|clip fraction"
-    "|loss/policy avg|objective/kl|ep reward mean|episode reward mean|return mean|episodic return".split("|")
+    [
+        "reward",
+        "rewards",
+        "mean reward",
+        "reward mean",
+        "reward/mean",
+        "ep rew mean",
+        "rollout/ep rew mean",
+        "episode reward",
+        "mean episode reward",
+        "approx kl",
+        "train/approx kl",
+        "policy loss",
+        "train/policy loss",
+        "policy gradient loss",
+        "train/policy gradient loss",
+        "value loss",
+        "train/value loss",
+        "vf loss",
+        "critic/vf loss",
+        "mean value loss",
+        "value function loss",
+        "surrogate loss",
+        "mean surrogate loss",
+        "actor loss",
+        "critic loss",
+        "actor/pg loss",
+        "critic/score/mean",
+        "critic/rewards/mean",
+        "entropy loss",
+        "train/entropy loss",
+        "actor/ppo kl",
+        "clip fraction",
+        "loss/policy avg",
+        "objective/kl",
+        "ep reward mean",
+        "episode reward mean",
+        "return mean",
+        "episodic return",
+    ]
 )
 """A line or block with one of these comes from reinforcement learning: its ``loss`` may be
 negative, grow or jump while all is well, so it is kept apart from ``train_loss``."""
 
 _EVAL_PREFIXES = ("eval", "val", "valid", "validation", "test", "dev")
 _DROPPABLE = frozenset(
-    "info debug warning root train training trainer current cur avg average mean step iter iteration"
-    " epoch batch at the and total global after logs log metrics result results running on for of rank"
-    " worker actor main".split()
+    [
+        "info",
+        "debug",
+        "warning",
+        "root",
+        "train",
+        "training",
+        "trainer",
+        "current",
+        "cur",
+        "avg",
+        "average",
+        "mean",
+        "step",
+        "iter",
+        "iteration",
+        "epoch",
+        "batch",
+        "at",
+        "the",
+        "and",
+        "total",
+        "global",
+        "after",
+        "logs",
+        "log",
+        "metrics",
+        "result",
+        "results",
+        "running",
+        "on",
+        "for",
+        "of",
+        "rank",
+        "worker",
+        "actor",
+        "main",
+    ]
 )
 _SPACES = str.maketrans({"_": " ", "-": " ", "\t": " ", "　": " "})
 
@@ -115,7 +190,11 @@ def canonical(folded: str) -> str | None:
     head, _, rest = folded.partition(" ")
     if not rest:
         head, _, rest = folded.partition("/")
-    if rest and head in ("train", "training") and KEYS.get(rest) not in (None, "eval_loss", "accuracy"):
+    if (
+        rest
+        and head in ("train", "training")
+        and KEYS.get(rest) not in (None, "eval_loss", "accuracy")
+    ):
         return KEYS[rest]
     if head in _EVAL_PREFIXES and folded.endswith((" loss", "/loss")) and folded.count(" ") < 5:
         return "eval_loss"

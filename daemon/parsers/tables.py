@@ -16,7 +16,9 @@ MAX_COLUMNS = 64
 _NAME = re.compile(r"[^\W\d][\w /().@%:-]{0,40}")
 _CELL = re.compile(rf"\s*(?P<number>{NUMBER_TEXT})(?P<unit>[KMGT]i?B?|%|ms|s)?\s*:?\s*")
 _FRACTION = re.compile(r"\s*(?P<number>\d+)/\d+\s*")
-_TWO_CELLS = re.compile(rf"^\s*[|│┃]\s*(?P<key>[^\W\d][\w/ .@()-]{{0,60}}?)\s*[|│┃]\s*(?P<number>{NUMBER_TEXT})\s*[|│┃]?\s*$")
+_TWO_CELLS = re.compile(
+    rf"^\s*[|│┃]\s*(?P<key>[^\W\d][\w/ .@()-]{{0,60}}?)\s*[|│┃]\s*(?P<number>{NUMBER_TEXT})\s*[|│┃]?\s*$"
+)
 _YOLO_ROW = re.compile(r"^\s*(?P<epoch>\d+)/\d+\s+(?P<mem>\d+(?:\.\d+)?)G\s+\d")
 
 
@@ -55,7 +57,11 @@ def header_of(text: str) -> Header | None:
             continue
         names = [canonical(fold(c)) for c in cells]
         counted = any(n in ("step", "epoch") for n in names)
-        measured = sum(1 for n, c in zip(names, cells, strict=True) if n not in (None, "step", "epoch") or _is_loss(c))
+        measured = sum(
+            1
+            for n, c in zip(names, cells, strict=True)
+            if n not in (None, "step", "epoch") or _is_loss(c)
+        )
         if (counted and measured) or measured >= 2:
             return Header(mark, tuple(cells))
     return None
@@ -88,7 +94,12 @@ def row_fields(text: str, header: Header) -> list[Field]:
         start, end = match.span("number")
         own = name if ours is None else ours
         unit = match.groupdict().get("unit") or None
-        if ours is None and name in parts and not whole and not folded.startswith(("val", "eval", "test")):
+        if (
+            ours is None
+            and name in parts
+            and not whole
+            and not folded.startswith(("val", "eval", "test"))
+        ):
             own = "+" + name  # box, class, objectness: the sum is what the optimiser sees
         factor, reading = unit_factor(ours or "", folded, unit)
         if ours == "gpu_mem_bytes" and unit in SIZE_UNITS:
@@ -113,4 +124,7 @@ def headless_row(text: str) -> list[Field]:
     match = _YOLO_ROW.match(text)
     if match is None:
         return []
-    return [Field("epoch", *match.span("epoch")), Field("gpu_mem_bytes", *match.span("mem"), 2.0**30)]
+    return [
+        Field("epoch", *match.span("epoch")),
+        Field("gpu_mem_bytes", *match.span("mem"), 2.0**30),
+    ]

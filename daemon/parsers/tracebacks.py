@@ -17,7 +17,8 @@ _CHAIN = (
 _FRAME = re.compile(r'^\s{1,12}File "[^"]{1,300}", line \d+, in \S')
 _IGNORED = re.compile(r"^Exception (?:ignored in|in thread)\b")
 _ERROR_NAME = re.compile(
-    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$", re.S
+    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
+    re.DOTALL,
 )
 _LOOKS_LIKE_ERROR = re.compile(
     r"(?:Error|Exception|Interrupt|Exit|Iteration|Warning|[Tt]imeout|Failure|Abort|Fault|Refused|Exceeded|Exhausted"
@@ -97,7 +98,11 @@ class Tracebacks:
     @staticmethod
     def concerns(text: str) -> bool:
         """A line of this shape must be shown to :meth:`feed` at any time."""
-        return HEAD in text or text.startswith(_CHAIN) or bool(_IGNORED.match(text) or _FRAME.match(text))
+        return (
+            HEAD in text
+            or text.startswith(_CHAIN)
+            or bool(_IGNORED.match(text) or _FRAME.match(text))
+        )
 
     def feed(self, prefix: str, text: str, line: int) -> tuple[bool, Raised | None]:
         """(the line belongs to a traceback, the exception it ends with)."""
@@ -124,7 +129,9 @@ class Tracebacks:
         if len(self.open) >= MAX_OPEN:
             self.open.pop(next(iter(self.open)))
         lead = _shape(text[:at])
-        self.open[prefix] = Open(line, text, lead if lead.strip() else "", self._ignored, self._chained)
+        self.open[prefix] = Open(
+            line, text, lead if lead.strip() else "", self._ignored, self._chained
+        )
         self._ignored = self._chained = False
         return None if before is None else self._unfinished(before)
 
@@ -172,11 +179,20 @@ class Tracebacks:
 
     def save(self) -> list[list[object]]:
         """The open tracebacks as plain JSON values."""
-        return [[p, t.line, t.text[:400], t.lead, t.ignored, t.chained] for p, t in self.open.items()]
+        return [
+            [p, t.line, t.text[:400], t.lead, t.ignored, t.chained] for p, t in self.open.items()
+        ]
 
     def restore(self, state: object) -> None:
         """Take back what :meth:`save` gave; anything else is passed over."""
         for row in state if isinstance(state, list) else ():
-            if isinstance(row, list) and len(row) == 6 and type(row[1]) is int and len(self.open) < MAX_OPEN:
+            if (
+                isinstance(row, list)
+                and len(row) == 6
+                and type(row[1]) is int
+                and len(self.open) < MAX_OPEN
+            ):
                 prefix, line, text, lead, ignored, chained = row
-                self.open[str(prefix)] = Open(line, str(text), str(lead), ignored is True, chained is True)
+                self.open[str(prefix)] = Open(
+                    line, str(text), str(lead), ignored is True, chained is True
+                )

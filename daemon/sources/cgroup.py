@@ -100,7 +100,7 @@ class _Gauge:
             total = _kibibytes(box, b"MemTotal:") or 0
             unused = _kibibytes(box, b"MemFree:") or 0
             return total - unused, total - (unused if free is None else free), free
-        current = int(self._files[0].read() or b"0")
+        current = proc.number(self._files[0].read(), b"") or 0
         inactive = proc.number(self._files[1].read(), self._inactive) or 0
         return current, max(0, current - inactive), free
 
@@ -343,7 +343,7 @@ class CgroupMemory(Source):
         except OSError:
             return None
         if raw is None:
-            return 0
+            return None if group.directory in self._seen else 0
         _, before = self._seen.get(group.directory, (0, raw))
         self._seen[group.directory] = (group.inode, raw)
         return raw - before if raw >= before else raw

@@ -21,7 +21,7 @@ from ..errors import Unsupported
 PRINT_BYTES = 256
 """Of each fingerprint. One line of text tells most logs apart; 256 bytes get past a common
 banner, and cost nothing next to the system call."""
-CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 64 * 1024
 """Handed to the reader at once; larger chunks are no faster and cost resident memory."""
 SIBLINGS = 10_000
 """Directory entries looked at in search of the old file: about 10 ms."""
@@ -215,7 +215,7 @@ def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
         try:
             look = os.stat(name)
         except OSError:
-            return None
+            continue  # while they are being renamed, there is a gap
         if (look.st_dev, look.st_ino) == identity:
             return newer
         newer = name, (look.st_dev, look.st_ino)

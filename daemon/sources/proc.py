@@ -110,8 +110,8 @@ def read_file(path: str, limit: int = _SMALL) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         data = os.read(fd, limit)
-        # The kernel hands out long files page by page.
-        while len(data) < limit and (more := os.read(fd, limit - len(data))):
+        # The kernel hands out long files page by page, and short ones whole.
+        while limit > _SMALL and len(data) < limit and (more := os.read(fd, limit - len(data))):
             data += more
         return data
     finally:

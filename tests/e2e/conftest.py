@@ -79,12 +79,10 @@ class Box:
     receiver: Receiver
     extra_env: dict[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    prefix: list[str] = field(default_factory=list)
-    """Put before every command of middlewatch (``unshare`` for a private mount namespace)."""
+    state: Path = Path()
 
-    @property
-    def state(self) -> Path:
-        return self.root / "state"
+    def __post_init__(self) -> None:
+        self.state = self.root / "state"
 
     @property
     def env(self) -> dict[str, str]:
@@ -104,7 +102,7 @@ class Box:
     def command(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """One command of middlewatch, to its end."""
         done = subprocess.run(
-            [*self.prefix, *COMMAND, *words],
+            [*COMMAND, *words],
             env=self.env,
             cwd=self.root,
             text=True,

@@ -1,0 +1,495 @@
+"""Processes of a run: real trees that fork, stop, die and daemonise, and trees on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from middlewatch.daemon.runs import Rank, RunSpec
+from middlewatch.daemon.sources import proc
+from middlewatch.daemon.sources import processes as module
+from middlewatch.daemon.sources.processes import Processes
+from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
+
+STAT = (
+    "{pid} ({name}) {state} {ppid} 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 {threads} 0 {ticks}"
+    " 1000000 250 1 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 {status}\n"
+)
+
+
+class FakeProc:
+    """A /proc on disk. A process that leaves is emptied: an open descriptor sees that."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.parents: dict[int, int | None] = {}
+
+    def put(
+        self,
+        pid: int,
+        ppid: int = 1,
+        *,
+        state: str = "S",
+        ticks: int = 100,
+        name: str = "python",
+        threads: int = 1,
+        status: int = 0,
+        env: str = "",
+        listed: bool = True,
+    ) -> None:
+        home = self.root / str(pid)
+        (home / "task" / str(pid)).mkdir(parents=True, exist_ok=True)
+        (home / "stat").write_text(STAT.format(**locals()))
+        (home / "environ").write_text(env.replace(" ", "\0"))
+        (home / "io").write_text("rchar: 10\nwchar: 20\nread_bytes: 30\nwrite_bytes: 40\n")
+        (home / "status").write_text("Name:\tx\nvoluntary_ctxt_switches:\t77\n")
+        (home / "wchan").write_text("futex_do_wait")
+        (home / "task" / str(pid) / "children").touch()
+        if self.parents.get(pid) != ppid:
+            self.list_children(self.parents.get(pid), without=pid)
+            self.parents[pid] = ppid if listed else None
+            self.list_children(self.parents[pid])
+
+    def list_children(self, ppid: int | None, without: int | None = None) -> None:
+        file = self.root / str(ppid) / "task" / str(ppid) / "children"
+        if file.exists():
+            there = [
+                pid for pid, parent in self.parents.items() if parent == ppid and pid != without
+            ]
+            file.write_text(" ".join(map(str, there)))
+
+    def drop(self, pid: int) -> None:
+        home = self.root / str(pid)
+        (home / "stat").write_text("")
+        for path in sorted(home.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        home.rmdir()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> FakeProc:
+    root = tmp_path / "proc"
+    root.mkdir()
+    return FakeProc(root)
+
+
+@pytest.fixture
+def watch(box: FakeProc) -> Iterator[Callable[..., Processes]]:
+    made: list[Processes] = []
+
+    def make(pid: int | None = 10, **spec: object) -> Processes:
+        made.append(Processes(RunSpec("run", pid=pid, **spec), str(box.root)))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for source in made:
+        source.close()
+        source.close()
+
+
+def look(
+    source: Processes, now: float = 1.0
+) -> tuple[list[ProcessEnded], dict[int, ProcessSample]]:
+    seen: list[Observation] = list(source.read(now))
+    (last,) = [o for o in seen if isinstance(o, ProcessesSeen)]
+    assert seen[-1] is last
+    ended = [o for o in seen if isinstance(o, ProcessEnded)]
+    return ended, {sample.pid: sample for sample in last.processes}
+
+
+def looks(source: Processes, times: int) -> tuple[list[ProcessEnded], dict[int, ProcessSample]]:
+    ended: list[ProcessEnded] = []
+    samples: dict[int, ProcessSample] = {}
+    for _ in range(times):
+        more, samples = look(source)
+        ended += more
+    return ended, samples
+
+
+def test_nothing_without_a_pid(watch: Callable[..., Processes]) -> None:
+    assert list(watch(None).read(1.0)) == []
+
+
+def test_main_and_descendants(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10)
+    box.put(11, 10, env="RANK=0 LOCAL_RANK=0")
+    box.put(12, 11, env="RANK=0 LOCAL_RANK=0")
+    box.put(99)
+    ended, samples = look(watch())
+    assert ended == []
+    assert set(samples) == {10, 11, 12}
+    assert (samples[11].rank, samples[12].rank, samples[10].rank) == (0, None, None)
+    first = samples[10]
+    assert (first.read_bytes, first.write_bytes, first.switches) == (10, 20, 77)
+    assert (first.wchan, first.state, first.start_ticks) == ("futex_do_wait", "S", 100)
+
+
+def test_a_launcher_with_the_rank_of_its_node_gives_way(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10, env="RANK=0 WORLD_SIZE=1")
+    for local in range(2):
+        box.put(20 + local, 10, env=f"RANK={local} LOCAL_RANK={local}")
+    _, samples = look(watch())
+    assert {pid: s.rank for pid, s in samples.items()} == {10: None, 20: 0, 21: 1}
+
+
+def test_given_ranks_are_believed(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10)
+    box.put(11, 1, env="RANK=7")
+    _, samples = look(watch(ranks=(Rank(11, 100, 2),)))
+    assert samples[11].rank == 2
+
+
+def test_dear_figures_come_every_fifth_time_or_on_request(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10)
+    source = watch()
+    got = [look(source)[1][10].read_bytes for _ in range(6)]
+    assert got == [10, None, None, None, None, 10]
+    source.closer_look = True
+    assert look(source)[1][10].wchan == "futex_do_wait"
+
+
+def test_new_children_are_found_also_those_of_other_threads(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10)
+    source = watch()
+    looks(source, 2)
+    box.put(11, 10)
+    assert 11 in looks(source, module.TREE_EVERY)[1]
+    box.put(12, 10, listed=False)
+    assert 12 in looks(source, module.BOX_EVERY)[1]
+
+
+def test_children_are_found_where_the_kernel_does_not_list_them(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10)
+    box.put(11, 10)
+    box.put(12, 11)
+    box.put(50)
+    for path in box.root.rglob("children"):
+        path.unlink()
+    assert set(look(watch())[1]) == {10, 11, 12}
+
+
+def test_a_reused_pid_is_gone(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10)
+    box.put(11, 10)
+    source = watch(start_ticks=100)
+    look(source)
+    box.put(11, 1, ticks=500)
+    ended, samples = look(source)
+    assert [(e.pid, e.main, e.exit_code, e.signal) for e in ended] == [(11, False, None, None)]
+    assert set(samples) == {10}
+    box.put(10, 1, ticks=500)
+    ended, samples = look(source)
+    assert [(e.pid, e.main) for e in ended] == [(10, True)]
+    assert samples == {}
+
+
+def test_reused_before_the_first_look(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10, ticks=500)
+    box.put(11, ticks=500)
+    ended, samples = look(watch(start_ticks=100, ranks=(Rank(11, 100, 1),)))
+    assert [(e.pid, e.main, e.rank) for e in ended] == [(11, False, 1), (10, True, None)]
+    assert samples == {}
+
+
+def test_orphans_are_kept(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10)
+    box.put(11, 10)
+    source = watch()
+    look(source)
+    box.drop(10)
+    box.put(11, 1)
+    ended, samples = look(source)
+    assert [(e.pid, e.main, e.name) for e in ended] == [(10, True, "python")]
+    assert set(samples) == {11}
+    ended, samples = looks(source, 7)
+    assert ended == []
+    assert set(samples) == {11}
+
+
+def test_a_zombie_has_ended_and_is_told_once(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10)
+    box.put(11, 10, env="RANK=4")
+    source = watch()
+    look(source)
+    box.put(11, 10, state="Z", status=9)
+    ended, samples = looks(source, 12)
+    assert [(e.pid, e.signal, e.exit_code, e.rank) for e in ended] == [(11, 9, None, 4)]
+    assert set(samples) == {10}
+
+
+def test_a_process_whose_first_thread_left_goes_on(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10, state="Z", threads=3)
+    ended, samples = look(watch())
+    assert ended == []
+    assert samples[10].state == "Z"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "number"), [(0, 0, None), (256, 1, None), (9, None, 9), (139, None, 11)]
+)
+def test_status_of_a_main_zombie(
+    box: FakeProc,
+    watch: Callable[..., Processes],
+    status: int,
+    code: int | None,
+    number: int | None,
+) -> None:
+    box.put(10, state="Z", status=status)
+    ended, _ = looks(watch(), 3)
+    assert [(e.main, e.exit_code, e.signal) for e in ended] == [(True, code, number)]
+
+
+def exit_record(
+    pid: int = 10, ticks: int = 100, code: int | None = 0, number: int | None = None
+) -> str:
+    return json.dumps(
+        {"pid": pid, "start_ticks": ticks, "exit_code": code, "signal": number, "ended_at": 5.0}
+    )
+
+
+def test_the_exit_file_is_waited_for(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path
+) -> None:
+    file = tmp_path / "exit.json"
+    file.write_bytes(b" " * 100 + b"\0" * 100)
+    box.put(10)
+    source = watch(exit_file=str(file))
+    look(source)
+    box.drop(10)
+    assert looks(source, 3)[0] == []
+    file.write_text(exit_record(code=3) + " \n\0\0")
+    ended, _ = looks(source, 5)
+    assert [(e.main, e.exit_code, e.signal) for e in ended] == [(True, 3, None)]
+
+
+def test_an_exit_file_that_comes_too_late_corrects(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path
+) -> None:
+    file = tmp_path / "exit.json"
+    box.put(10)
+    source = watch(exit_file=str(file))
+    look(source)
+    box.drop(10)
+    ended, _ = looks(source, module.EXIT_FILE_READS + 1)
+    assert [(e.exit_code, e.signal) for e in ended] == [(None, None)]
+    file.write_text(exit_record(code=None, number=9))
+    ended, _ = looks(source, 3)
+    assert [(e.main, e.exit_code, e.signal) for e in ended] == [(True, None, 9)]
+
+
+def test_an_end_while_nobody_watched_is_told_at_once(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path
+) -> None:
+    file = tmp_path / "exit.json"
+    file.write_text(exit_record(code=1))
+    ended, samples = look(watch(exit_file=str(file), start_ticks=100))
+    assert [(e.main, e.exit_code) for e in ended] == [(True, 1)]
+    assert samples == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\0\0",
+        "{",
+        "[]",
+        "null",
+        '{"pid": 10}',
+        exit_record(ticks=7),
+        exit_record(pid=11),
+        "[" * 90000,
+    ],
+)
+def test_other_exit_files_do_not_count(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "exit.json"
+    file.write_text(text)
+    ended, _ = looks(watch(exit_file=str(file), start_ticks=100), 5)
+    assert [(e.main, e.exit_code, e.signal) for e in ended] == [(True, None, None)]
+
+
+def test_the_number_of_processes_is_bounded(box: FakeProc, watch: Callable[..., Processes]) -> None:
+    box.put(10)
+    for pid in range(1000, 1000 + module.MOST + 20):
+        box.put(pid, 10)
+    source = watch()
+    assert len(look(source)[1]) == module.MOST
+    assert source.left_out == 21
+
+
+# -- real processes ---------------------------------------------------------------------
+
+
+def start(code: str) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-I", "-S", "-c", code]
+    return subprocess.Popen(argv, start_new_session=True, stdout=subprocess.PIPE)
+
+
+@contextlib.contextmanager
+def running(code: str) -> Iterator[subprocess.Popen[bytes]]:
+    child = start(code)
+    try:
+        assert child.stdout
+        child.stdout.readline()
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        assert child.stdout
+        child.stdout.close()
+
+
+def until(
+    source: Processes, wanted: Callable[[list[ProcessEnded], dict[int, ProcessSample]], bool]
+) -> None:
+    ended: list[ProcessEnded] = []
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        more, samples = look(source)
+        ended += more
+        if wanted(ended, samples):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"not seen; ended {ended}")
+
+
+TREE = """
+import os, time
+for _ in range(2):
+    if not os.fork():
+        os.fork()
+        time.sleep(60)
+print(flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_real_tree_that_stops_and_dies() -> None:
+    with (
+        running(TREE) as child,
+        contextlib.closing(Processes(RunSpec("x", pid=child.pid))) as source,
+    ):
+        until(
+            source, lambda ended, seen: len(seen) == 5 and {s.state for s in seen.values()} == {"S"}
+        )
+        source.closer_look = True
+        sample = look(source)[1][child.pid]
+        assert sample.switches is not None
+        assert sample.read_bytes is not None
+        assert sample.rss_bytes
+        os.kill(child.pid, signal.SIGSTOP)
+        until(source, lambda ended, seen: seen[child.pid].state == "T")
+        os.kill(child.pid, signal.SIGKILL)
+        # A zombie until we reap it: its status can be read from the kernel.
+        until(source, lambda ended, seen: [(e.main, e.signal) for e in ended] == [(True, 9)])
+        assert len(look(source)[1]) == 4
+
+
+def test_a_real_main_that_was_reaped_leaves_its_daemon() -> None:
+    code = """
+import os, time
+if not os.fork():
+    os.setsid()
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+time.sleep(60)
+"""
+    child = start(code)
+    assert child.stdout
+    daemon = int(child.stdout.readline())
+    try:
+        with contextlib.closing(Processes(RunSpec("x", pid=child.pid))) as source:
+            until(source, lambda ended, seen: set(seen) == {child.pid, daemon})
+            child.kill()
+            child.wait()
+            ended, samples = look(source)
+            assert [(e.main, e.exit_code, e.signal) for e in ended] == [(True, None, None)]
+            assert set(samples) == {daemon}
+            os.kill(daemon, signal.SIGKILL)
+            until(source, lambda ended, seen: [(e.pid, e.main) for e in ended] == [(daemon, False)])
+            assert look(source) == ([], {})
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(daemon, signal.SIGKILL)
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def test_no_descriptor_is_left_open() -> None:
+    with running(TREE) as child:
+        before = len(os.listdir("/proc/self/fd"))
+        source = Processes(RunSpec("x", pid=child.pid))
+        looks(source, 12)
+        source.close()
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+HIDDEN = """
+import ctypes, os, sys
+from middlewatch.daemon.runs import RunSpec
+from middlewatch.daemon.sources.processes import Processes
+if ctypes.CDLL(None, use_errno=True).mount(b"proc", b"/proc", b"proc", 0, b"hidepid=%d" % int(sys.argv[1])):
+    sys.exit("no mount")
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+try:
+    list(Processes(RunSpec("x", pid=int(sys.argv[2]))).read(1.0))
+except PermissionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount proc with hidepid")
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_a_hidden_process_is_said_to_be_hidden(level: str) -> None:
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", HIDDEN, level, str(os.getpid())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "no mount" in done.stderr or "unshare" in done.stderr:
+        pytest.skip(f"proc cannot be mounted here: {done.stderr.strip()}")
+    assert "is hidden from us" in done.stdout, done.stderr
+
+
+def test_a_second_of_ten_processes_is_cheap() -> None:
+    code = TREE.replace("range(2)", "range(4)")
+    with (
+        running(code) as child,
+        contextlib.closing(Processes(RunSpec("x", pid=child.pid))) as source,
+    ):
+        until(source, lambda ended, seen: len(seen) == 9)
+        began = time.process_time()
+        for _ in range(60):
+            list(source.read(1.0))
+        # About 180 µs on a slow core; a bound that only a change of method can break.
+        assert (time.process_time() - began) / 60 < 0.002
+    assert proc.stat(child.pid) is None
