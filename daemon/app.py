@@ -71,6 +71,8 @@ class App:
         )
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, keeper, self.say)
+        hang = config.limits.get("hang")
+        self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._inotify = Inotify()
         self._disks: Pumped | None = None
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
@@ -196,7 +198,7 @@ class App:
         view = watched.view(now)
         changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.line)
         open_now = keeper.open(run)
-        watched.look_closer(any(i.trouble == "hang" for i in open_now))
+        watched.look_closer(now, self._closer_after_s)
         changed = watched.settle(now, open_now)
         for change in changes:
             self._teller.tell(watched, change)

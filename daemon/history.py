@@ -93,6 +93,7 @@ class RunHistory:
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
         self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
         self.checkpoints: list[CheckpointSeen] = []
+        self.saving_at: float | None = None
         self.sources: dict[str, SourceState] = {}
         self.curves: dict[str, Curve] = {}
 
@@ -156,7 +157,8 @@ class RunHistory:
             disks=self.box.disks,
             memory=self.memory,
             gpus=self.box.gpus,
-            checkpoints=tuple(self.checkpoints),
+            saving_at=self.saving_at,
+            checkpoints=self.checkpoints,
             sources=tuple(self.sources.values()),
             gap_s=0.0 if self.gap_at is None else max(0.0, now - self.gap_at),
         )

@@ -130,15 +130,17 @@ class WatchedRun:
     def _note_checkpoints(self) -> None:
         """Take over what is on disk now; pruned ones go without an observation."""
         if self._checkpoints is not None:
+            self.history.saving_at = self._checkpoints.growing()
             known = list(self._checkpoints.known())
             if known != self.history.checkpoints:
                 self.history.checkpoints = known
                 self.index_stale = True
 
-    def look_closer(self, closer: bool) -> None:
-        """Sample wait channels and I/O with every look while a hang is being judged."""
+    def look_closer(self, now: float, silence_s: float) -> None:
+        """Sample wait channels and I/O with every look once the steps have been silent."""
+        marks = self.history.step_times
         if self._processes is not None:
-            self._processes.closer_look = closer
+            self._processes.closer_look = bool(marks) and now - marks[-1][0] > silence_s
 
     def line(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""

@@ -120,6 +120,8 @@ def look(view: View, window_s: float) -> Work | None:
         return None
     first, last = looks[0], looks[-1]
     seconds = last.at - first.at
+    if len([s for s in looks if _tells_bytes(s)]) == 1:
+        return None  # I/O can be read here, but not yet often enough to tell a rate
     before = {(p.pid, p.start_ticks): p for p in first.processes}
     cpu = sum(
         p.cpu_s - before[p.pid, p.start_ticks].cpu_s
@@ -140,9 +142,13 @@ def look(view: View, window_s: float) -> Work | None:
     )
 
 
+def _tells_bytes(seen: ProcessesSeen) -> bool:
+    return any(p.write_bytes is not None for p in seen.processes)
+
+
 def _rate(looks: list[ProcessesSeen]) -> float | None:
     """Bytes per second of all read and write calls, from the looks that carry them."""
-    counted = [s for s in looks if any(p.write_bytes is not None for p in s.processes)]
+    counted = [s for s in looks if _tells_bytes(s)]
     if len(counted) < 2:
         return None
     totals = [sum((p.read_bytes or 0) + (p.write_bytes or 0) for p in s.processes) for s in counted]
@@ -166,7 +172,8 @@ def _gpu_works(view: View) -> bool:
 def _verdict(
     view: View, limits: Limits, work: Work, silent_s: float, limit_s: float, since: str
 ) -> Iterator[Finding]:
-    growing = view.grown_at is not None and view.now - view.grown_at < limits.evidence_s
+    heard = [at for at in (view.grown_at, view.saving_at) if at is not None]
+    growing = bool(heard) and view.now - max(heard) < limits.evidence_s
     moving = work.bytes_per_s is not None and work.bytes_per_s >= limits.busy_bytes_per_s
     if work.blocked:
         names = ", ".join(f"{p.pid} ({p.wchan or p.name})" for p in work.blocked[:4])

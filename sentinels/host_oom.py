@@ -42,6 +42,8 @@ CLASSES = ("cgroup_oom_kill", "host_oom_kill")
 class Limits:
     """Section `[sentinels.host_oom]`."""
 
+    settle_s: float = 2.0
+    """Time for the counter to be read before a log line is told without it."""
     near_s: float = 15.0
     """A process that ended this close to the counter's rise is the one that was killed."""
 
@@ -53,7 +55,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _counted(view, limits, *rise)
         return
     event = next((e for e in reversed(view.events) if _ours(view, e)), None)
-    if event is None:
+    if event is None or (view.live and view.now - event.at < limits.settle_s):
         return
     yield Finding(
         trouble=event.trouble,

@@ -6,7 +6,6 @@ of every further line of that shape directly from its bytes.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import Literal
@@ -62,10 +61,13 @@ def parse_number(text: str) -> float:
 
 
 def read(value: float, factor: float, reading: Reading) -> float:
-    """Apply a unit. Ratios above 1.5 are per cent that did not say so."""
+    """Apply a unit. Ratios above 1.5 are per cent that did not say so.
+
+    An inverse is only asked for of positive numbers: a rate of 0 gives no step time.
+    """
     value *= factor
     if reading == "inverse":
-        return 1.0 / value if value > 0 else math.nan
+        return 1.0 / value
     if reading == "ratio" and value > 1.5:
         return value / 100.0
     return value
@@ -130,8 +132,9 @@ def evaluate(text: str, fields: list[Field]) -> Values:
     """Read every field from the text. The first of a name wins."""
     found: dict[str, float] = {}
     for f in fields:
-        if f.name not in found:
-            found[f.name] = read(parse_number(text[f.start : f.end]), f.factor, f.reading)
+        value = parse_number(text[f.start : f.end])
+        if f.name not in found and (value > 0 or f.reading != "inverse"):
+            found[f.name] = read(value, f.factor, f.reading)
     return _sorted_out(found)
 
 
@@ -169,7 +172,10 @@ class Plan:
                 if b"," in token:
                     token = _without_thousands(token)
                 value = float(token) * factor
-                found[name] = value if reading == "plain" else read(value, 1.0, reading)
+                if reading == "plain":
+                    found[name] = value
+                elif value > 0 or reading != "inverse":
+                    found[name] = read(value, 1.0, reading)
         except ValueError:
             return None
         if self.parts:

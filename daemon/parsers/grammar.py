@@ -75,9 +75,11 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         field = _named(gap, match, words, losses, counted)
         if field is None and counted:
             field = _beside_step(gap, match)
-        last = match.end()
         if field is None:
-            continue
+            if match["number"][-1].isdigit() or match["number"][-1] == ".":
+                last = match.end()
+            continue  # "number of nan iterations: 0": a word that is no number stays in the key
+        last = match.end()
         losses = losses or field.name.endswith("loss")
         counted = counted or field.name == "step"
         if evaluating and field.name == "train_loss":
@@ -86,6 +88,11 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         if len(fields) >= MAX_FIELDS:
             break
     _prefer_training_step(fields, text)
+    _second_thoughts(fields)
+
+
+def _second_thoughts(fields: list[Field]) -> None:
+    """What only the whole line tells about its numbers."""
     if "data" in (own := {f.name.lower().replace("_time", "") for f in fields}) and "time" in own:
         for field in fields:
             if field.name.lower() == "time":  # beside the time for data it is the time of the step
@@ -150,7 +157,7 @@ def _field(
 ) -> Field | None:
     folded = synonyms.fold(key)
     scale = 1.0
-    scaled = _SCALED_KEY.search(folded)
+    scaled = _SCALED_KEY.search(key)
     folded_name = re.sub(r"\s*\([^()]{1,40}\)$", "", folded)
     if scaled:
         scale = 10.0 ** int(scaled[1])

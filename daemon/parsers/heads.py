@@ -30,6 +30,7 @@ _TIME = re.compile(
 )
 _CALLER = re.compile(
     r"[\[(](?:[A-Z]+\|)?[\w./-]+\.(?:py|cc|cpp|cu|cuh|h|c)(?:[: ](?:line )?\d+)?(?::\w+)?[\])]"
+    r"|\[[A-Za-z_][\w.]*:\d+\]"
 )
 
 _BAR = re.compile(

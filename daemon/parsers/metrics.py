@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from . import grammar, heads, tables
-from .fields import Field, Plan, Values, evaluate, plan_for
+from .fields import Field, Plan, Values, plan_for
 from .synonyms import RL_KEYS, fold
 
 MEASURES = frozenset(
@@ -25,6 +25,7 @@ MAX_TEXT = 16 * 1024
 """Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
 _CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
+_REMAINING = re.compile(r"(?i:\b(?:eta|elapsed|remaining|time left)\b[\s:=]*[\w:]*)")
 _HEAD_WORDS = 3
 _INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
 
@@ -56,10 +57,9 @@ class Report:
     row: bool = False
     """Read with the help of a table header."""
 
-    def read(self, piece: bytes, text: str) -> Values:
-        """Values of a line of this shape."""
-        values = self.plan.read(piece) if self.plan is not None else None
-        return values if values is not None else evaluate(text, self.fields)
+    def read(self, piece: bytes) -> Values | None:
+        """Values of a line of this shape, ``None`` where only :func:`examine` can tell."""
+        return None if self.plan is None else self.plan.read(piece)
 
 
 @dataclass(slots=True)
@@ -162,6 +162,6 @@ def _only_counts(text: str, begin: int, fields: list[Field]) -> bool:
     counts = [f for f in fields if f.name in ("step", "epoch", "total")]
     if len(text) - begin > 160 or not counts:
         return False
-    behind = text[max(f.end for f in counts) :]
+    behind = _REMAINING.sub("", text[max(f.end for f in counts) :])
     before = heads.without_times(text[begin : min(f.start for f in counts)])
     return len(_PROSE.findall(behind)) == 0 and len(_PROSE.findall(before)) <= _HEAD_WORDS

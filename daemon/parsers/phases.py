@@ -56,16 +56,16 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
 )
 """(phase, pattern, atoms as in a signature), the first that matches counts."""
 
-_PATH = r"[\"'`<]?(?P<path>(?:[\w.~$-]*[/\\])[^\s\"'`,;>]*|[\w.-]+\.(?:pth?|ckpt|safetensors|bin|tar|npz|msgpack|h5|keras|t7))"
+_PATH = r"[\"'`<]?(?P<path>(?:\w+://)?(?:[\w.~$-]*[/\\])[^\s\"'`,;>]*|[\w.-]+\.(?:pth?|ckpt|safetensors|bin|tar|npz|msgpack|h5|keras|t7))"
 SAVED: tuple[str, ...] = (
+    r"successfully saved checkpoint (?:at|from) iteration\s+(?P<step>\d+)(?:.{0,30}? to (?P<path>\S+))?",
+    rf"(?i:\bsav(?:ed|ing) (?:a |the |model )?(?:checkpoint|snapshot)\b)(?!.{{0,40}}\b(?:every|interval)).{{0,30}}?(?i:(?:at|for|after|@) (?:step|iteration|iter|epoch) (?P<step>\d+))(?:.{{0,60}}?{_PATH})?",
     (
         rf"(?i:\bsav(?:ed|ing)\b)(?!.{{0,40}}\b(?:every|interval|frequency|steps =|config\b|tokenizer|vocab|image|figure|plot|log))"
         rf".{{0,80}}?(?i:\b(?:checkpoint|model|state|weights|snapshot|policy)s?\b).{{0,80}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:|=>|->|→)\s*:?\s*{_PATH}"
     ),
     rf"(?i:\b(?:checkpoint|model|weights|snapshot)s? (?:successfully )?(?:was |were |is |has been )?(?:saved|written)\b).{{0,40}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:)\s*:?\s*{_PATH}",
     rf"(?i:^\W*(?:\S+ )?writ(?:ing|ten|e) (?:model )?checkpoint) (?:to )?{_PATH}",
-    r"successfully saved checkpoint (?:at|from) iteration\s+(?P<step>\d+)(?:.{0,30}? to (?P<path>\S+))?",
-    rf"(?i:\bsav(?:ed|ing) (?:a |the |model )?(?:checkpoint|snapshot)\b)(?!.{{0,40}}\b(?:every|interval)).{{0,30}}?(?i:(?:at|for|after|@) (?:step|iteration|iter|epoch) (?P<step>\d+))(?:.{{0,60}}?{_PATH})?",
     r"(?i:^\W*(?:\S+ )?sav(?:ed|ing) )(?:[\w ]{0,20} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t7))",
 )
 _SAVED_ATOMS = ("saving", "saved", "writing", "written", "write")

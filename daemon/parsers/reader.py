@@ -15,6 +15,7 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase
 
 from . import code, matcher, phases, tables
+from .fields import evaluate
 from .heads import rank_prefix
 from .lines import LineCutter, RawLine
 from .metrics import Report, examine
@@ -91,7 +92,7 @@ class LogReader:
 
     def _read(self, cut: list[RawLine], now: float) -> list[Observation]:
         said: list[Observation] = []
-        tail, progress, tracebacks = self.tail, self._progress, self._tracebacks
+        tail, tracebacks = self.tail, self._tracebacks
         for number, piece, ended in cut:
             shape = shape_of(piece)
             known = self._shapes.get(shape, _UNSEEN)
@@ -106,8 +107,7 @@ class LogReader:
             tail.append((number, plain(text)))
             report = None if known is None else known.only
             if report is not None and not self._heat and not tracebacks.open:
-                values = report.read(piece, text)
-                said += progress.report(report, values, now, number, ended, self.rank, text)
+                self._report(report, piece, text, number, ended, now, said)
             elif known is not None or self._heat or self._tracebacks.active or self._progress.open:
                 self._tell(known or _UNSEEN, piece, text, number, ended, now, said)
         return said
@@ -167,8 +167,7 @@ class LogReader:
         if known.header is not None:
             self._set_header(known.header)
         elif known.report is not None:
-            values = known.report.read(piece, text)
-            said += self._progress.report(known.report, values, now, number, ended, self.rank, text)
+            self._report(known.report, piece, text, number, ended, now, said)
         elif self._progress.open:
             self._progress.other_line(text)
         if known.saved:
@@ -181,6 +180,23 @@ class LogReader:
             phase = phases.phase_of(rest, known.phases)
             if phase is not None:
                 said.append(Phase(now, phase, plain(text), self.file, number))
+
+    def _report(
+        self,
+        report: Report | None,
+        piece: bytes,
+        text: str,
+        number: int,
+        ended: bool,
+        now: float,
+        said: list[Observation],
+    ) -> None:
+        values = None if report is None else report.read(piece)
+        if values is None:
+            report = examine(text, self._header)
+            values = None if report is None else evaluate(text, report.fields)
+        if report is not None and values is not None:
+            said += self._progress.report(report, values, now, number, ended, self.rank, text)
 
     def _set_header(self, header: tables.Header) -> None:
         """Rows mean something else now: forget what was known about them."""

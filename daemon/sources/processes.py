@@ -44,12 +44,15 @@ _Identity = tuple[int, int]
 class _Process:
     """A known process and the open file that tells about it."""
 
-    __slots__ = ("environ", "file", "last", "looks", "rank", "ticks")
+    __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
-    def __init__(self, file: proc.KeptFile, seen: proc.Stat) -> None:
+    def __init__(self, file: proc.KeptFile, raw: bytes, seen: proc.Stat) -> None:
         self.file = file
+        self.raw = raw
         self.last = seen
         self.ticks = seen.start_ticks
+        self.plain: ProcessSample | None = None
+        """Sample of ``raw`` without the dear figures; a process at rest is not read twice."""
         self.rank: int | None = None
         self.environ = proc.Ranks(None, None, None)
         """As it was started: data loader workers have the variables of their rank as well."""
@@ -105,7 +108,6 @@ class Processes(Source):
             if seen is None or seen.ended:
                 out += self._end(pid, process, seen, now)
             else:
-                process.last = seen
                 samples.append(self._sample(process, seen, closer))
         out += self._tell_main(now)
         out.append(ProcessesSeen(now, tuple(samples)))
@@ -146,14 +148,16 @@ class Processes(Source):
             return None
         except PermissionError as error:
             raise _hidden(pid, self._root) from error
-        seen = _parse(file)
-        if seen is None or (ticks is not None and seen.start_ticks != ticks):
+        raw = _content(file)
+        seen = proc.parse_stat(raw)
+        if (
+            seen is None
+            or (ticks is not None and seen.start_ticks != ticks)
+            or (pid, seen.start_ticks) in self._zombies
+        ):
             file.close()
             return None
-        if (pid, seen.start_ticks) in self._zombies:
-            file.close()
-            return None
-        process = self._known[pid] = _Process(file, seen)
+        process = self._known[pid] = _Process(file, raw, seen)
         given = self._ranks.get(pid)
         if given is not None and given.start_ticks == seen.start_ticks:
             process.rank = given.rank
@@ -233,8 +237,8 @@ class Processes(Source):
                 given = holder.last.pid in self._ranks
                 if given or mine.local_rank is None or holder.environ.local_rank is not None:
                     continue
-                holder.rank = None
-            process.rank = mine.rank
+                holder.rank = holder.plain = None
+            process.rank, process.plain = mine.rank, None
             holders[mine.rank] = process
 
     def _still_there(self, identity: _Identity) -> bool:
@@ -257,12 +261,22 @@ class Processes(Source):
     # -- what they do -------------------------------------------------------------------
 
     def _look(self, process: _Process) -> proc.Stat | None:
-        seen = _parse(process.file)
-        return seen if seen is not None and seen.start_ticks == process.ticks else None
+        """``None`` when it is gone, or (in a copy of /proc) its pid is another one's."""
+        raw = _content(process.file)
+        if raw == process.raw:
+            return process.last
+        seen = proc.parse_stat(raw)
+        if seen is None or seen.start_ticks != process.ticks:
+            return None
+        if not seen.ended:
+            process.last, process.raw, process.plain = seen, raw, None
+        return seen
 
     def _sample(self, process: _Process, seen: proc.Stat, closer: bool) -> ProcessSample:
+        if process.plain is not None and not closer:
+            return process.plain
         io = proc.io(seen.pid, self._root) if closer else None
-        return ProcessSample(
+        sample = ProcessSample(
             pid=seen.pid,
             start_ticks=seen.start_ticks,
             ppid=seen.ppid,
@@ -276,6 +290,9 @@ class Processes(Source):
             switches=proc.voluntary_switches(seen.pid, self._root) if closer else None,
             wchan=proc.wchan(seen.pid, self._root) if closer else None,
         )
+        if not closer:
+            process.plain = sample
+        return sample
 
     # -- how they end -------------------------------------------------------------------
 
@@ -344,11 +361,12 @@ class Processes(Source):
         return data.get("pid") == pid and (theirs is None or ticks is None or theirs == ticks)
 
 
-def _parse(file: proc.KeptFile) -> proc.Stat | None:
+def _content(file: proc.KeptFile) -> bytes:
+    """Empty when the process is gone."""
     try:
-        return proc.parse_stat(file.read())
+        return file.read()
     except OSError:
-        return None
+        return b""
 
 
 def _whole(value: object) -> int | None:

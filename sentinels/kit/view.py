@@ -62,6 +62,8 @@ class View:
     memory: Sequence[MemorySample] = ()
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
     """By index."""
+    saving_at: float | None = None
+    """When bytes of any checkpoint, finished or not, last grew."""
     checkpoints: Sequence[CheckpointSeen] = ()
     """By time of save."""
     sources: Sequence[SourceState] = ()
