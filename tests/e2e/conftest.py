@@ -181,7 +181,8 @@ class Box:
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
-            pids = [r["pid"] for r in self.ask("runs")]
+            # Discovery finds the runs of other tests as well: those are not ours to end.
+            pids = [r["pid"] for r in self.ask("runs") if r["cwd"].startswith(str(self.root))]
             self.command("stop", check=False)
             for pid in pids:
                 _end(pid)

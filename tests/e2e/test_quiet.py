@@ -55,7 +55,9 @@ def test_a_long_checkpoint_write(box: Any, program: Program) -> None:
     assert box.status(run)["checkpoints"]["count"] == 0, "half a checkpoint is none"
     box.steps(35)
     latest = box.until(
-        lambda: [c for c in box.ask("checkpoints")["checkpoints"] if c["verified"]["state"] == "ok"],
+        lambda: [
+            c for c in box.ask("checkpoints")["checkpoints"] if c["verified"]["state"] == "ok"
+        ],
         20,
         "the checkpoint",
     )

@@ -1,0 +1,232 @@
+"""The sections of the overview: parts of an answer in, rows out. Pure."""
+
+from __future__ import annotations
+
+from . import answer, figures, plot
+from .answer import Answer
+from .rows import Row, Span, Tone, cut, cut_left, fill, first_fit, pad, row, wrap
+from .state import Link
+
+STATES: dict[str, Tone] = {
+    "running": "good",
+    "finished": "good",
+    "stalled": "warn",
+    "failing": "bad",
+    "failed": "bad",
+}
+SEVERITY: dict[str, Tone] = {"critical": "bad", "warning": "warn"}
+
+LONGEST_NAME = 24
+"""Cells for the name of a run where a wide screen has room for the reason of its state."""
+
+
+def run_titles(width: int) -> Row:
+    """The words above the columns of :func:`run_row`."""
+    return row(Span("".join(fill(name, size, right=True) for name, size in _columns(width)), "dim"))
+
+
+def _columns(width: int) -> list[tuple[str, int]]:
+    columns = [("step", 15), ("loss", 11)]
+    if width >= 72:
+        columns.append(("pace", 13))
+    if width >= 96:
+        columns += [("tokens/s", 10), ("done", 6)]
+    return [*columns, ("left", 13)]
+
+
+def run_row(run: Answer, link: Link, width: int, chosen: bool) -> Row:
+    """One run in one row: state, step, loss, pace, time left."""
+    now = answer.record(run, "now")
+    step, total = answer.number(now, "step"), answer.number(now, "total")
+    values = answer.record(now, "values")
+    eta = link.since(now, "eta")
+    loss = answer.number(values, "train_loss")
+    broken = figures.metric(loss) in ("nan", "inf", "-inf")
+    cells: dict[str, tuple[str, Tone]] = {
+        "step": (figures.count(step) + (f"/{figures.count(total)}" if total else ""), ""),
+        "loss": (figures.metric(loss), "bad" if broken else ""),
+        "pace": (figures.pace(answer.number(now, "step_interval_s")), ""),
+        "tokens/s": (figures.amount(answer.number(values, "tokens_per_s")), ""),
+        "done": (figures.percent(step, total), ""),
+        "left": (figures.duration(None if eta is None else -eta), ""),
+    }
+    state = answer.text(run, "state") or "unknown"
+    columns = _columns(width)
+    room = width - 11 - sum(size for _, size in columns)
+    why = room - LONGEST_NAME - 2 if room > 2 * LONGEST_NAME else 0
+    reason = f"  {fill(answer.text(run, 'state_reason'), why - 2)}" if why else ""
+    room -= why
+    name = answer.text(run, "name") or answer.text(run, "run") or "?"
+    return pad(
+        row(
+            Span("> " if chosen else "  ", "title"),
+            Span(fill(name, room), "title" if chosen else ""),
+            " ",
+            Span(fill(state, 8), STATES.get(state, "dim")),
+            Span(reason, "dim"),
+            *(Span(fill(cells[key][0], size, right=True), cells[key][1]) for key, size in columns),
+        ),
+        width,
+    )
+
+
+def story(run: Answer, link: Link) -> Row:
+    """State of the run in words: since when, why, and how it ended."""
+    state = answer.text(run, "state") or "unknown"
+    parts = [Span(state, STATES.get(state, "dim"))]
+    since = link.since(run, "since")
+    if since is not None:
+        parts.append(Span(f" for {figures.roughly(since)}"))
+    status = answer.record(run, "exit")
+    code, signal = answer.finite(status, "code"), answer.finite(status, "signal")
+    if signal is not None:
+        parts.append(Span(f", ended by signal {signal:.0f}", "bad"))
+    elif code is not None:
+        parts.append(Span(f", exit code {code:.0f}", "bad" if code else "good"))
+    reason = answer.text(run, "state_reason")
+    return (*parts, Span(f": {reason}" if reason else ""))
+
+
+def saves(run: Answer, link: Link, width: int) -> Row:
+    """The checkpoints of a run in one row: how many, the newest, its verdict, where to resume."""
+    held = answer.record(run, "checkpoints")
+    latest = answer.record(held, "latest")
+    number = answer.finite(held, "count")
+    if not latest:
+        found = "unknown" if number is None else "none seen yet"
+        return row(Span("checkpoints ", "dim"), found)
+    step = answer.number(latest, "step")
+    state = answer.text(latest, "state") or "unknown"
+    level = answer.text(latest, "level")
+    tone: Tone = "good" if state == "ok" else "bad" if state in ("corrupt", "incomplete") else "dim"
+    resume = answer.text(held, "resume_from")
+    begin = (
+        f"{figures.count(number)}, latest {'' if step is None else f'step {figures.count(step)} '}"
+    )
+    size = figures.size(answer.finite(latest, "bytes"))
+    age = figures.ago(link.since(latest, "saved_at"))
+    verdict = Span(f"{state} ({level})" if level else state, tone)
+    name = Span("checkpoints ", "dim")
+    ways = (
+        row(name, f"{begin}{size} {age} ", verdict, _resume(latest, resume, 48)),
+        row(name, f"{begin}{size} {age} ", verdict, _resume(latest, resume, 16)),
+        row(name, f"{begin}{age} ", Span(state, tone), _resume(latest, resume, 16)),
+    )
+    return first_fit(width, *ways)
+
+
+def _resume(latest: Answer, path: str, room: int) -> Span:
+    if not path:
+        return Span(", none to resume from", "bad")
+    newest = room < len(path) and path == answer.text(latest, "path")
+    return Span(", resume from " + ("it" if newest else cut_left(path, room)))
+
+
+def processes(run: Answer) -> Row:
+    """The processes of a run in one row: how many in which state, busiest and idlest."""
+    listed = answer.records(run, "processes")
+    if not listed:
+        return row(Span("processes ", "dim"), "none seen")
+    states: dict[str, int] = {}
+    for each in listed:
+        state = answer.text(each, "state") or "?"
+        states[state] = states.get(state, 0) + 1
+    busy = [c for each in listed if (c := answer.finite(each, "cpu_ratio")) is not None]
+    memory = [m for each in listed if (m := answer.finite(each, "rss_bytes")) is not None]
+    cpu = f", cpu {figures.spread([round(100 * c, -1) for c in busy], '%')} each" if busy else ""
+    resident = f", {figures.size(sum(memory))} resident" if memory else ""
+    stuck: Tone = "warn" if states.keys() & {"D", "T", "Z", "X", "t"} else ""
+    return row(
+        Span("processes ", "dim"),
+        f"{len(listed)}: ",
+        Span(" ".join(f"{number} {state}" for state, number in sorted(states.items())), stuck),
+        cpu + resident,
+    )
+
+
+def curve(run: Answer, width: int, height: int) -> list[Row]:
+    """The loss curve under a legend row, ``height`` rows in all."""
+    drawn = answer.record(run, "curve")
+    name = answer.text(drawn, "metric") or "loss"
+    points = drawn.get("points")
+    pairs = (
+        [p for p in points if isinstance(p, list) and len(p) == 2]
+        if isinstance(points, list)
+        else []
+    )
+    known = [(x, y) for a, b in pairs if (x := answer.as_number(a)) is not None
+             and (y := answer.as_number(b)) is not None]  # fmt: skip
+    if not known:
+        return [row(Span(f"{name}: no values yet", "dim")), *[()] * (height - 1)]
+    picture = plot.draw(tuple(known), width, height - 1)
+    broken = (Span(f" {picture.broken} {plot.BROKEN} not finite", "bad"),) if picture.broken else ()
+    if picture.low is None or picture.high is None:
+        return [row(cut(name, width), *broken), *picture.rows]
+    span = f"{picture.high:.4g}..{picture.low:.4g}{' log' if picture.logarithmic else ''}"
+    start = Span(f" from step {figures.count(known[0][0])}", "dim")
+    short = cut(name, max(4, width - len(span) - 1))
+    brief = (Span(f" {picture.broken}{plot.BROKEN}", "bad"),) if picture.broken else ()
+    legend = first_fit(
+        width,
+        row(f"{name} {span}", *broken, start),
+        row(f"{name} {span}", *broken),
+        row(f"{name} {span}", *brief),
+        row(span, *brief) if broken else row(f"{short} {span}"),
+    )
+    return [legend, *picture.rows]
+
+
+def incident_row(incident: Answer, link: Link, width: int, chosen: bool, run: str = "") -> Row:
+    """One incident in one row: severity, class, what happened, since when."""
+    severity = answer.text(incident, "severity") or "unknown"
+    taken = " (ack)" if answer.text(incident, "state") == "acknowledged" else ""
+    age = f" {figures.roughly(link.since(incident, 'opened_at'))}"
+    label = fill(severity.upper() if severity == "critical" else severity, 8)
+    trouble = answer.text(incident, "class")
+    start = row(
+        Span("> " if chosen else "  ", "title"),
+        Span(label, SEVERITY.get(severity, "dim")),
+        Span(f" {fill(trouble, 16) if width >= 76 else cut(trouble, 14)} "),
+        Span(f"{cut(run, 12)}: " if run else "", "dim"),
+        Span(answer.text(incident, "summary") + taken, "title" if chosen else ""),
+    )
+    return pad(start, width - len(age)) + row(Span(age, "dim"))
+
+
+def blind(found: Answer, run: Answer, link: Link) -> list[Row]:
+    """What is not seen, told or kept, the worst first; then what this box lacks, and notes."""
+    daemon = answer.record(found, "daemon")
+    rows = []
+    for key, says in (
+        ("alert_trouble", "alerts do not go out"),
+        ("store_trouble", "not kept on disk"),
+    ):
+        trouble = answer.text(daemon, key)
+        if trouble:
+            rows.append(_note("blind", says, f": {trouble}", "warn"))
+    if daemon.get("alert_urls") == 0:
+        rows.append(_note("no phone", "nobody is told: no alert URL is configured", "", "warn"))
+    broken, waiting, absent = [], [], []
+    for source in answer.records(found, "watch"):
+        state = answer.text(source, "state") or "unknown"
+        name = answer.text(source, "source") or "?"
+        detail = answer.text(source, "detail")
+        detail = f": {detail}" if detail else ""
+        since = figures.roughly(link.since(source, "since"))
+        if state == "unsupported":
+            absent.append(_note("not here", name, detail, "dim"))
+        elif state == "starting":
+            waiting.append(_note("starting", name, detail, "dim"))
+        elif state != "ok":
+            broken.append(_note("blind", f"{name} {state} {since}", detail, "warn"))
+    notes = [_note("note", note, "", "dim") for note in answer.texts(run, "notes")]
+    return [*broken, *rows, *waiting, *absent, *notes]
+
+
+def _note(label: str, says: str, more: str, tone: Tone) -> Row:
+    return row(Span(f"  {label:<8} ", tone), says, Span(more, "dim"))
+
+
+def paragraph(text: str, width: int, tone: Tone = "") -> list[Row]:
+    """Indented text in as many rows as it takes; none for no text."""
+    return [row("  ", Span(line, tone)) for line in wrap(text, width - 4)] if text else []
