@@ -45,7 +45,7 @@ class Client:
                 sock.sendall(wire.encode({"v": wire.VERSION, "op": op, **args}))
                 sock.settimeout(timeout)
                 with sock.makefile("rb") as answers:
-                    while line := answers.readline(wire.MAX_LINE):
+                    while line := answers.readline(wire.MAX_LINE + 1):
                         yield self._open(line)
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error

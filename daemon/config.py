@@ -9,6 +9,7 @@ how to fill one. An unknown key is an error that names the line and the nearest 
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 import sys
@@ -22,6 +23,8 @@ from middlewatch.sentinels.kit import discover
 
 from .errors import ConfigError
 
+_COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
+"""Between two URLs; a comma inside one (two e-mail addresses) belongs to it."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?")
@@ -80,11 +83,14 @@ class Config:
 
     @property
     def alert_urls(self) -> tuple[str, ...]:
-        """All alert URLs: configuration, `urls_file`, environment. Secrets: never print."""
+        """All alert URLs: configuration, `urls_file`, environment. Secrets: never print.
+
+        A relative `urls_file` lies beside the configuration file.
+        """
         urls = list(self.alerts.urls)
         if self.alerts.urls_file:
-            urls += _read_urls(Path(self.alerts.urls_file).expanduser())
-        urls += os.environ.get("MIDDLEWATCH_ALERT_URLS", "").split(",")
+            urls += _read_urls(Path(self.path).parent / Path(self.alerts.urls_file).expanduser())
+        urls += _COMMA.split(os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,"))
         return tuple(dict.fromkeys(u.strip() for u in urls if u.strip()))
 
 
@@ -104,7 +110,7 @@ def load(path: Path | None) -> Config:
     if path is None:
         return parse("", "")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return parse("", "")
     except (OSError, UnicodeDecodeError) as error:
@@ -132,7 +138,7 @@ def parse(text: str, path: str) -> Config:
         if name not in sentinels:
             raise where.unknown("sentinel", name, tuple(sentinels), f"sentinels.{name}")
     for name, sentinel in sentinels.items():
-        values = dict(_table(given, name, where))
+        values = dict(_table(given, name, where, f"sentinels.{name}"))
         enabled = values.pop("enabled", True)
         if not isinstance(enabled, bool):
             raise where.error(f"sentinels.{name}.enabled", "is not true or false")
@@ -174,10 +180,13 @@ def _toml(text: str, where: _Where) -> dict[str, Any]:
     return table
 
 
-def _table(table: Mapping[str, Any], name: str, where: _Where) -> Mapping[str, Any]:
+def _table(
+    table: Mapping[str, Any], name: str, where: _Where, dotted: str = ""
+) -> Mapping[str, Any]:
     value = table.get(name, {})
     if not isinstance(value, dict):
-        raise where.error(name, "must be a table, like [" + name + "]")
+        dotted = dotted or name
+        raise where.error(dotted, f"must be a table, like [{dotted}]")
     return value
 
 
@@ -208,16 +217,33 @@ def _convert(value: Any, kind: Any, key: str, where: _Where, dotted: str) -> Any
         inner = typing.get_args(kind)[0]
         return tuple(_convert(v, inner, key, where, dotted) for v in value)
     if isinstance(value, str) and kind in (float, int):
-        quantity = _quantity(value, key, where, dotted)
-        return float(quantity) if kind is float else int(quantity)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not kind:
-        raise where.error(dotted, f"must be {_NAMES.get(kind, kind)}, not {value!r}")
-    return value
+        return _number(kind, _quantity(value, key, where, dotted), where, dotted)
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        # A list or a table may hold a secret in the wrong place: name it, do not show it.
+        shown = _NAMES.get(type(value)) if isinstance(value, (list, dict)) else repr(value)
+        raise where.error(dotted, f"must be {_NAMES.get(kind, kind)}, not {shown}")
+    return _number(kind, value, where, dotted) if kind in (float, int) else value
 
 
-_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+def _number(kind: Any, value: float, where: _Where, dotted: str) -> float:
+    """A number that rules can compare with: finite, and nothing here is ever negative."""
+    try:
+        number: float = kind(value)
+        if number >= 0 and math.isfinite(number):
+            return number
+    except (OverflowError, ValueError):
+        pass
+    raise where.error(dotted, "must be a number of zero or more")
+
+
+_NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+}
 
 
 def _quantity(text: str, key: str, where: _Where, dotted: str) -> float:
@@ -229,6 +255,14 @@ def _quantity(text: str, key: str, where: _Where, dotted: str) -> float:
     raise where.error(dotted, f"cannot read {text!r}; write it like {example}")
 
 
+_HEADER = re.compile(r"\[\[?([^\]]+)\]")
+_KEY = re.compile(r"""([\w\-."' ]+?)\s*=""")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"""[\s"']""", "", name)
+
+
 class _Where:
     """Finds the line of a key, for messages."""
 
@@ -237,17 +271,23 @@ class _Where:
         self._lines = text.splitlines()
 
     def _line(self, dotted: str) -> int | None:
-        section, _, key = dotted.rpartition(".")
-        here = ""
+        """Where ``dotted`` is written, else (an inline table) where the nearest above it is."""
+        here, lines = "", dict[str, int]()
         for number, raw in enumerate(self._lines, 1):
             line = raw.strip()
-            if line.startswith("["):
-                here = line.strip("[] ").replace(" ", "")
-                if here == dotted or here.startswith(dotted + "."):
-                    return number
-            elif re.match(rf"""["']?{re.escape(key)}["']?\s*[=.]""", line) and here == section:
-                return number
-        return None
+            if match := _HEADER.match(line):
+                here = _plain(match[1])
+                name = here
+            elif match := _KEY.match(line):
+                name = f"{here}.{_plain(match[1])}".lstrip(".")
+            else:
+                continue
+            while name and name not in lines:
+                lines[name] = number
+                name = name.rpartition(".")[0]
+        while dotted and dotted not in lines:
+            dotted = dotted.rpartition(".")[0]
+        return lines.get(dotted)
 
     def at(self, dotted: str) -> str:
         """``path:line`` of a key, or the path alone where the line is not plain to see."""

@@ -2,19 +2,21 @@
 
 Callbacks never block and never raise for a reason of the world (sources are wrapped by the
 pump); an exception that reaches the loop is a bug of ours and goes to ``on_bug``, once per
-callback and hour, so that one broken part does not take the watch down.
+place and hour, so that one broken part does not take the watch down.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import selectors
 from collections.abc import Callable
 
 from .clock import Clock
 
 Callback = Callable[[], None]
+TELL_AGAIN_S = 3600.0
 
 
 class Timer:
@@ -42,6 +44,7 @@ class Loop:
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
         self._running = False
+        self._told: dict[str, float] = {}
 
     def every(self, seconds: float, call: Callback, *, first: float = 0.0) -> Timer:
         """Call again and again; missed turns are dropped, never made up for."""
@@ -69,7 +72,8 @@ class Loop:
         With ``call``, only if it is still that callback's: the number may be another's now.
         """
         try:
-            if call is None or self._selector.get_key(fd).data is call:
+            # Equal, not identical: a bound method is another object at every look.
+            if call is None or self._selector.get_key(fd).data == call:
                 self._selector.unregister(fd)
         except (KeyError, ValueError):
             return
@@ -90,21 +94,34 @@ class Loop:
         if self._heap:
             wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
         for key, _ in self._selector.select(wait):
-            self._serve(key.data)
+            # A callback before this one may have closed it, and its number be another's.
+            now = self._selector.get_map().get(key.fd)
+            if now is not None and now.data == key.data:
+                self.serve(key.data)
         mono = self.clock.monotonic()
-        while self._heap and self._heap[0][0] <= mono:
+        first_new = next(self._order)
+        while self._heap and self._heap[0][0] <= mono and self._heap[0][1] < first_new:
             due, _, timer = heapq.heappop(self._heap)
             if not timer.active:
                 continue
-            self._serve(timer.call)
+            self.serve(timer.call)
             if timer.every_s is not None and timer.active:
                 missed = max(0.0, mono - due) // timer.every_s
                 self._push(due + (missed + 1) * timer.every_s, timer)
 
-    def _serve(self, call: Callback) -> None:
+    def serve(self, call: Callback) -> None:
+        """Call it; an exception is told and goes no further."""
         try:
             call()
         except Exception as error:  # noqa: BLE001 - the boundary: our own bugs end here
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        """Hand over a bug, once per place and hour: it may come back every second."""
+        place = _place(error)
+        mono = self.clock.monotonic()
+        if mono - self._told.get(place, -math.inf) >= TELL_AGAIN_S:
+            self._told[place] = mono
             self._on_bug(error)
 
     def stop(self) -> None:
@@ -114,3 +131,12 @@ class Loop:
     def close(self) -> None:
         """Give the selector back."""
         self._selector.close()
+
+
+def _place(error: Exception) -> str:
+    """Type of the error and the line that raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    return f"{type(error).__name__} at {where}"

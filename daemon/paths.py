@@ -8,14 +8,14 @@ from pathlib import Path
 
 def _home(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable)
-    return Path(value) if value else Path.home() / fallback
+    return Path(value).absolute() if value else Path.home() / fallback
 
 
 def config_file() -> Path:
     """``$MIDDLEWATCH_CONFIG``, else /etc (root) or the user's configuration folder."""
     named = os.environ.get("MIDDLEWATCH_CONFIG")
     if named:
-        return Path(named)
+        return Path(named).absolute()
     if os.geteuid() == 0:
         return Path("/etc/middlewatch/config.toml")
     return _home("XDG_CONFIG_HOME", ".config") / "middlewatch" / "config.toml"

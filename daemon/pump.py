@@ -37,22 +37,25 @@ class Pumped:
         self.fds: set[int] = set()
         self._not_before = 0.0
         self._extra: Timer | None = None
+        self._extra_at = 0.0
         self._told_bug = ""
+        self._closed = False
 
     def read(self) -> None:
         """Its turn on the clock."""
-        if self._pump.clock.monotonic() >= self._not_before:
+        if not self._closed and self._pump.clock.monotonic() >= self._not_before:
             self._guard(self.source.read)
 
     def ready(self, fd: int) -> None:
         """One of its descriptors can be read."""
-        self._guard(partial(self.source.ready, fd))
+        if not self._closed:
+            self._guard(partial(self.source.ready, fd))
 
     def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
         now = self._pump.clock.now()
         try:
             seen = list(look(now))
-            late = self.source.stalled(now)
+            late, impaired = self.source.stalled(now), self.source.impaired
         except Unsupported as error:
             self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
             self._say(now, "unsupported", str(error))
@@ -65,7 +68,6 @@ class Pumped:
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
-            impaired = self.source.impaired
             if late:
                 self._say(now, "stalled", late)
             elif impaired:
@@ -74,8 +76,11 @@ class Pumped:
                 self._say(now, "ok", "")
             if seen:
                 self._take(seen)
-        self._pump.rewire(self)
-        self._schedule(now)
+        try:
+            self._pump.rewire(self)
+            self._schedule(now)
+        except Exception as error:  # noqa: BLE001 - the boundary: it is still read in its turn
+            self._bug(error)
 
     def _say(self, now: float, state: SourceStateName, detail: str) -> None:
         old = self.state
@@ -93,9 +98,13 @@ class Pumped:
 
     def _schedule(self, now: float) -> None:
         due = self.source.due_at
-        if due is None or (self._extra is not None and self._extra.active):
+        if due is None or self._closed:
             return
-        self._extra = self._pump.loop.later(max(0.0, due - now), self._early)
+        if self._extra is not None:
+            if self._extra_at <= due:
+                return
+            self._extra.cancel()
+        self._extra, self._extra_at = self._pump.loop.later(max(0.0, due - now), self._early), due
 
     def _early(self) -> None:
         self._extra = None
@@ -103,10 +112,14 @@ class Pumped:
 
     def close(self) -> None:
         """Ask it no more and let it go."""
+        self._closed = True
         if self._extra is not None:
             self._extra.cancel()
         self._pump.unwire(self)
-        self.source.close()
+        try:
+            self.source.close()
+        except Exception as error:  # noqa: BLE001 - the boundary: the others are closed as well
+            self._bug(error)
 
 
 def _words(error: OSError) -> str:
@@ -146,14 +159,14 @@ class Pump:
 
     def remove(self, pumped: Pumped) -> None:
         """Ask it no more."""
-        same = self._by_interval[pumped.source.every_s]
-        if pumped in same:
-            same.remove(pumped)
+        for same in self._by_interval.values():
+            if pumped in same:
+                same.remove(pumped)
         pumped.close()
 
     def _turn(self, every: float) -> None:
         for pumped in tuple(self._by_interval[every]):
-            pumped.read()
+            self.loop.serve(pumped.read)
 
     def all(self) -> list[Pumped]:
         """Every source under the pump."""
@@ -161,11 +174,10 @@ class Pump:
 
     def rewire(self, pumped: Pumped) -> None:
         """Wait on the descriptors that the source has now."""
-        wanted = set(pumped.source.fds())
-        for fd in pumped.fds - wanted:
+        wanted = {fd: os.fstat(fd).st_ino for fd in pumped.source.fds()}
+        for fd in pumped.fds - wanted.keys():
             self._leave(pumped, fd)
-        for fd in wanted:
-            identity = os.fstat(fd).st_ino
+        for fd, identity in wanted.items():
             shared = self._fds.get(fd)
             # The same number can be another file by now: a restarted child's pipe.
             if shared is None or shared.identity != identity:
@@ -173,7 +185,7 @@ class Pump:
                 self.loop.watch(fd, shared.call)
             if pumped not in shared.sources:
                 shared.sources.append(pumped)
-        pumped.fds = wanted
+        pumped.fds = set(wanted)
 
     def unwire(self, pumped: Pumped) -> None:
         """Wait on none of its descriptors any more."""
@@ -193,4 +205,4 @@ class Pump:
     def _ready(self, fd: int) -> None:
         shared = self._fds.get(fd)
         for pumped in tuple(shared.sources) if shared else ():
-            pumped.ready(fd)
+            self.loop.serve(partial(pumped.ready, fd))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ Handler = Callable[[Mapping[str, Any]], Any]
 MAX_CLIENTS = 64
 MAX_QUESTION = 1 << 20
 """Bytes of one question: a run specification with thousands of ranks fits."""
-MAX_BACKLOG = 8 << 20
+MAX_BACKLOG = wire.MAX_LINE
 """Bytes a client may leave unread before it is dropped."""
+PENDING = 128
+"""Connections that may wait to be taken: a script that asks in parallel gets them all."""
 
 
 class _Client:
@@ -58,19 +61,18 @@ class Server:
             raise UsageError(
                 f"{self.path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
             )
-        # We hold the lock of the state directory: a socket file that is there is a leftover.
-        with contextlib.suppress(FileNotFoundError):
-            self.path.unlink()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
+            # We hold the lock of the state directory: a socket that is there is a leftover.
+            self.path.unlink(missing_ok=True)
             listener.bind(str(self.path))
         except OSError as error:
             listener.close()
             raise Refused(f"cannot listen on {self.path}: {error.strerror}") from error
         finally:
             os.umask(before)
-        listener.listen(16)
+        listener.listen(PENDING)
         listener.setblocking(False)
         self._loop.watch(listener.fileno(), self._accept)
         return listener
@@ -78,16 +80,29 @@ class Server:
     def _accept(self) -> None:
         try:
             sock, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return  # it went away
         except OSError:
-            return  # it went away, or we are out of descriptors: the next one is told then
-        if len(self._clients) >= MAX_CLIENTS:
-            sock.close()
+            # Out of descriptors: the one who waits would wake us again and again.
+            self._loop.unwatch(self._listener.fileno())
+            self._loop.later(1.0, self._accept_again)
             return
+        if len(self._clients) >= MAX_CLIENTS:
+            # Whoever asked nothing for the longest time has to go, not the newest.
+            stale = next((c for c in self._clients.values() if not c.follows), None)
+            if stale is None:
+                sock.close()
+                return
+            self._drop(stale)
         sock.setblocking(False)
         client = _Client(sock)
         fd = sock.fileno()
         self._clients[fd] = client
         self._loop.watch(fd, lambda: self._read(client))
+
+    def _accept_again(self) -> None:
+        if self._listener.fileno() >= 0:
+            self._loop.watch(self._listener.fileno(), self._accept)
 
     def _read(self, client: _Client) -> None:
         try:
@@ -100,33 +115,35 @@ class Server:
             self._drop(client)
             return
         client.asked += data
-        while (end := client.asked.find(b"\n")) >= 0:
-            line = bytes(client.asked[:end])
-            del client.asked[: end + 1]
+        *lines, rest = bytes(client.asked).split(b"\n")
+        client.asked[:] = rest
+        for line in lines:
+            if client.sock.fileno() < 0:
+                return
             self._send(client, self._answer(client, line))
         if len(client.asked) > MAX_QUESTION:
             self._drop(client)
 
-    def _answer(self, client: _Client, line: bytes) -> dict[str, Any]:
+    def _answer(self, client: _Client, line: bytes) -> bytes:
         try:
             question = wire.decode(line)
             op = str(question.get("op"))
-            if op == "follow":
-                client.follows = True
             handler = self._handlers.get(op)
             if handler is None:
                 raise UsageError(f"unknown question {op!r}; this daemon may be older than you")
-            return {"ok": True, "data": handler(question)}
+            answer = wire.encode({"ok": True, "data": handler(question)})
+            client.follows = client.follows or op == "follow"
+            return answer
         except MiddlewatchError as error:
             return _no(str(error), error.hint, error.exit_code)
         except (ValueError, KeyError, TypeError) as error:
             return _no(f"malformed question: {error}", "", 2)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug answers, it does not kill
-            self._tell_bug(f"answering failed: {type(error).__name__}: {error}")
+            self._tell_bug("answering failed:\n" + "".join(traceback.format_exception(error)))
             return _no(f"internal error: {type(error).__name__}: {error}", "see its log", 5)
 
-    def _send(self, client: _Client, answer: Mapping[str, Any]) -> None:
-        client.unsent += wire.encode(answer)
+    def _send(self, client: _Client, answer: bytes) -> None:
+        client.unsent += answer
         self._flush(client)
 
     def _flush(self, client: _Client) -> None:
@@ -147,9 +164,10 @@ class Server:
 
     def publish(self, data: Any) -> None:
         """Send one line to everyone who follows."""
+        line = wire.encode({"ok": True, "data": data})
         for client in list(self._clients.values()):
             if client.follows:
-                self._send(client, {"ok": True, "data": data})
+                self._send(client, line)
 
     def _drop(self, client: _Client) -> None:
         fd = client.sock.fileno()
@@ -168,5 +186,5 @@ class Server:
             self.path.unlink()
 
 
-def _no(error: str, hint: str, exit_code: int) -> dict[str, Any]:
-    return {"ok": False, "error": error, "hint": hint, "exit_code": exit_code}
+def _no(error: str, hint: str, exit_code: int) -> bytes:
+    return wire.encode({"ok": False, "error": error, "hint": hint, "exit_code": exit_code})

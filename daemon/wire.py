@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 VERSION = 1
-MAX_LINE = 4 << 20
+MAX_LINE = 8 << 20
 """Longest line either side accepts, in bytes."""
 
 
@@ -34,10 +34,10 @@ def _spell(value: float) -> str:
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
-    """Strict JSON text. Lone surrogates (bytes that were not UTF-8) become U+FFFD."""
+    """Strict JSON text. Lone surrogates (bytes that were not UTF-8) become ``?``."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    except ValueError:
+    except (TypeError, ValueError):  # a number that is not finite, a set
         text = json.dumps(strict(value), ensure_ascii=False, allow_nan=False, indent=indent)
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
@@ -49,7 +49,10 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 def decode(line: bytes) -> dict[str, Any]:
     """One line of the socket. Raises ValueError when it is not a JSON object."""
-    value = json.loads(line)
+    try:
+        value = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return value

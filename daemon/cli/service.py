@@ -13,7 +13,7 @@ from typing import Any
 
 from ..clock import SystemClock
 from ..errors import DaemonUnreachable, MiddlewatchError, UsageError
-from ..paths import StateDir
+from ..paths import StateDir, config_file
 from . import out
 from .context import client, configuration, state
 
@@ -82,8 +82,11 @@ def _about(answer: dict[str, Any], where: StateDir, *, started: bool) -> dict[st
 
 def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "middlewatch.daemon", "daemon", "--state-dir", str(where.root)]
+    env = dict(os.environ)
     if args.config:
         command += ["--config", str(Path(args.config).absolute())]
+    elif env.get("MIDDLEWATCH_CONFIG"):
+        env["MIDDLEWATCH_CONFIG"] = str(config_file())  # it will live in another folder
     try:
         where.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         if where.daemon_log.exists() and where.daemon_log.stat().st_size > LOG_BYTES:
@@ -100,6 +103,7 @@ def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            env=env,
             cwd="/",
             start_new_session=True,
             close_fds=True,
@@ -123,7 +127,9 @@ def stop(args: argparse.Namespace) -> int:
     else:
         clock = SystemClock()
         deadline = clock.monotonic() + START_S
-        while state(args).socket.exists() and clock.monotonic() < deadline:
+        while state(args).socket.exists():
+            if clock.monotonic() > deadline:
+                raise MiddlewatchError(f"the daemon (pid {pid}) does not end", "see its log")
             clock.sleep(0.05)
         data = {"stopped": True, "pid": pid}
     if args.json:

@@ -51,6 +51,7 @@ NUMBER = re.compile(
 """A number that stands by itself, with the unit behind it."""
 _TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
 _TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
+_IN_KEY = re.compile(r"[^\W\d][\w.@(-]*$|[@(]$")
 
 
 def parse_number(text: str) -> float:
@@ -83,6 +84,8 @@ class Field:
     end: int
     factor: float = 1.0
     reading: Reading = "plain"
+    numbered: bool = False
+    """Digits of its key mean something: ``loss_0``, ``lr(1e-3)``."""
 
 
 def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
@@ -157,6 +160,8 @@ class Plan:
     """(name, index of the number among the line's numbers, factor with sign, reading)"""
     constants: dict[str, float] = field(default_factory=dict)
     """Fields whose value is part of the shape: nan and inf."""
+    fixed: list[tuple[int, bytes]] = field(default_factory=list)
+    """(index, number) of the numbers within keys, which must not change."""
     parts: bool = False
     """Some fields are parts of ``train_loss``."""
 
@@ -165,6 +170,9 @@ class Plan:
         tokens = _TOKEN.findall(line)
         if len(tokens) != self.tokens:
             return None
+        for index, token in self.fixed:
+            if tokens[index] != token:
+                return None
         found = self.constants.copy()
         try:
             for name, index, factor, reading in self.fields:
@@ -216,6 +224,13 @@ def plan_for(text: str, fields: list[Field]) -> Plan | None:
             plan.constants[f.name] = read(parse_number(number), f.factor, f.reading)
         else:
             return None
+    if any(f.numbered for f in fields):
+        read_here = {index for _, index, _, _ in plan.fields}
+        plan.fixed = [
+            (index, m.group().encode())
+            for index, m in enumerate(_TEXT_TOKEN.finditer(text))
+            if index not in read_here and _IN_KEY.search(text, max(0, m.start() - 40), m.start())
+        ]
     line = text.encode("utf-8", "surrogateescape")
     return plan if _same(plan.read(line), evaluate(text, fields)) else None
 

@@ -134,7 +134,8 @@ def _beside_step(gap: str, match: re.Match[str]) -> Field | None:
     word = _PAIR.fullmatch(gap)
     if word is None or word["key"].lower() in _NO_NAMES:
         return None
-    return Field(word["key"], *match.span("number"), _own_factor(match["unit"]))
+    numbered = any(c.isdigit() for c in word["key"])
+    return Field(word["key"], *match.span("number"), _own_factor(match["unit"]), numbered=numbered)
 
 
 def _keyed(gap: str) -> str | None:
@@ -164,13 +165,16 @@ def _field(
     name = synonyms.canonical(folded) or synonyms.canonical(folded_name)
     if name is None and folded_name == "val" and losses:
         name = "eval_loss"  # loss train: 2.8, val: 2.9
+    numbered = any(c.isdigit() for c in key)
     if name is None or (name == "step" and "." in number):
         own = " ".join(key.split())[:64]
-        return Field(own, *span, _own_factor(unit)) if own and folded not in _NO_KEYS else None
+        if not own or folded in _NO_KEYS:
+            return None
+        return Field(own, *span, _own_factor(unit), numbered=numbered)
     factor, reading = unit_factor(name, folded, unit)
     if name == "step_time_s" and unit is None and re.search(r"\((ms|s)\)$", folded):
         factor = 1e-3 if folded.endswith("(ms)") else 1.0
-    return Field(name, *span, factor * scale, reading)
+    return Field(name, *span, factor * scale, reading, numbered)
 
 
 def _own_factor(unit: str | None) -> float:
@@ -192,7 +196,7 @@ def _spaced(
         if name not in ("step", "epoch") and before and synonyms.canonical(" ".join(words)) != name:
             return None  # "max loss 3", "best accuracy 0.9" are other numbers
         factor, reading = unit_factor(name, key, unit)
-        return Field(name, *span, factor, reading)
+        return Field(name, *span, factor, reading, any(c.isdigit() for c in phrase))
     if len(words) == 1 and re.search(r"[|,]\s*\w+[ \t]+$", gap) and words[0].endswith("loss"):
         return Field(phrase, *span)
     if words[-1:] == ["time"] and (unit == "ms" or (unit == "s" and counted)):

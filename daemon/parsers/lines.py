@@ -12,7 +12,7 @@ import re
 
 RawLine = tuple[int, bytes, bool]
 """(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update
-that a carriage return will draw over. Empty pieces are not handed out."""
+that a carriage return will draw over. Blank pieces are not handed out."""
 
 MAX_LINE_BYTES = 64 * 1024
 """Longer pieces are clipped. No trainer prints a longer line that means something to a
@@ -77,10 +77,10 @@ class LineCutter:
         limit = self.limit
         escapes = b"\x1b" in rest
         for piece in pieces:
-            if piece:
+            if piece and not piece.isspace():
                 if escapes or len(piece) > limit:
                     piece = self._clean(piece)
-                if piece:
+                if piece and not piece.isspace():
                     cut.append((number, piece, True))
             number += 1
         self.number = number

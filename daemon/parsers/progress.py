@@ -43,9 +43,8 @@ class Progress:
         self._main_done = False
         self._nested = 0
         self._evaluating = False
-        self._shown_at = -math.inf
-        self._shown_step = -math.inf
-        self._shown_finite = True
+        self._shown: tuple[float, float, bool] | None = None
+        """(at, step, all finite) of the redraw reported last."""
 
     @property
     def open(self) -> bool:
@@ -183,14 +182,17 @@ class Progress:
     ) -> bool:
         """Whether a redraw that the next one will paint over is reported."""
         finite = all(map(math.isfinite, named.values()))
-        apart = abs((step or 0.0) - self._shown_step)
-        if (
-            apart < max(1.0, (of or 0.0) / UPDATE_PARTS)
-            and now - self._shown_at < UPDATE_S
-            and finite == self._shown_finite
-        ):
-            return False
-        self._shown_at, self._shown_step, self._shown_finite = now, step or 0.0, finite
+        now_at = (now, step or 0.0, finite)
+        if self._shown is not None:
+            at, last, was_finite = self._shown
+            apart = abs(now_at[1] - last)
+            if (
+                apart < max(1.0, (of or 0.0) / UPDATE_PARTS)
+                and now - at < UPDATE_S
+                and finite == was_finite
+            ):
+                return False
+        self._shown = now_at
         return True
 
     def save(self) -> dict[str, Any]:
@@ -206,6 +208,7 @@ class Progress:
             "main_done": self._main_done,
             "nested": self._nested,
             "evaluating": self._evaluating,
+            "shown": self._shown,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -222,6 +225,10 @@ class Progress:
         self._main_done = state.get("main_done") is True
         self._nested = _count(state.get("nested"))
         self._evaluating = state.get("evaluating") is True
+        shown = state.get("shown")
+        if isinstance(shown, (list, tuple)) and len(shown) == 3:
+            at, last = _pair(shown[:2]) or (None, None)
+            self._shown = None if at is None or last is None else (at, last, shown[2] is True)
 
 
 def _pair(value: object) -> tuple[float | None, float | None] | None:

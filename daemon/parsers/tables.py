@@ -116,7 +116,9 @@ def two_cells(text: str) -> tuple[str, Field] | None:
     folded = fold(match["key"])
     name = canonical(folded)
     factor, reading = unit_factor(name or "", folded, None)
-    return match["key"], Field(name or match["key"].strip(), *match.span("number"), factor, reading)
+    own = match["key"].strip()
+    numbered = any(c.isdigit() for c in own)
+    return own, Field(name or own, *match.span("number"), factor, reading, numbered)
 
 
 def headless_row(text: str) -> list[Field]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .text import MAX_TEXT
+
 HEAD = "Traceback (most recent call last)"
 _CHAIN = (
     "During handling of the above exception",
@@ -177,22 +179,26 @@ class Tracebacks:
         self.open.clear()
         return left
 
-    def save(self) -> list[list[object]]:
-        """The open tracebacks as plain JSON values."""
-        return [
-            [p, t.line, t.text[:400], t.lead, t.ignored, t.chained] for p, t in self.open.items()
+    def save(self) -> dict[str, object]:
+        """What the next lines depend on, as plain JSON values."""
+        rows = [
+            [p, t.line, t.text[: MAX_TEXT + 1], t.lead, t.ignored, t.chained, t.seen, t.stray]
+            for p, t in self.open.items()
         ]
+        return {"open": rows, "ignored": self._ignored, "chained": self._chained}
 
     def restore(self, state: object) -> None:
         """Take back what :meth:`save` gave; anything else is passed over."""
-        for row in state if isinstance(state, list) else ():
-            if (
-                isinstance(row, list)
-                and len(row) == 6
-                and type(row[1]) is int
-                and len(self.open) < MAX_OPEN
-            ):
-                prefix, line, text, lead, ignored, chained = row
+        if not isinstance(state, dict):
+            return
+        self._ignored = state.get("ignored") is True
+        self._chained = state.get("chained") is True
+        rows = state.get("open")
+        for row in rows if isinstance(rows, list) else ():
+            if not isinstance(row, list) or len(row) != 8 or len(self.open) >= MAX_OPEN:
+                continue
+            prefix, line, text, lead, ignored, chained, seen, stray = row
+            if type(line) is int and type(seen) is int and type(stray) is int:
                 self.open[str(prefix)] = Open(
-                    line, str(text), str(lead), ignored is True, chained is True
+                    line, str(text), str(lead), ignored is True, chained is True, seen, stray
                 )

@@ -24,6 +24,9 @@ from .base import Source
 
 SETTLE_EVERY = 60
 """Reads after which the groups are looked up anew: limits are changed, processes moved."""
+YOUNG_READS = 30
+"""Reads in which every second one looks them up: a launcher may put itself into its group
+only after the watch has begun."""
 _UNLIMITED = 1 << 60
 """Version 1 writes "no limit" as the largest page-aligned number of 63 bits."""
 _FIRST_NAMESPACE = "cgroup:[4026531835]"
@@ -155,12 +158,14 @@ class CgroupMemory(Source):
 
     def read(self, now: float) -> Iterable[Observation]:
         """Count kills, then measure."""
-        young = self._reads < 30 and self._reads % 2 == 0
-        if young or self._reads % SETTLE_EVERY == 0:
-            self._settle()
+        young = self._reads < YOUNG_READS and self._reads % 2 == 0
+        due = young or self._reads % SETTLE_EVERY == 0
         self._reads += 1
-        if self._count():
+        # Counted before the groups are let go: one may have vanished with its last kill.
+        gone = self._count()
+        if gone or due:
             self._settle()
+            self._count()
         current, working, available = self._measure()
         return [
             MemorySample(

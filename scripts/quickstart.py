@@ -1,0 +1,521 @@
+"""The quickstart: a real training run goes wrong under watch, and the alert arrives.
+
+Installs middlewatch into a virtual environment of its own, starts a receiver for pushes on
+this machine, launches ``toy_trainer.py`` with ``middlewatch run``, lets its learning rate be
+raised until the loss is NaN, and shows what arrives. Everything lies in one folder
+(``.quickstart``), and no process is left behind. ``scripts/quickstart`` finds the Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import queue
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+ROOT = Path(__file__).resolve().parent.parent
+TRAINER = ROOT / "scripts" / "toy_trainer.py"
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+
+STEPS = 4000
+SAVE_EVERY = 100
+RAISE_AT = 390
+STATUS_AT = 330
+PACE_S = 0.05
+"""Sleep of the trainer after a step: about 18 steps a second, so that a person can follow."""
+
+LOSS = re.compile(r"iter (\d+): loss (\S+),")
+PUSHED_NAN = re.compile(r"\b(nan|inf|infinite|not a number)\b", re.IGNORECASE)
+
+
+class Failed(Exception):
+    """A stage did not do what it should; the text is for a person."""
+
+
+class Interrupted(BaseException):
+    """SIGINT, SIGTERM or SIGHUP arrived."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@dataclass(frozen=True)
+class Push:
+    """A message as it arrived at the receiver; ``at`` is a reading of ``perf_counter``."""
+
+    title: str
+    body: str
+    at: float
+
+
+class Screen:
+    """Prints; colours only on a terminal that wants them."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.live = out.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self.coloured = self.live and "NO_COLOR" not in os.environ
+
+    def paint(self, text: str, code: str) -> str:
+        """``text`` in the colour of an SGR ``code``."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.coloured else text
+
+    def line(self, text: str = "") -> None:
+        """One line."""
+        print(text, file=self.out, flush=True)
+
+    def stage(self, number: int, text: str) -> None:
+        """The head of a stage."""
+        self.line()
+        self.line(self.paint(f"[{number}/5] {text}", "1"))
+
+    def note(self, text: str) -> None:
+        """A line below the head of a stage."""
+        self.line(f"      {text}")
+
+    def quote(self, text: str) -> None:
+        """Somebody else's words, set off by a bar."""
+        bar = self.paint("│", "2")
+        for line in text.rstrip("\n").splitlines():
+            self.line(f"      {bar} {line}".rstrip())
+
+    @contextlib.contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Count the seconds beside ``text`` while the block runs (on a terminal)."""
+        begun = time.perf_counter()
+        done = threading.Event()
+
+        def count() -> None:
+            while not done.wait(1.0):
+                print(
+                    f"\r      {text} … {time.perf_counter() - begun:.0f} s", end="", file=self.out
+                )
+                self.out.flush()
+
+        counter = threading.Thread(target=count, daemon=True)
+        if self.live:
+            counter.start()
+        else:
+            self.note(f"{text} …")
+        try:
+            yield
+        finally:
+            done.set()
+            if self.live:
+                counter.join()
+                print("\r\x1b[K", end="", file=self.out)
+        self.note(f"{text}: {time.perf_counter() - begun:.1f} s")
+
+
+class Receiver:
+    """An HTTP server on loopback that takes what Apprise posts to a ``json://`` URL."""
+
+    def __init__(self) -> None:
+        self.pushes: queue.Queue[Push] = queue.Queue()
+        pushes = self.pushes
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                at = time.perf_counter()
+                size = min(int(self.headers.get("Content-Length") or 0), 1 << 20)
+                try:
+                    message = json.loads(self.rfile.read(size))
+                    push = Push(str(message["title"]), str(message["message"]), at)
+                except (ValueError, KeyError, TypeError):
+                    self.send_error(400)
+                    return
+                pushes.put(push)
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *words: object, **named: object) -> None:
+                """Say nothing on stderr."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"json://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Log:
+    """The lines of a growing file, as they come."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+        self.rest = b""
+
+    def lines(self) -> list[str]:
+        """Whole lines that came since the last call; none while there is no file."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        self.offset += len(data)
+        *whole, self.rest = (self.rest + data).split(b"\n")
+        return [line.decode("utf-8", "replace") for line in whole]
+
+
+class Quickstart:
+    """The stages, and everything they leave to be cleared away."""
+
+    def __init__(self, screen: Screen, folder: Path, installed: bool) -> None:
+        self.screen = screen
+        self.folder = folder
+        self.installed = installed
+        self.work = folder / "run"
+        self.log = self.work / "train.log"
+        self.state = folder / "state"
+        self.borrowed: Path | None = None
+        # Unix socket addresses hold 107 bytes.
+        if len(os.fsencode(self.state / "middlewatch.sock")) > 100:
+            self.borrowed = Path(tempfile.mkdtemp(prefix="middlewatch-"))
+            self.state = self.borrowed
+        self.middlewatch = str(Path(sys.executable).with_name("middlewatch"))
+        self.receiver: Receiver | None = None
+        self.stage = "start"
+
+    # ------------------------------------------------------------------ the stages
+
+    def play(self) -> None:
+        """All stages in order. Raises Failed."""
+        begun = time.perf_counter()
+        self._enter(1, "install", f"middlewatch into {self._short(self.folder / 'venv')}")
+        self._install()
+        self._enter(2, "launch", "a real training run, detached and under watch")
+        self._launch()
+        self._enter(3, "follow", f"the run; at step {RAISE_AT} its learning rate is raised")
+        nan_at, nan_line = self._follow()
+        self._enter(4, "alert", "the push to the phone (here: a receiver on this machine)")
+        push = self._await_push(nan_at)
+        self._show(push)
+        self._enter(5, "stop", "stop the run and the daemon")
+        self._stop()
+        self.screen.line()
+        self.screen.line(
+            self.screen.paint(
+                f"From the line `{nan_line}` to the push: {push.at - nan_at:.1f} s."
+                f" All together: {time.perf_counter() - begun:.0f} s.",
+                "1;32",
+            )
+        )
+        self.screen.line(f"Everything lies in {self._short(self.folder)}; delete it when you like.")
+
+    def _enter(self, number: int, stage: str, text: str) -> None:
+        self.stage = stage
+        self.screen.stage(number, f"{stage.capitalize()}: {text}")
+
+    def _install(self) -> None:
+        if self.installed:
+            self.screen.note(f"using {self.middlewatch}")
+            return
+        home = self.folder / "venv"
+        self.middlewatch = str(home / "bin" / "middlewatch")
+        stamp, want = home / ".installed", _fingerprint()
+        if stamp.is_file() and stamp.read_text() == want:
+            self.screen.note("already there, and up to date")
+            return
+        stamp.unlink(missing_ok=True)
+        # Built from a copy: setuptools leaves folders behind where it builds.
+        source = self.folder / "source"
+        shutil.rmtree(source, ignore_errors=True)
+        source.mkdir()
+        for name in SOURCES:
+            if (ROOT / name).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
+            else:
+                shutil.copy(ROOT / name, source / name)
+        with self.screen.busy("virtual environment"):
+            venv.create(home, clear=True, with_pip=True)
+        with self.screen.busy("pip install . (psutil, nvidia-ml-py, apprise, textual, …)"):
+            pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            pip += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+            answer = subprocess.run(
+                [*pip, str(source)], capture_output=True, text=True, errors="replace", check=False
+            )
+        shutil.rmtree(source)
+        if answer.returncode:
+            raise Failed(f"pip failed with exit code {answer.returncode}:\n{answer.stderr.strip()}")
+        stamp.write_text(want)
+
+    def _launch(self) -> None:
+        for leftover in (self.work, self.state):
+            shutil.rmtree(leftover, ignore_errors=True)
+            leftover.mkdir(parents=True, mode=0o700)
+        (self.work / "config.toml").touch()
+        self.receiver = Receiver()
+        self.screen.note(f"alerts go to {self.receiver.url}")
+        train = [sys.executable, str(TRAINER), "--steps", str(STEPS), "--sleep", str(PACE_S)]
+        train += ["--save-every", str(SAVE_EVERY), "--out", str(self.work / "checkpoints")]
+        train += ["--raise-lr-at", str(RAISE_AT)]
+        self._command(
+            *["run", "--name", "quickstart", "--via", "setsid", "--log", str(self.log)],
+            *["--checkpoints", str(self.work / "checkpoints"), "--", *train],
+            fine=(0,),
+        )
+
+    def _follow(self) -> tuple[float, str]:
+        """Show the log until the loss is no number; that instant, and the line."""
+        log = Log(self.log)
+        shown = asked = False
+        deadline = time.perf_counter() + 90.0
+        while time.perf_counter() < deadline:
+            lines, seen = log.lines(), time.perf_counter()
+            for line in lines:
+                match = LOSS.match(line)
+                if not match:
+                    if not line.startswith("vocab"):
+                        self.screen.note(line)
+                    continue
+                step, loss = int(match[1]), match[2]
+                if loss in ("nan", "inf", "-inf"):
+                    self.screen.note(self.screen.paint(line, "31"))
+                    return seen, f"iter {step}: loss {loss}"
+                if step % 50 == 0 or step >= RAISE_AT:
+                    self.screen.note(line)
+                    shown = True
+                if step >= STATUS_AT and not asked:
+                    asked = True
+                    self._command("status", fine=(0, 1))
+            if not self._trainers():
+                raise Failed("the training process ended before its loss became NaN")
+            time.sleep(0.01)
+        told = "came to no NaN" if shown else "wrote nothing to its log"
+        raise Failed(f"the training run {told} within 90 s")
+
+    def _await_push(self, nan_at: float) -> Push:
+        assert self.receiver
+        deadline = time.perf_counter() + 60.0
+        while (left := deadline - time.perf_counter()) > 0:
+            try:
+                push = self.receiver.pushes.get(timeout=left)
+            except queue.Empty:
+                break
+            if PUSHED_NAN.search(push.title) and push.at >= nan_at - 1.0:
+                self.screen.note(f"arrived {max(0.0, push.at - nan_at):.1f} s after the line")
+                return push
+            self.screen.note(f"another push: {push.title}")
+        raise Failed("no push about the NaN arrived within 60 s")
+
+    def _show(self, push: Push) -> None:
+        self.screen.line()
+        self.screen.quote(f"{self.screen.paint(push.title, '1')}\n\n{push.body}")
+        page = self._status_page()
+        self.screen.line()
+        self.screen.note(f"the status page, {self._short(page)}:")
+        self.screen.quote(page.read_text(encoding="utf-8"))
+        self.screen.line()
+        self._command("incidents", fine=(0, 1))
+
+    def _status_page(self) -> Path:
+        """The page of the run, once it knows of the NaN."""
+        deadline = time.perf_counter() + 10.0
+        while True:
+            for page in (self.state / "runs").glob("*/training_status.md"):
+                if PUSHED_NAN.search(page.read_text(encoding="utf-8")):
+                    return page
+            if time.perf_counter() > deadline:
+                raise Failed("training_status.md does not speak of the NaN")
+            time.sleep(0.05)
+
+    def _stop(self) -> None:
+        for pid in self._trainers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        _await(lambda: not self._trainers(), 10.0, "the training process ignores SIGTERM")
+        self._command("stop", fine=(0,))
+        _await(
+            lambda: not self._processes(),
+            10.0,
+            lambda: f"still running after `middlewatch stop`: {self._processes()}",
+        )
+        self.screen.note("no process is left")
+
+    # ------------------------------------------------------------------ what they need
+
+    def _command(self, *words: str, fine: tuple[int, ...]) -> None:
+        """Run ``middlewatch WORDS`` and show the command with its output."""
+        shown = " ".join(shlex.quote(self._short(Path(w)) if "/" in w else w) for w in words)
+        self.screen.note(self.screen.paint(f"$ middlewatch {shown}", "36"))
+        try:
+            answer = subprocess.run(
+                [self.middlewatch, *words],
+                cwd=self.work,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=60,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise Failed(f"there is no {self.middlewatch}") from error
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"`middlewatch {words[0]}` gave no answer within 60 s") from error
+        self.screen.quote(answer.stdout)
+        if answer.returncode not in fine:
+            told = answer.stderr.strip()[-4000:]
+            raise Failed(f"`middlewatch {words[0]}` ended with code {answer.returncode}:\n{told}")
+
+    def _environment(self) -> dict[str, str]:
+        """Ours, without the person's own middlewatch and without proxies to loopback."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MIDDLEWATCH_")}
+        kept.pop("NOTIFY_SOCKET", None)
+        loopback = "127.0.0.1,localhost"
+        return kept | {
+            "MIDDLEWATCH_STATE_DIR": str(self.state),
+            "MIDDLEWATCH_CONFIG": str(self.work / "config.toml"),
+            "MIDDLEWATCH_ALERT_URLS": self.receiver.url if self.receiver else "",
+            "NO_PROXY": loopback,
+            "no_proxy": loopback,
+        }
+
+    def _processes(self) -> dict[int, list[str]]:
+        """What runs with our state directory in its environment: pid and command line."""
+        mark = b"MIDDLEWATCH_STATE_DIR=" + os.fsencode(self.state)
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    words = os.fsdecode((entry / "cmdline").read_bytes()).split("\0")
+                    if any(words):  # a zombie has no command line
+                        found[int(entry.name)] = words
+        return found
+
+    def _trainers(self) -> list[int]:
+        # The keeper of the run names the trainer as well, but not as its own program.
+        return [pid for pid, words in self._processes().items() if words[1:2] == [str(TRAINER)]]
+
+    def clear(self) -> None:
+        """End every process that is left, whatever stage was reached. Safe to call twice."""
+        for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+            left = self._processes()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            with contextlib.suppress(Failed):
+                _await(lambda: not self._processes(), patience_s, "")
+        if self.receiver:
+            self.receiver.close()
+            self.receiver = None
+        if self.borrowed:
+            shutil.rmtree(self.borrowed, ignore_errors=True)
+
+    def explain(self, problem: str) -> None:
+        """Say which stage failed, why, and what the daemon said last."""
+        self.screen.line()
+        self.screen.line(self.screen.paint(f"FAILED in stage `{self.stage}`: {problem}", "1;31"))
+        for name, path in (("daemon", self.state / "daemon.log"), ("training", self.log)):
+            with contextlib.suppress(OSError):
+                tail = path.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]
+                self.screen.note(f"the end of the {name} log, {self._short(path)}:")
+                self.screen.quote("\n".join(tail))
+
+    def _short(self, path: Path) -> str:
+        """Relative to the current folder where that is shorter to read."""
+        with contextlib.suppress(ValueError):
+            return str(path.relative_to(Path.cwd()))
+        return str(path)
+
+
+def _await(done: Callable[[], bool], patience_s: float, otherwise: str | Callable[[], str]) -> None:
+    deadline = time.perf_counter() + patience_s
+    while not done():
+        if time.perf_counter() > deadline:
+            raise Failed(otherwise if isinstance(otherwise, str) else otherwise())
+        time.sleep(0.02)
+
+
+def _fingerprint() -> str:
+    """Changes when any file that is installed changes, or the Python."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in SOURCES:
+        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interrupted(number)
+
+
+def main() -> int:
+    """0 when everything arrived, 1 when a stage failed, 128 + signal when interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/quickstart",
+        description="A real training run goes wrong under watch, and the alert arrives.",
+        epilog="example: scripts/quickstart",
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / ".quickstart", help="where (default .quickstart)"
+    )
+    parser.add_argument(
+        "--installed", action="store_true", help="use the middlewatch of this Python; no pip"
+    )
+    asked = parser.parse_args()
+    folder = asked.folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another quickstart is at work in {folder}", file=sys.stderr)
+            return 1
+        return _play(Quickstart(Screen(sys.stdout), folder, asked.installed))
+
+
+def _play(quickstart: Quickstart) -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        quickstart.clear()  # what a killed quickstart may have left
+        quickstart.play()
+    except Failed as problem:
+        quickstart.explain(str(problem))
+        return 1
+    except Interrupted as stop:
+        quickstart.screen.line()
+        quickstart.screen.line("interrupted; stopping the run and the daemon")
+        return 128 + stop.number
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        quickstart.clear()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

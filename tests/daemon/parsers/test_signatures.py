@@ -1,0 +1,163 @@
+"""Every signature against its own examples, picked up by itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from middlewatch.daemon.parsers.matcher import SIGNATURES, candidates, matches
+from middlewatch.daemon.parsers.signature import Signature
+
+VOCABULARY = frozenset(
+    [
+        "loss_nan",
+        "loss_inf",
+        "val_loss_nan",
+        "loss_missing",
+        "loss_zero",
+        "loss_diverged",
+        "loss_spike",
+        "grad_spike",
+        "grad_nonfinite",
+        "overflow_skip",
+        "loss_scale_exhausted",
+        "cuda_oom",
+        "accel_oom",
+        "host_oom_kill",
+        "cgroup_oom_kill",
+        "process_killed",
+        "dataloader_worker_killed",
+        "shm_exhausted",
+        "nccl_timeout",
+        "nccl_error",
+        "gloo_timeout",
+        "gloo_error",
+        "rank_failed",
+        "rendezvous_failed",
+        "launch_error",
+        "cuda_device_assert",
+        "cuda_illegal_access",
+        "cuda_launch_failure",
+        "cuda_ecc",
+        "cuda_unavailable",
+        "cublas_error",
+        "cudnn_error",
+        "gpu_lost",
+        "xid",
+        "nvswitch",
+        "disk_full",
+        "inode_exhausted",
+        "quota_exceeded",
+        "fd_exhausted",
+        "io_error",
+        "disk_error",
+        "fs_error",
+        "mce",
+        "kernel_panic",
+        "ckpt_write_failed",
+        "ckpt_corrupt",
+        "ckpt_mismatch",
+        "network_error",
+        "tracker_network_error",
+        "tracker_write_failed",
+        "slurm_time_limit",
+        "slurm_cancelled",
+        "preempted",
+        "sigterm_received",
+        "interrupted",
+        "segfault",
+        "python_exception",
+        "throughput_collapse",
+        "hang",
+        "silent_end",
+    ]
+)
+FROM_NUMBERS = frozenset(
+    [
+        "val_loss_nan",
+        "loss_missing",
+        "loss_zero",
+        "loss_diverged",
+        "loss_spike",
+        "grad_spike",
+        "throughput_collapse",
+        "hang",
+        "silent_end",
+    ]
+)
+"""Classes that no line tells by itself: sentinels decide them."""
+FROM_TRACEBACKS = frozenset({"python_exception"})
+
+HITS = [
+    pytest.param(s, line, id=f"{s.id}-{i}") for s in SIGNATURES for i, line in enumerate(s.hits)
+]
+MISSES = [
+    pytest.param(s, line, id=f"{s.id}-{i}") for s in SIGNATURES for i, line in enumerate(s.misses)
+]
+
+
+@pytest.mark.parametrize(("signature", "line"), HITS)
+def test_speaks(signature: Signature, line: str) -> None:
+    assert SIGNATURES.index(signature) in candidates(line), "no atom of it is in the line"
+    assert re.search(signature.pattern, line)
+    assert signature.trouble in {row.trouble for row, _ in matches(line, candidates(line))}
+
+
+@pytest.mark.parametrize(("signature", "line"), MISSES)
+def test_stays_silent(signature: Signature, line: str) -> None:
+    assert not re.search(signature.pattern, line)
+
+
+def test_every_class_that_a_line_can_tell_has_a_signature() -> None:
+    assert {s.trouble for s in SIGNATURES} == VOCABULARY - FROM_NUMBERS - FROM_TRACEBACKS
+
+
+def test_rows_are_well_formed() -> None:
+    assert len({s.id for s in SIGNATURES}) == len(SIGNATURES)
+    for signature in SIGNATURES:
+        assert signature.hits, signature.id
+        assert signature.misses, signature.id
+        for atom in signature.atoms:
+            assert atom == atom.lower(), (signature.id, atom)
+            assert not re.search(r"\d", atom), (signature.id, atom)
+
+
+@pytest.mark.parametrize(
+    ("line", "details"),
+    [
+        (
+            "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79 GiB",
+            {"requested_bytes": 2684354560, "gpu": 3},
+        ),
+        (
+            "NVRM: Xid (PCI:0000:3b:00): 79, pid=12, GPU has fallen off the bus.",
+            {"xid": 79, "gpu_bus": "0000:3b:00"},
+        ),
+        (
+            "failed (exitcode: -9) local_rank: 2 (pid: 4711) of binary: /usr/bin/python3",
+            {"exitcode": -9, "signal": 9, "rank": 2},
+        ),
+        ("RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. ", {"signal": 9}),
+        (
+            "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0",
+            {"loss_scale": 16384.0},
+        ),
+        ("node: task 1: Exited with exit code 3", {}),
+    ],
+)
+def test_details(line: str, details: dict[str, object]) -> None:
+    found: dict[str, object] = {}
+    for _, more in matches(line, candidates(line)):
+        found |= more
+    assert found == details | {k: v for k, v in found.items() if k not in details}
+
+
+@pytest.mark.parametrize(
+    "bit",
+    ["a ", "1 ", "out of memory ", "saving checkpoint ", "| ", "[", "(", ": ", "loss ", "Error: "],
+)
+def test_no_pattern_blows_up_on_long_lines(bit: str) -> None:
+    line = (bit * 4096)[:4096]
+    for signature in SIGNATURES:
+        re.search(signature.pattern, line)

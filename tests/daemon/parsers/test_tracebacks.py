@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.daemon.parsers.reader import LogReader
+from middlewatch.daemon.parsers.tracebacks import split_error
+from middlewatch.sentinels.kit import LogEvent
+
+
+def events(text: str) -> list[LogEvent]:
+    reader = LogReader("run.log")
+    said = reader.feed(text.encode(), 7.0) + reader.finish(7.0)
+    return [o for o in said if isinstance(o, LogEvent)]
+
+
+FRAMES = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    main()\n    ^^^^^^\n'
+
+
+@pytest.mark.parametrize(
+    ("last", "trouble", "exception"),
+    [
+        ("ValueError: batch size must be positive", "python_exception", "ValueError"),
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+            "cuda_oom",
+            "OutOfMemoryError",
+        ),
+        ("OSError: [Errno 28] No space left on device: '/ckpt/a.pt'", "disk_full", "OSError"),
+        (
+            "RuntimeError: [enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534",
+            "ckpt_write_failed",
+            "RuntimeError",
+        ),
+        (
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+            "rank_failed",
+            "ChildFailedError",
+        ),
+        ("ModuleNotFoundError: No module named 'apex'", "launch_error", "ModuleNotFoundError"),
+        ("KeyboardInterrupt", "interrupted", "KeyboardInterrupt"),
+        ("my.pkg.BadThing: it broke", "python_exception", "BadThing"),
+        ("_pickle.UnpicklingError: invalid load key, '\\x00'.", "ckpt_corrupt", "UnpicklingError"),
+        ("socket.timeout: The read operation timed out", "network_error", "timeout"),
+        (
+            "ray.exceptions.RayTaskError(ValueError): ray::train() (pid=1)",
+            "python_exception",
+            "RayTaskError",
+        ),
+    ],
+)
+def test_the_last_line_gives_the_class(last: str, trouble: str, exception: str) -> None:
+    (event,) = events(f"step 1 loss 2.0\n{FRAMES}{last}\n")
+    assert (event.trouble, event.line, event.details["traceback_line"]) == (trouble, 6, 2)
+    assert event.details["exception"] == exception
+    assert event.text == last.strip()
+
+
+def test_ranks_are_told_apart_though_their_lines_mix() -> None:
+    one, two = ([f"[rank{r}]: {line}" for line in FRAMES.splitlines()] for r in (1, 2))
+    mixed = [line for pair in zip(one, two, strict=True) for line in pair]
+    text = "\n".join([*mixed, "[rank2]: KeyError: 'b'", "[rank1]: KeyError: 'a'", ""])
+    assert [(e.rank, e.text) for e in events(text)] == [(2, "KeyError: 'b'"), (1, "KeyError: 'a'")]
+
+
+def test_a_library_may_write_time_and_level_before_every_line() -> None:
+    text = "".join(
+        f"2026-01-02 03:04:{i:02d},123 | ERROR | {line}\n"
+        for i, line in enumerate(FRAMES.splitlines())
+    )
+    (event,) = events(
+        text + "2026-01-02 03:04:59,999 | ERROR | IndexError: list index out of range\n"
+    )
+    assert event.details["exception"] == "IndexError"
+
+
+def test_chained_exceptions_say_so() -> None:
+    text = f"{FRAMES}KeyError: 'x'\n\nDuring handling of the above exception, another exception occurred:\n\n{FRAMES}ValueError: y\n"
+    first, second = events(text)
+    assert "chained" not in first.details
+    assert second.details["chained"] is True
+
+
+def test_exceptions_that_go_nowhere_are_only_noted() -> None:
+    (event,) = events(
+        f"Exception ignored in: <function X.__del__ at 0x7f>\n{FRAMES}OSError: [Errno 9] Bad file descriptor\n"
+    )
+    assert (event.severity, event.fatal, event.role) == ("info", False, "confirmation")
+
+
+def test_a_log_that_ends_in_the_frames_still_tells() -> None:
+    (event,) = events(FRAMES)
+    assert (event.trouble, event.line) == ("python_exception", 1)
+
+
+def test_a_log_that_begins_in_the_frames_tells_too() -> None:
+    (event,) = events('  File "train.py", line 9, in main\n    go()\nTypeError: no\n')
+    assert event.details["exception"] == "TypeError"
+
+
+def test_frames_are_no_metrics_and_their_code_no_event() -> None:
+    text = (
+        FRAMES
+        + "    loss = 3.0\n    raise RuntimeError('CUDA out of memory')\nRuntimeError: other\n"
+    )
+    assert [e.trouble for e in events(text)] == ["python_exception"]
+
+
+def test_other_output_in_between_does_not_end_it() -> None:
+    (event,) = events(f"{FRAMES}wandb: uploading\nstep 3 done\nRuntimeError: late\n")
+    assert event.text == "RuntimeError: late"
+
+
+def test_it_is_given_up_after_a_while() -> None:
+    (event,) = events(FRAMES + "hello there\n" * 60)
+    assert event.line == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Note: this", "INFO: loaded", "wandb: Run summary", "Killed", "10%|# | 1/10", "a b: c", ""],
+)
+def test_what_is_no_error_line(line: str) -> None:
+    assert split_error(line) is None

@@ -1,0 +1,104 @@
+"""The screen in a real terminal: tmux here, over a real sshd on loopback."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Program = Callable[[str], list[str]]
+SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> Iterator[list[str]]:
+    """A throwaway sshd with its own keys; the client's command line for a terminal on it."""
+    if not Path(SSHD).exists() or not shutil.which("ssh"):
+        pytest.skip("openssh-server is not installed")
+    folder = tmp_path / "sshd"
+    folder.mkdir(mode=0o700)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    for key in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True
+        )
+    shutil.copy(folder / "user.pub", folder / "authorized_keys")
+    (folder / "sshd_config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\n"
+        f"AuthorizedKeysFile {folder}/authorized_keys\nPidFile {folder}/pid\nStrictModes no\n"
+        "PasswordAuthentication no\nUsePAM no\nPermitRootLogin prohibit-password\n"
+        "PermitUserEnvironment yes\nAcceptEnv MIDDLEWATCH_*\n"
+    )
+    Path("/run/sshd").mkdir(exist_ok=True)
+    server = subprocess.Popen([SSHD, "-D", "-f", folder / "sshd_config", "-E", folder / "log"])
+    (folder / "known").write_text(
+        f"[127.0.0.1]:{port} " + " ".join((folder / "host.pub").read_text().split()[:2]) + "\n"
+    )
+    yield [
+        *("ssh", "-p", str(port), "-i", str(folder / "user"), "-o", "IdentitiesOnly=yes"),
+        *("-o", f"UserKnownHostsFile={folder}/known", "-o", "StrictHostKeyChecking=yes"),
+        *("-o", "ConnectionAttempts=20", "-tt", f"{getpass.getuser()}@127.0.0.1"),
+    ]
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """A tmux of 80x24 of our own; call it with tmux's words."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    socket_path = str(tmp_path / "tmux")
+
+    def tmux(*words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", socket_path, "-f", "/dev/null", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    yield tmux
+    tmux("kill-server")
+
+
+@pytest.mark.system
+def test_the_screen_over_ssh(
+    box: Any, program: Program, ssh: list[str], terminal: Callable[..., str]
+) -> None:
+    run = box.run(*program("trainer"), "nan", "--at", "40", "--sleep", "0.1", name="gpt")
+    box.steps(10)
+    remote = (
+        f"TERM=xterm-256color {sys.executable} -m middlewatch.daemon tui --state-dir {box.state}"
+    )
+    terminal("new-session", "-d", "-x", "80", "-y", "24", *ssh, remote)
+
+    def shows(*words: str) -> bool:
+        screen = terminal("capture-pane", "-p")
+        return all(word in screen for word in words)
+
+    box.until(lambda: shows("gpt", "running"), 30, "the overview")
+    screen = terminal("capture-pane", "-p")
+    assert all(len(line) <= 80 for line in screen.splitlines())
+    assert "inodes" in screen
+    box.until(lambda: shows("failing", "loss"), 30, "the incident on the screen")
+    # The daemon dies: the last known state stays, with its age; and it comes back.
+    box.command("stop")
+    box.until(lambda: shows("no answer"), 20, "the age of the last answer")
+    box.command("start")
+    box.until(lambda: not shows("no answer"), 20, "the answer again")
+    terminal("send-keys", "q")
+    box.until(lambda: not terminal("list-sessions").strip(), 15, "the screen is left")
+    # Leaving the screen does not touch the run.
+    before = box.status(run)["now"]["step"]
+    box.steps(before + 5, run=run)

@@ -1,0 +1,579 @@
+"""The docs say what the code does, or the build fails.
+
+Generated parts (handbook, configuration, commands, import layers) are compared with what the
+code says now; ``python tests/test_docs.py --write`` brings them up to date. Hand-written parts
+are checked for what they must name, and their links, commands and examples for being true.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import json
+import re
+import shlex
+import sys
+import textwrap
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from middlewatch import __version__
+from middlewatch.daemon import config, errors, incidents, runs
+from middlewatch.daemon.cli.arguments import build
+from middlewatch.daemon.launch.exit_file import ExitRecord
+from middlewatch.daemon.parsers.matcher import SIGNATURES
+from middlewatch.daemon.paths import StateDir
+from middlewatch.daemon.store import SCHEMA
+from middlewatch.sentinels.kit import (
+    Observation,
+    RunFacts,
+    Sentinel,
+    View,
+    discover,
+    findings,
+    handbook,
+    observations,
+)
+from middlewatch.sentinels.kit.handbook import LABELS, Entry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+SENTINELS = discover()
+BOOK = handbook()
+WRITE = "python tests/test_docs.py --write"
+NOTE = f"<!-- Generated from the code. Change it there, then: {WRITE} -->"
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [" | ".join(head)]
+    lines.append(" | ".join("---" for _ in lines[0].split(" | ")))
+    lines += [" | ".join(cell.replace("|", "\\|") or " " for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+# ------------------------------------------------------------------------ generated: configuration
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """One key of the configuration file."""
+
+    name: str
+    kind: str
+    default: str
+    """As it is written in the file."""
+    sentence: str
+
+
+def keys_of(section: Any) -> Iterator[Key]:
+    """The keys of a section, from the dataclass it fills."""
+    cls = type(section)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    for field, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        told = after.value if isinstance(after, ast.Expr) else None
+        assert isinstance(told, ast.Constant), f"{cls}: {field.target.id} has no sentence"
+        name = field.target.id
+        value = getattr(section, name)
+        sentence = " ".join(str(told.value).split())
+        yield Key(name, _kind(ast.unparse(field.annotation), name), _toml(value, name), sentence)
+
+
+def _is_duration(name: str) -> bool:
+    return name.endswith("_s") and not name.endswith("_per_s")
+
+
+def _kind(annotation: str, name: str) -> str:
+    if annotation.startswith("tuple"):
+        return "list of " + ("durations" if _is_duration(name) else "texts")
+    if annotation in ("int", "float") and _is_duration(name):
+        return "duration"
+    if annotation in ("int", "float") and name.endswith("_bytes"):
+        return "size"
+    return {"bool": "true or false", "int": "whole number", "float": "number", "str": "text"}[
+        annotation
+    ]
+
+
+def _toml(value: Any, name: str) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(each, name) for each in value)}]"
+    if isinstance(value, (bool, str)):
+        return json.dumps(value, ensure_ascii=False)
+    if _is_duration(name):
+        units = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+        unit, seconds = next(u for u in units if (value % u[1] == 0 and value >= u[1]) or u[1] == 1)
+        return f'"{value / seconds:g}{unit}"'
+    if name.endswith("_bytes"):
+        fitting = (u for u in ("TiB", "GiB", "MiB", "KiB") if value and value % _SIZES[u] == 0)
+        unit = next(fitting, "B")
+        return f'"{value // _SIZES[unit]}{unit}"'
+    return f"{value:.15g}"
+
+
+_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def _section(section: Any) -> str:
+    rows = ([f"`{k.name}`", k.kind, f"`{k.default}`", k.sentence] for k in keys_of(section))
+    return table(("key", "kind", "default", "meaning"), rows)
+
+
+def limits() -> str:
+    """Every limit of every sentinel."""
+    parts = []
+    for name, sentinel in SENTINELS.items():
+        page = f"handbook/{name}.md"
+        parts.append(f"### `[sentinels.{name}]`\n\n[{BOOK[name].title}]({page})")
+        parts.append(_section(sentinel.limits))
+    return "\n\n".join(parts)
+
+
+# ------------------------------------------------------------------------ generated: the handbook
+
+
+def sentinels_table(folder: str = "docs/handbook") -> str:
+    """What it notices."""
+    rows = ([f"[`{e.name}`]({folder}/{e.name}.md)", e.title] for e in BOOK.values())
+    return table(("sentinel", "what has happened"), rows)
+
+
+def handbook_page(entry: Entry) -> str:
+    """One page, from one docstring."""
+    parts = [NOTE, f"# {entry.name}", entry.title]
+    for label in ("Symptom", "Confirm", "Cause"):
+        if label in entry.sections:
+            parts.append(f"**{label}.** {_sentence(entry.sections[label])}")
+    steps = [
+        f"{number}. *{'safe' if step.safe else 'costly'}*: {step.text}"
+        for number, step in enumerate(entry.steps, 1)
+    ]
+    parts += ["## Remedy", "\n".join(steps)]
+    for label, title in (("Not", "Do not"), ("Retry", "Trying again"), ("Sources", "Why so")):
+        if label in entry.sections:
+            told = entry.sections[label]
+            told = re.sub(r"^do not ", "", told) if label == "Not" else told
+            parts.append(f"**{title}.** {_sentence(told)}")
+    classes = " ".join(f"`{c}`" for c in entry.classes)
+    parts += ["## Classes", classes, "## Limits"]
+    parts.append(f"Section `[sentinels.{entry.name}]` of the [configuration](../configuration.md);")
+    parts[-1] += " `enabled = false` switches it off."
+    parts.append(_section(SENTINELS[entry.name].limits))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def handbook_index() -> str:
+    """All pages, and which page a class belongs to."""
+    owners = {c: entry.name for entry in BOOK.values() for c in entry.classes}
+    read_only = sorted({s.trouble for s in SIGNATURES} - owners.keys())
+    rows = ([f"`{c}`", f"[{owners[c]}]({owners[c]}.md)"] for c in sorted(owners))
+    return "\n\n".join(
+        [
+            NOTE,
+            "# Handbook",
+            "One page per sentinel, written in its docstring. `middlewatch explain NAME` prints the"
+            " same page on the box; NAME is a sentinel, a class or the id of an incident.",
+            sentinels_table("."),
+            "## Classes",
+            "Every incident and finding has one of these classes.",
+            table(("class", "sentinel"), rows),
+            "Known from logs, kept as events beside the others, without a page of their own: "
+            + ", ".join(f"`{c}`" for c in read_only)
+            + ".",
+        ]
+    ).replace("](./", "](") + "\n"  # fmt: skip
+
+
+# ------------------------------------------------------------------------ generated: the rest
+
+COMMON = ("--help", "--state-dir", "--config")
+"""Options of every command, told once."""
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Every command by name."""
+    (sub,) = (a for a in build()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(sub.choices)
+
+
+def _positional(action: argparse.Action) -> str:
+    if action.choices:
+        return "|".join(action.choices)
+    name = str(action.metavar or action.dest.upper())
+    return {"?": f"[{name}]", "*": f"[{name}…]", "+": f"{name}…"}.get(str(action.nargs), name)
+
+
+def command_reference() -> str:
+    """Every command with its options and its example."""
+    parts = []
+    for name, parser in commands().items():
+        actions = [a for a in parser._actions if not set(COMMON) & set(a.option_strings)]
+        given = [_positional(a) for a in actions if not a.option_strings]
+        usage = " ".join(["middlewatch", name, "[OPTION…]", *given])
+        parts += [f"### {name}", str(parser.description), f"```text\n{usage}\n```"]
+        rows = []
+        for action in actions:
+            shown = action.option_strings[0] if action.option_strings else _positional(action)
+            if action.option_strings and action.nargs != 0:
+                values = "|".join(action.choices or [str(action.metavar or action.dest.upper())])
+                shown += f" {values}"
+            told = (action.help or "") + (", required" if action.option_strings and action.required else "")  # fmt: skip
+            rows.append([f"`{shown}`", told])
+        if rows:
+            parts.append(table(("option", "meaning"), rows))
+        example = str(parser.epilog).removeprefix("example: ")
+        parts.append(f"Example: `{example}`")
+    return "\n\n".join(parts)
+
+
+def layers() -> str:
+    """The import contracts of pyproject.toml, as an ordered list."""
+    contracts = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    inside = next(c for c in contracts if c["name"] == "inside the daemon")
+    lines = []
+    for number, layer in enumerate(inside["layers"], 1):
+        names = re.findall(r"\w+", layer)
+        lines.append(f"{number}. {', '.join(f'`{n}`' for n in names)}")
+    return "\n".join(lines)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "sentinels": sentinels_table,
+    "alerts": lambda: _section(config.Alerts()),
+    "watch": lambda: _section(config.Watch()),
+    "limits": limits,
+    "commands": command_reference,
+    "layers": layers,
+}
+BLOCK = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
+
+
+def filled(text: str) -> str:
+    """``text`` with every ``<!-- name -->`` block as the code has it now."""
+    return BLOCK.sub(
+        lambda m: f"<!-- {m['name']} -->\n\n{BLOCKS[m['name']]()}\n\n<!-- /{m['name']} -->", text
+    )
+
+
+def generated() -> dict[Path, str]:
+    """Every file that is generated, or has a generated part, as it should be."""
+    pages = {DOCS / "handbook" / f"{name}.md": handbook_page(e) for name, e in BOOK.items()}
+    pages[DOCS / "handbook" / "index.md"] = handbook_index()
+    for path in (ROOT / "README.md", *DOCS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if BLOCK.search(text):
+            pages[path] = filled(text)
+    return pages
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", sorted(generated()), ids=name_of)
+def test_generated_parts_are_up_to_date(path: Path) -> None:
+    assert path.is_file(), f"run {WRITE}"
+    assert path.read_text(encoding="utf-8") == generated()[path], f"run {WRITE}"
+
+
+def test_the_handbook_has_no_page_without_a_sentinel() -> None:
+    assert {p.stem for p in (DOCS / "handbook").glob("*.md")} == {"index", *BOOK}
+
+
+def test_every_block_is_somewhere() -> None:
+    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
+    used = {m["name"] for p in pages for m in BLOCK.finditer(p.read_text(encoding="utf-8"))}
+    assert used == set(BLOCKS)
+
+
+def test_the_printed_defaults_are_the_defaults() -> None:
+    sections = {"alerts": config.Alerts(), "watch": config.Watch()}
+    sections |= {f"sentinels.{name}": s.limits for name, s in SENTINELS.items()}
+    written = "\n".join(
+        f"[{name}]\n" + "\n".join(f"{k.name} = {k.default}" for k in keys_of(section))
+        for name, section in sections.items()
+    )
+    read = config.parse(written, "defaults.toml")
+    assert (read.alerts, read.watch) == (sections["alerts"], sections["watch"])
+    assert dict(read.limits) == {name: s.limits for name, s in SENTINELS.items()}
+
+
+# ------------------------------------------------------------------------ what must be named
+
+
+def missing(names: Iterable[object], page: str) -> list[str]:
+    """Those that ``page`` does not name in code font."""
+    text = text_of(page)
+    shown = set(re.findall(r"`([^`\n]+)`", text)) | set(re.findall(r'"(\w+)":', text))
+    return sorted({str(n) for n in names} - shown)
+
+
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(text_of(module))
+
+
+def function(module: str, name: str) -> ast.FunctionDef:
+    nodes = (n for n in ast.walk(tree_of(module)) if isinstance(n, ast.FunctionDef))
+    return next(n for n in nodes if n.name == name)
+
+
+def dict_keys(tree: ast.AST) -> set[str]:
+    """Every key of every dict that is spelled out, and of ``x["key"] = …``."""
+    keys: set[str] = set()
+    for node in ast.walk(tree):
+        found: list[ast.expr | None] = []
+        if isinstance(node, ast.Dict):
+            found = list(node.keys)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found = [node.slice]
+        keys |= {n.value for n in found if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return keys
+
+
+def daemon_sources() -> str:
+    return "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "daemon").rglob("*.py"))
+
+
+def test_commands_page_tells_every_exit_code() -> None:
+    kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
+    codes = {0, 1, *(getattr(e, "exit_code", 5) for e in kinds)}
+    told = re.findall(r"^\| (\d+) \|", text_of("docs/commands.md"), re.MULTILINE)
+    assert codes <= {int(code) for code in told}
+
+
+def test_commands_page_tells_when_each_command_answers_1() -> None:
+    told = text_of("docs/commands.md").partition("## Exit codes")[2].partition("\n## ")[0]
+    bad = {"status", "incidents", "checkpoints", "verify", "replay", "audit", "alert", "watch"}
+    assert bad <= set(re.findall(r"`(\w+)`", told))
+
+
+def test_configuration_page_names_every_variable() -> None:
+    used = set(re.findall(r"\b(?:MIDDLEWATCH_[A-Z_]+|XDG_[A-Z_]+|NO_COLOR)\b", daemon_sources()))
+    assert missing((f"${name}" for name in used), "docs/configuration.md") == []
+
+
+def test_wire_format_tells_every_question_and_field() -> None:
+    ops = dict_keys(function("daemon/answers.py", "handlers"))
+    fields = dict_keys(tree_of("daemon/report.py")) | dict_keys(tree_of("daemon/answers.py"))
+    fields |= dict_keys(function("daemon/watched.py", "status"))
+    fields |= dict_keys(function("daemon/room.py", "status"))
+    fields |= dict_keys(function("daemon/server.py", "_no"))
+    fields |= {f.name for f in dataclasses.fields(runs.RunSpec)}
+    assert missing(ops | fields, "docs/wire-format.md") == []
+    assert missing(typing.get_args(incidents.ChangeKind), "docs/wire-format.md") == []
+
+
+def test_files_page_tells_the_status_page() -> None:
+    page = function("daemon/sinks/status_page.py", "page")
+    titles = {
+        n.elts[0].value
+        for n in ast.walk(page)
+        if isinstance(n, ast.Tuple) and isinstance(n.elts[0], ast.Constant)
+    }
+    assert {"Now", "Risks", "Checkpoints", "Box", "Watch"} <= titles
+    assert missing(titles, "docs/files.md") == []
+    assert missing(typing.get_args(runs.RunState), "docs/files.md") == []
+
+
+def test_files_page_tells_every_file_and_table() -> None:
+    state = StateDir(Path("state"))
+    paths = [v for v in vars(state).values() if isinstance(v, Path) and v != state.root]
+    paths += [state.status_page("run"), state.checkpoint_index("run")]
+    assert missing([p.name for p in paths], "docs/files.md") == []
+    stored = re.findall(r"create (?:table|view) if not exists (\w+)", SCHEMA)
+    kinds = re.findall(r"\.put\(\s*\"(\w+)\"", daemon_sources())
+    assert kinds
+    assert missing([*stored, *kinds], "docs/files.md") == []
+
+
+def test_files_page_tells_the_index_and_the_exit_record() -> None:
+    keys = dict_keys(function("daemon/checkpoints/index.py", "build"))
+    keys |= dict_keys(function("daemon/checkpoints/index.py", "_entry"))
+    states = typing.get_args(observations.VerifiedState)
+    record = [f.name for f in dataclasses.fields(ExitRecord)]
+    assert missing({*keys, *states, *record}, "docs/files.md") == []
+
+
+def test_coverage_page_tells_every_source_and_its_states() -> None:
+    named = re.findall(r'^    name = "(\w+)"|self\.name = f?"(\w+):', daemon_sources(), re.MULTILINE)
+    sources = {one or other for one, other in named}
+    assert {"nvml", "disk", "log_tail", "checkpoint_dir"} <= sources
+    states = typing.get_args(observations.SourceStateName)
+    assert missing(sources | set(states), "docs/coverage.md") == []
+
+
+def test_sentinel_guide_tells_all_a_rule_can_use() -> None:
+    kinds = [kind.__name__ for kind in typing.get_args(Observation)]
+    fields = [f.name for cls in (View, Sentinel, findings.Finding) for f in dataclasses.fields(cls)]
+    facts = [f.name for f in dataclasses.fields(RunFacts)]
+    evidence = typing.get_args(findings.EvidenceKind)
+    names = [*kinds, *fields, *facts, *evidence, *(f"{label}:" for label in LABELS)]
+    assert missing(names, "docs/adding-a-sentinel.md") == []
+
+
+def test_architecture_page_names_every_room_and_part() -> None:
+    top = [p.stem for p in (ROOT / "daemon").iterdir() if p.suffix == ".py" or p.is_dir()]
+    kept = [n for n in top if not n.startswith("_")]
+    text = text_of("docs/architecture.md")
+    assert [n for n in kept if not re.search(rf"`(?:daemon/)?{n}(?:\.py|/)?`", text)] == []
+
+
+# ------------------------------------------------------------------------ examples are true
+
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def fences(path: Path, *languages: str) -> list[str]:
+    found = FENCE.findall(path.read_text(encoding="utf-8"))
+    return [body for language, body in found if language in languages]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_commands_shown_can_be_typed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in "\n".join(fences(path, "sh", "console")).splitlines():
+        if not re.match(r"(?:\$ )?(?:middlewatch|mw) ", line):
+            continue
+        words = shlex.split(line.removeprefix("$ "), comments=True)[1:]
+        words = words[: next((i for i, w in enumerate(words) if w in "|>>&&;"), len(words))]
+        try:
+            build().parse_args(words)
+        except SystemExit as stop:
+            assert stop.code == 0, f"{line}: {capsys.readouterr().err}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_examples_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MIDDLEWATCH_ALERT_URLS", raising=False)
+    for body in fences(path, "toml"):
+        config.parse(body, name_of(path))
+    for body in fences(path, "json"):
+        json.loads(body)
+    for body in fences(path, "python"):
+        ast.parse(body)
+
+
+# ------------------------------------------------------------------------ links and words
+
+LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+def plain(path: Path) -> str:
+    """The text of a page without its code blocks."""
+    return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def anchors(path: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", plain(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", LINKED, ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    broken = []
+    for link in LINK.findall(plain(path)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        there = (path.parent / target).resolve() if target else path
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    reached, waiting = set[Path](), [DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md" or not page.is_file():
+            continue
+        reached.add(page)
+        links = (link.partition("#")[0] for link in LINK.findall(plain(page)))
+        waiting += [(page.parent / link).resolve() for link in links if link and ":" not in link]
+    assert [name_of(p) for p in DOCS.rglob("*.md") if p not in reached] == []
+
+
+def test_readme_is_short() -> None:
+    assert len(text_of("README.md").splitlines()) < 150
+
+
+def test_changelog_has_this_version() -> None:
+    assert f"## [{__version__}]" in text_of("CHANGELOG.md")
+
+
+def test_decisions_are_numbered_and_say_what_was_given_up() -> None:
+    pages = sorted((DOCS / "decisions").glob("*.md"))
+    assert [p.name[:4] for p in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    for page in pages:
+        heads = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert heads == ["Question", "Decision", "Why", "What it costs"], page.name
+
+
+def test_the_picture_is_whole_and_fits_dark_and_light() -> None:
+    text = text_of("docs/architecture.svg")
+    root = ElementTree.fromstring(text)
+    assert root.find("{*}title") is not None
+    assert "prefers-color-scheme: dark" in text
+    shown = " ".join(root.itertext())
+    wanted = ("middlewatch daemon", "nvml_child", "notifier_child", "verifier_child", "disk_child")
+    assert [w for w in (*wanted, "keeper", "sentinels", "incidents") if w not in shown] == []
+
+
+# In pieces, so that no search for these words finds this file.
+BANNED = re.compile(
+    r"(?<![\w~.-])/" + r"work/|/tmp/" + r"mw|\bhel" + r"pers?\b|\bTO" + r"DO\b|\bsub" + r"agent"
+    r"|\bblazing|\bseamless|\bpowerful|\beffortless|\brevolution|\bcutting-edge|\bsimply\b"
+    r"|(?<!SSH )(?<!tmux )(?<!this )(?<!login )\bsess" + r"ions?\b",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [*LINKED, DOCS / "architecture.svg"], ids=name_of)
+def test_words_are_sober(path: Path) -> None:
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    assert [f"{number}: {m[0]}" for number, line in lines if (m := BANNED.search(line))] == []
+
+
+def main() -> int:
+    """Write what is generated."""
+    if sys.argv[1:] != ["--write"]:
+        print(f"usage: {WRITE}", file=sys.stderr)
+        return 2
+    pages = generated()
+    for path in (DOCS / "handbook").glob("*.md"):
+        if path not in pages:
+            path.unlink()
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {name_of(path)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The wheel: what is in it, and that it works away from its source tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+KINDS = (".py", ".tcss", ".toml", ".typed")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy, because setuptools leaves folders behind where it builds."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, source / name)
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
+    (built,) = out.iterdir()
+    return built
+
+
+def pip(*words: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wheel_holds_only_our_own_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.split("/")[0] for name in archive.namelist()}
+    info = {top for top in tops if top.endswith(".dist-info")}
+    assert len(info) == 1
+    assert tops - info == {"middlewatch"}
+
+
+def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {n for n in archive.namelist() if n.startswith("middlewatch/")}
+    rooms = {
+        f"middlewatch/{path.relative_to(ROOT).as_posix()}"
+        for room in ("daemon", "sentinels", "tui")
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in KINDS
+    }
+    assert packed == rooms | {"middlewatch/__init__.py", "middlewatch/py.typed"}
+
+
+def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    # Dependencies come from the environment the tests run in: nothing is downloaded.
+    pip("install", "--no-deps", "--no-index", "--target", str(site), str(wheel))
+    env = os.environ | {"PYTHONPATH": str(site)}
+
+    def told(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    code = (
+        "import middlewatch.daemon.app as app, middlewatch as m; print(m.__version__, app.__file__)"
+    )
+    version, path = told(sys.executable, "-c", code).split(maxsplit=1)
+    assert Path(path).is_relative_to(site)
+    for command in ("middlewatch", "mw"):
+        assert version in told(str(site / "bin" / command), "--version")
+    assert "nan_loss" in told(str(site / "bin" / "middlewatch"), "explain")
