@@ -19,6 +19,8 @@ from .telling import Teller
 from .watched import WatchedRun
 
 Question = Mapping[str, Any]
+LONGEST_SILENCE_S = 30 * 86400.0
+"""A silence is somebody's "not now"; one without an end would be a broken alarm."""
 
 
 class Answers:
@@ -104,11 +106,17 @@ class Answers:
 
     def watch(self, question: Question) -> dict[str, Any]:
         """Put a run under watch; one that already is stays as it is."""
+        if not isinstance(question["spec"], dict):
+            raise UsageError("the specification of a run is an object")
         spec = RunSpec.from_json(question["spec"])
+        if spec.id in ("..", ".") or "/" in spec.id:
+            raise UsageError(f"{spec.id!r} cannot be the id of a run")
         for path in (*spec.logs, *spec.checkpoint_dirs):
             if not Path(path).is_absolute():
                 raise UsageError(f"{path} is not an absolute path")
         same = next((r for r in self._room.living() if _same(r.spec, spec)), None)
+        if same is None and spec.id in self._room.runs:
+            raise UsageError(f"another run has the id {spec.id!r} already", "start it again")
         watched = same or self._start_watching(spec)
         page = self._room.state.status_page(watched.spec.id)
         return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
@@ -128,7 +136,10 @@ class Answers:
     def silence(self, question: Question) -> dict[str, Any]:
         """No pushes about a run or a class for a while."""
         run = self._room.find(question["run"]).spec.id if question.get("run") else ""
-        made = self._teller.silence(run, str(question.get("class") or ""), float(question["for_s"]))
+        for_s = float(question["for_s"])
+        if not 0 < for_s <= LONGEST_SILENCE_S:
+            raise UsageError("a silence lasts more than nothing and at most 30 days")
+        made = self._teller.silence(run, str(question.get("class") or ""), for_s)
         self._room.store.flush()
         return {**made, "until": iso(made["until"])}
 

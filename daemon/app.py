@@ -53,8 +53,6 @@ SAVE_S = 30.0
 FORGET_S = 7 * 86400.0
 """Resolved incidents leave memory after a week; the store keeps the newest thousand."""
 KEEP_DOCS = 1000
-JUDGE_SOON_S = 0.02
-"""Observations of one burst are judged together."""
 
 
 class App:
@@ -93,8 +91,8 @@ class App:
         for run, doc in room.store.all("run"):
             self._add(run, RunSpec.from_json(doc["spec"]), doc)
         self._watch_disks()
-        self._loop.every(1.0, self._tick, first=1.0)
-        self._loop.every(SAVE_S, self._save, first=SAVE_S)
+        self._loop.every(1.0, self._tick)
+        self._loop.every(SAVE_S, self._save)
         watchdog = sdnotify.watchdog_s()
         if watchdog:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
@@ -186,13 +184,13 @@ class App:
     def _judge_soon(self, run: str) -> None:
         if run not in self._judging:
             self._judging.add(run)
-            self._loop.later(JUDGE_SOON_S, lambda: self._judge(run, tick=False))
+            self._loop.later(0.0, lambda: self._judge(run, tick=False))
 
     def _judge(self, run: str, *, tick: bool) -> None:
         self._judging.discard(run)
         watched = self.room.runs[run]
-        if not watched.alive:
-            return
+        if not watched.alive or not (tick or watched.fresh):
+            return  # over, or the tick has judged it already
         now, keeper = self._clock.now(), self.room.keeper
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)

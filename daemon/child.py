@@ -293,7 +293,8 @@ class JsonChild:
         self._listen()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = -1
-        if failed or self._due is not None or self.exit_status != 0:
+        # Not known yet (None) is how most go that leave by themselves: their pipe closes first.
+        if failed or self._due is not None or self.exit_status not in (0, None):
             self._be_patient()
         self._due = None
         self._unsent = b""

@@ -106,4 +106,5 @@ def prove(finding: Finding, line: LineLookup) -> Finding:
         finding,
         summary=mask(finding.summary),
         evidence=tuple(replace(e, text=mask(e.text)) for e in evidence),
+        details={k: mask(v) if isinstance(v, str) else v for k, v in finding.details.items()},
     )

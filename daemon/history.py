@@ -30,6 +30,8 @@ BOX_SAMPLES = 120
 """Samples kept per mount, GPU and cgroup: two minutes at 1 Hz."""
 LOOKS = 130
 """Process looks kept: two minutes at 1 Hz and a little."""
+NAMES = 256
+"""Metric names kept: a program that invents a new one with every step must not fill us."""
 
 
 class Curve:
@@ -128,6 +130,9 @@ class RunHistory:
         for name, value in seen.values.items():
             self.latest[name] = value
             self.latest_at[name] = seen.at
+        while len(self.latest) > NAMES:
+            oldest = min(self.latest_at, key=self.latest_at.__getitem__)
+            del self.latest[oldest], self.latest_at[oldest]
         if seen.number is None:
             if "train_loss" in seen.values:
                 self.steps.append(seen)
@@ -179,7 +184,11 @@ class RunHistory:
         self.step_times.extend((float(t), float(n)) for t, n in saved.get("step_times", ()))
         self.latest = {k: float(v) for k, v in saved.get("latest", {}).items()}
         self.latest_at = {k: float(v) for k, v in saved.get("latest_at", {}).items()}
-        self.total, self.epoch = saved.get("total"), saved.get("epoch")
+        self.total, self.epoch = _number(saved.get("total")), _number(saved.get("epoch"))
         for name, curve in saved.get("curves", {}).items():
             points = [(float(x), float(y)) for x, y in curve["points"]]
             self.curves[name] = Curve(points, int(curve["stride"]))
+
+
+def _number(saved: Any) -> float | None:
+    return None if saved is None else float(saved)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -70,9 +70,10 @@ class Incident:
     evidence: list[Evidence] = field(default_factory=list)
     details: dict[str, object] = field(default_factory=dict)
     symptoms: list[str] = field(default_factory=list)
-    """Other findings that this one explains, one line each."""
+    """Other findings that this one explains, one line each, as they were last said."""
     joined: list[str] = field(default_factory=list)
-    """``sentinel|key`` of those findings: they stay part of this incident while it lasts."""
+    """``sentinel|key`` of those findings, in the same order: they stay part of this incident
+    while it lasts."""
     alerted_at: float | None = None
     reminders: int = 0
 
@@ -89,8 +90,9 @@ class Incident:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Incident:
-        """Back from the store."""
-        values = dict(data)
+        """Back from the store; unknown keys are ignored so that an older daemon can read."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        values = {k: v for k, v in data.items() if k in known}
         values["severity"] = Severity.parse(values["severity"])
         values["evidence"] = [Evidence(**e) for e in values["evidence"]]
         return cls(**values)
@@ -220,6 +222,7 @@ class IncidentKeeper:
         if finding.severity > incident.severity:
             was = incident.severity.label
             self._restate(incident, finding)
+            incident.state = "open"  # what a person acknowledged was less than this
             return [Change("raised", incident, was)]
         if finding.trouble != incident.trouble and cause_rank(finding.trouble) < cause_rank(
             incident.trouble
@@ -240,18 +243,16 @@ class IncidentKeeper:
 
     def _join(self, incident: Incident, sentinel: str, finding: Finding, now: float) -> None:
         incident.last_seen_at = now
-        if f"{sentinel}|{finding.key}" not in incident.joined:
-            incident.joined.append(f"{sentinel}|{finding.key}")
         line = f"{finding.trouble}: {finding.summary}"
-        if line not in incident.symptoms:
-            incident.symptoms.append(line)
+        if _note(incident, f"{sentinel}|{finding.key}", line):
             room = MAX_EVIDENCE - len(incident.evidence)
             incident.evidence += [e for e in finding.evidence if e not in incident.evidence][:room]
 
     def _correct(self, incident: Incident, sentinel: str, finding: Finding, now: float) -> Change:
         was = incident.trouble
-        incident.symptoms.append(f"{was}: {incident.summary}")
-        incident.joined.append(f"{incident.sentinel}|{incident.key}")
+        incident.fatal = incident.fatal or finding.fatal
+        _forget(incident, f"{sentinel}|{finding.key}")
+        _note(incident, f"{incident.sentinel}|{incident.key}", f"{was}: {incident.summary}")
         incident.sentinel, incident.key = sentinel, finding.key
         incident.last_seen_at = now
         self._restate(incident, finding)
@@ -263,8 +264,18 @@ class IncidentKeeper:
         return fresh
 
 
-def worst(incidents: Collection[Incident]) -> Incident | None:
-    """The one a person should read first: highest severity, then highest cause."""
-    return min(
-        incidents, key=lambda i: (-i.severity, cause_rank(i.trouble), i.opened_at), default=None
-    )
+def _note(incident: Incident, tag: str, line: str) -> bool:
+    """Write down a symptom; one that is known is said anew, its numbers change all the time."""
+    if tag in incident.joined:
+        incident.symptoms[incident.joined.index(tag)] = line
+        return False
+    incident.joined.append(tag)
+    incident.symptoms.append(line)
+    return True
+
+
+def _forget(incident: Incident, tag: str) -> None:
+    """A symptom that turns out to be the cause is none any more."""
+    if tag in incident.joined:
+        place = incident.joined.index(tag)
+        del incident.joined[place], incident.symptoms[place]

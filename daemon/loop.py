@@ -46,9 +46,14 @@ class Loop:
         self._running = False
         self._told: dict[str, float] = {}
 
-    def every(self, seconds: float, call: Callback, *, first: float = 0.0) -> Timer:
-        """Call again and again; missed turns are dropped, never made up for."""
-        return self._push(self.clock.monotonic() + first, Timer(call, seconds))
+    def every(self, seconds: float, call: Callback) -> Timer:
+        """Call again and again; missed turns are dropped, never made up for.
+
+        Turns lie on whole multiples of ``seconds`` on the monotonic clock, so that timers of
+        1, 2 and 30 s wake the process together and not one after the other.
+        """
+        first = (self.clock.monotonic() // seconds + 1) * seconds
+        return self._push(first, Timer(call, seconds))
 
     def later(self, seconds: float, call: Callback) -> Timer:
         """Call once."""

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+_WORD = r"(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|credentials?|authorization)"
+_PASSWORD = r"(?:passw(?:or)?d|passphrase|pwd)"
+# Counters of tokens and the special tokens of a tokenizer are no secrets.
+_VALUE = r"(?![<\[({]|[\d.,eE+\-%/]+(?![^\s\"',;&)\]}]))[^\s\"',;&]{6,}"
 
 _SECRETS = re.compile(
-    r"""
-      (?P<keyed>\b(?:api[_-]?key|access[_-]?key|secret|token|passw(?:or)?d|authorization|bearer)
-        \b["']?\s*[:=]\s*(?:bearer\s+)?["']?)(?P<value>[^\s"',;&]{6,})
-    | (?P<url>\b[a-z][a-z0-9+.\-]*://[^\s/:@]*:)[^\s/@]+(?=@)
-    | \b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_\-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}
-         |github_pat_\w{20,}|AKIA[A-Z0-9]{12,}|xox[baprs]-[A-Za-z0-9\-]{10,}|AIza[\w\-]{30,}
-         |eyJ[\w\-]{10,}\.[\w\-]{10,}\.[\w\-]{5,})
-    | (?<![0-9a-fA-F])[0-9a-f]{40}(?![0-9a-fA-F])
+    rf"""
+      (?P<keyed>(?:\b|_){_WORD}\b["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?["']?){_VALUE}
+    | (?P<worded>(?:\b|_){_PASSWORD}\b["']?\s*[:=]\s*["']?)[^\s"',;&]{{4,}}
+    | (?P<option>(?<!\S)--[\w\-]{{0,40}}?(?:{_WORD}|{_PASSWORD})\s+["']?){_VALUE}
+    | (?P<bearer>\bbearer\s+)[\w.~+/\-]{{16,}}
+    | (?P<url>\b[a-z][a-z0-9+.\-]{{0,30}}://[^\s/:@]*:)[^\s/@]+(?=@)
+    | (?P<user>\b[a-z][a-z0-9+.\-]{{0,30}}://)[^\s/:@]{{16,}}(?=@)
+    | (?P<hook>\b(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks
+         |api\.telegram\.org)/)[^\s"']+
+    | \b(?:hf_[A-Za-z0-9]{{16,}}|sk-[A-Za-z0-9_\-]{{16,}}|gh[pousr]_[A-Za-z0-9]{{20,}}
+         |github_pat_\w{{20,}}|glpat-[\w\-]{{16,}}|AKIA[A-Z0-9]{{12,}}|xox[baprs]-[A-Za-z0-9\-]{{10,}}
+         |AIza[\w\-]{{30,}}|\d{{8,10}}:[\w\-]{{35}}|eyJ[\w\-]{{10,}}\.[\w\-]{{10,}}\.[\w\-]{{5,}})
+    | (?<![0-9a-fA-F])[0-9a-f]{{40}}(?![0-9a-fA-F])
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PIECES = re.compile(r"[/?&=:@#,]+")
 
 
 def mask(text: str) -> str:
@@ -28,4 +40,18 @@ def mask(text: str) -> str:
 
 
 def _hide(match: re.Match[str]) -> str:
-    return f"{match['keyed'] or match['url'] or ''}***"
+    return f"{match[match.lastgroup] if match.lastgroup else ''}***"
+
+
+def mask_urls(text: str, urls: Iterable[str]) -> str:
+    """``text`` without any piece of ``urls``: user, password, host, token, topic.
+
+    Which piece is the secret differs from service to service, so all of them are.
+    """
+    pieces: set[str] = set()
+    for url in urls:
+        _, _, rest = url.partition("://")
+        pieces.update(p for p in (url, *_PIECES.split(rest)) if len(p) >= 4)
+    for piece in sorted(pieces, key=len, reverse=True):
+        text = text.replace(piece, "***")
+    return mask(text)

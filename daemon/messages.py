@@ -11,6 +11,7 @@ from middlewatch.sentinels.kit.numbers import number, span
 
 from .clock import iso
 from .incidents import Change, Incident
+from .masking import mask
 
 MAX_BODY = 1000
 """Characters of a body before any attachment (contract)."""
@@ -54,12 +55,12 @@ def compose(
         "corrected": "CORRECTED",
         "resolved": "RESOLVED",
     }[change.kind]
-    title = f"[{label}] {name} on {host}: {_short(incident.summary, 120)}"
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
     if change.kind == "resolved":
         lasted = span(now - incident.opened_at)
         body = [f"Over after {lasted}: {incident.trouble}.", f"Incident {incident.id}."]
         return Message(title, "\n".join(body), "success", incident.id)
-    lines = [incident.summary]
+    lines = [_short(incident.summary, 300)]
     if change.kind == "raised":
         lines.append(f"It got worse: {change.was} before.")
     if change.kind == "corrected":
@@ -69,7 +70,7 @@ def compose(
     lines += [f"With it: {_short(s, 120)}" for s in incident.symptoms[:2]]
     lines.append(_last_good(checkpoints, incident))
     step, safe = first_step(incident, entry)
-    lines.append(f"First step{'' if safe else ' (costly)'}: {step}")
+    lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
 
@@ -78,15 +79,14 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push at the end of a run that reached it."""
     now = status["now"]
     loss = now["values"].get("train_loss")
-    lines = [f"The run reached its end: {status['state_reason']}."]
+    lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
     if now["step"] is not None:
-        lines.append(
-            f"Last step {number(now['step'])}" + ("" if loss is None else f", loss {loss}")
-        )
+        told = "" if loss is None else f", loss {number(float(loss))}"
+        lines.append(f"Last step {number(now['step'])}{told}")
     resume = status["checkpoints"]["resume_from"]
-    lines.append(f"Newest good checkpoint: {resume or 'none found'}")
+    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
     lines.append("Pull and verify the results, then mind the meter.")
-    return Message(f"[FINISHED] {name} on {host}", _fit(lines), "success")
+    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
 
 
 def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
@@ -99,20 +99,19 @@ def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str
         return "No good checkpoint from before it is known."
     newest = max(good, key=lambda c: c.saved_at)
     at = "" if newest.step is None else f" (step {number(newest.step)})"
-    return f"Last good checkpoint: {newest.path}{at}, {newest.level} checked"
+    return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"
 
 
 def _short(text: str, limit: int) -> str:
-    text = " ".join(text.split())
+    """One line of printable characters: a title may become the header of a mail."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _fit(lines: Sequence[str]) -> str:
     """Join within the limit; the last two lines (first step, id) are never the ones cut."""
     tail = "\n".join(lines[-2:])
-    head = _cut("\n".join(lines[:-2]), MAX_BODY - len(tail) - 1)
-    return f"{head}\n{tail}"[:MAX_BODY]
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
+    head, room = "\n".join(lines[:-2]), MAX_BODY - len(tail) - 1
+    if len(head) > room:
+        head = head[: room - 1] + "…"
+    return f"{head}\n{tail}"

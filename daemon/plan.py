@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 _FLAG = re.compile(
-    r"""^(?:--?|\+)?(?:[\w.]+[./])?
+    r"""^(?:--?|\+{1,2})?(?:[\w.]+[./])?
     (?:max|num|total|train|n)?[-_]?(?:train(?:ing)?[-_])?(?:steps|iters|iterations|updates)$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -25,6 +26,7 @@ def expected_steps(command: Sequence[str]) -> float | None:
             if not flag.startswith("-") or place + 1 == len(words):
                 continue
             value = words[place + 1]
-        if _NUMBER.fullmatch(value):
-            return float(value.replace("_", ""))
+        planned = float(value.replace("_", "")) if _NUMBER.fullmatch(value) else 0.0
+        if 0 < planned < math.inf:
+            return planned
     return None

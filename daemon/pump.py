@@ -153,7 +153,7 @@ class Pump:
         every = source.every_s
         self._by_interval.setdefault(every, []).append(pumped)
         if every not in self._timers:
-            self._timers[every] = self.loop.every(every, partial(self._turn, every), first=every)
+            self._timers[every] = self.loop.every(every, partial(self._turn, every))
         self.loop.later(0.0, pumped.read)
         return pumped
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 from middlewatch.sentinels.kit import (
     CheckpointSaved,
@@ -31,6 +31,7 @@ from .masking import mask
 from .parsers.reader import LogReader
 
 CHUNK = 1 << 20
+"""Bytes to read at a time."""
 SIDE_EFFECTS = frozenset({"rank_failed", "process_killed", "sigterm_received", "python_exception"})
 """Classes that are the root only when nothing more exact is there."""
 DONE_REACH = 200
@@ -66,9 +67,9 @@ class Replay:
         self._last_step: float | None = None
         self._last_step_line = 0
 
-    def read(self, stream: BinaryIO, *, metrics: bool) -> Iterator[dict[str, Any]]:
+    def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[dict[str, Any]]:
         """Records of the contract, metrics as they come, findings and the end last."""
-        while chunk := stream.read(CHUNK):
+        for chunk in chunks:
             yield from self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
         yield from self._end()

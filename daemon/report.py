@@ -28,6 +28,7 @@ from .messages import first_step
 from .runs import RunSpec
 
 CURVE_POINTS = 240
+LONGEST_ETA_S = 10 * 365 * 86400.0
 
 
 def incident(one: Incident, entry: Entry | None) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def now_block(history: RunHistory, now: float) -> dict[str, Any]:
     per_step = seconds_per_step(history)
     eta = None
     if step is not None and total and per_step and total > step:
-        eta = now + (total - step) * per_step
+        left = (total - step) * per_step
+        eta = now + left if left < LONGEST_ETA_S else None  # a log can name any total
     return {
         "step": step,
         "total": total,
@@ -223,13 +225,6 @@ def source(state: SourceState) -> dict[str, Any]:
         "since": iso(state.since),
         "detail": state.detail,
     }
-
-
-def buffered(history: RunHistory) -> bool:
-    """True when every log grew in whole 4 KiB blocks only: stdout is block-buffered."""
-    return any(
-        g.bytes and g.chunk_bytes and g.chunk_bytes % 4096 == 0 for g in history.logs.values()
-    )
 
 
 def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:

@@ -60,13 +60,43 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
-        """Build from a dict; unknown keys are ignored so that an older daemon can read."""
-        known = {f.name for f in dataclasses.fields(cls)}
+        """Build from a dict; unknown keys are ignored so that an older daemon can read.
+
+        Raises ValueError for a value that is not what its field holds.
+        """
+        known = {f.name: f.type for f in dataclasses.fields(cls)}
         values = {k: v for k, v in data.items() if k in known}
+        for name, value in values.items():
+            if not _fits(value, str(known[name])):
+                raise ValueError(f"{name} cannot be {value!r}")
         for name in ("command", "env_names", "logs", "checkpoint_dirs", "notes"):
             values[name] = tuple(values.get(name) or ())
-        values["ranks"] = tuple(Rank(**r) for r in values.get("ranks") or ())
+        values["ranks"] = tuple(
+            Rank(r["pid"], r["start_ticks"], r.get("rank")) for r in values.get("ranks") or ()
+        )
         return cls(**values)
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (float, int),
+    "None": (type(None),),
+    "tuple[str, ...]": (list, tuple),
+    "tuple[Rank, ...]": (list, tuple),
+    "Mapping[str, str]": (dict,),
+}
+
+
+def _fits(value: object, kind: str) -> bool:
+    """Whether a value that came over the wire is of a field's type."""
+    if isinstance(value, bool):
+        return False
+    if not any(isinstance(value, _KINDS[one]) for one in kind.split(" | ")):
+        return False
+    if kind.startswith("tuple[str") and isinstance(value, (list, tuple)):
+        return all(isinstance(one, str) for one in value)
+    return True
 
 
 def run_id(name: str) -> str:

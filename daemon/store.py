@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,52 +55,100 @@ class Store:
         self._dirty: dict[tuple[str, str], tuple[float, str]] = {}
         self._gone: set[tuple[str, str]] = set()
         self._db: sqlite3.Connection | None = None
-        self._open()
+        self.set_aside = ""
+        """Where a damaged store was put at the start; empty when it was whole."""
+        if not self._open() and self._put_aside():
+            self._open()
+        self._take_fallback()
+        if self._db is not None:
+            self.trouble = ""
+            self._keep_reserve()
+            self.flush()
 
-    def _open(self) -> None:
+    def _open(self) -> bool:
+        """Connect, and read the whole file once: damage shows now or in the worst moment.
+
+        False when it is damaged; a disk or a permission in the way is only ``trouble``.
+        """
         try:
             self._db = self._connect()
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
-                self.trouble = str(error)
-                return
-            # A damaged store must not blind the watch: it is set aside, never deleted.
-            aside = self.path.with_suffix(f".damaged-{os.getpid()}")
-            self.path.replace(aside)
-            self._db = self._connect()
-        self._keep_reserve()
-        self._take_fallback()
+            (health,) = self._db.execute("pragma quick_check(1)").fetchone()
+            if health == "ok":
+                return True
+            self.trouble, damaged = str(health), True
+        except sqlite3.Error as error:
+            self.trouble, damaged = str(error), _is_damage(error)
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        return not damaged
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
-        db.execute("pragma journal_mode=wal")
-        db.execute("pragma synchronous=normal")
-        db.execute("pragma cache_size=-256")
-        db.execute("pragma journal_size_limit=1048576")
-        db.executescript(SCHEMA)
+        try:
+            db.execute("pragma auto_vacuum=incremental")  # counts for a new file only
+            db.execute("pragma journal_mode=wal")
+            db.execute("pragma synchronous=normal")
+            db.execute("pragma cache_size=-256")
+            db.execute("pragma journal_size_limit=1048576")
+            db.executescript(SCHEMA)
+        except sqlite3.Error:
+            db.close()
+            raise
         return db
 
+    def _put_aside(self) -> bool:
+        """A damaged store must not blind the watch: it gets another name, never deleted."""
+        number = 1
+        while (aside := self.path.with_suffix(f".damaged-{number}")).exists():
+            number += 1
+        try:
+            self.path.replace(aside)
+            for suffix in ("-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    _beside(self.path, suffix).replace(_beside(aside, suffix))
+        except OSError as error:
+            self.trouble = f"{self.path} is damaged and cannot be set aside: {error.strerror}"
+            return False
+        self.set_aside = str(aside)
+        return True
+
     def _keep_reserve(self) -> None:
-        if self.reserve.exists():
-            return
-        with contextlib.suppress(OSError):
+        try:
+            if self.reserve.exists() and self.reserve.stat().st_size >= RESERVE_BYTES:
+                return
             fd = os.open(self.reserve, os.O_WRONLY | os.O_CREAT, 0o600)
             try:
                 os.posix_fallocate(fd, 0, RESERVE_BYTES)
             finally:
                 os.close(fd)
+        except OSError:
+            self._give_reserve()  # half a reserve would only look like one
 
     def _take_fallback(self) -> None:
+        """What a full disk turned away comes first: it is newer than what is on disk."""
         try:
             info = self.fallback.lstat()
-            if info.st_uid != os.geteuid() or self.fallback.is_symlink():
+            if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
                 return  # somebody else's file in a shared folder proves nothing
             left = json.loads(self.fallback.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            docs = {(str(kind), str(i)): (float(at), doc) for kind, i, at, doc in left}
+        except (OSError, ValueError, TypeError):
             return
-        for kind, doc_id, at, doc in left:
-            self._dirty[kind, doc_id] = (at, doc)
-        self.flush()
+        for key, (at, doc) in docs.items():
+            if doc is None:
+                self._gone.add(key)
+            elif at >= self._kept_at(*key):
+                self._dirty[key] = (at, str(doc))
+
+    def _kept_at(self, kind: str, doc_id: str) -> float:
+        row = None
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                row = self._db.execute(
+                    "select at from docs where kind = ? and id = ?", (kind, doc_id)
+                ).fetchone()
+        return -math.inf if row is None else float(row[0])
 
     def put(self, kind: str, doc_id: str, doc: dict[str, Any], at: float) -> None:
         """Keep ``doc`` as the newest version; it reaches the disk with the next flush."""
@@ -120,7 +170,8 @@ class Store:
         docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
         for doc_id, doc in docs.items():
             if (kind, doc_id) not in self._gone:
-                yield doc_id, json.loads(doc)
+                with contextlib.suppress(ValueError):  # edited by hand, and badly
+                    yield doc_id, json.loads(doc)
 
     def flush(self) -> bool:
         """Commit what changed. False when it could not be kept on disk (see ``trouble``)."""
@@ -137,9 +188,10 @@ class Store:
 
     def _commit(self) -> bool:
         if self._db is None:
-            with contextlib.suppress(sqlite3.Error):
+            try:
                 self._db = self._connect()
-            if self._db is None:
+            except sqlite3.Error as error:
+                self.trouble = str(error)
                 return False
         rows = [(kind, i, at, doc) for (kind, i), (at, doc) in self._dirty.items()]
         try:
@@ -165,23 +217,30 @@ class Store:
         return True
 
     def _write_fallback(self) -> None:
-        rows = [[kind, i, at, doc] for (kind, i), (at, doc) in self._dirty.items()]
-        with contextlib.suppress(OSError):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-            fd = os.open(self.fallback, flags, 0o600)
+        """Whole or not at all, and never into a file that somebody else put there."""
+        rows: list[list[Any]] = [[k, i, at, doc] for (k, i), (at, doc) in self._dirty.items()]
+        rows += [[kind, i, 0.0, None] for kind, i in self._gone]
+        fresh = _beside(self.fallback, f".{os.getpid()}")
+        try:
+            fresh.unlink(missing_ok=True)
+            fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(fd, "w", encoding="utf-8") as out:
                 json.dump(rows, out)
+            fresh.replace(self.fallback)
+        except OSError:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
 
     def size(self) -> int:
         """Bytes of the store on disk."""
         total = 0
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
-                total += self.path.with_name(self.path.name + suffix).stat().st_size
+                total += _beside(self.path, suffix).stat().st_size
         return total
 
     def trim(self, kinds: tuple[str, ...], keep: int) -> None:
-        """Keep the newest ``keep`` documents of each of ``kinds``."""
+        """Keep the newest ``keep`` documents of each of ``kinds``, and give the room back."""
         if self._db is None:
             return
         for kind in kinds:
@@ -191,6 +250,8 @@ class Store:
                     " (select id from docs where kind = ? order by at desc limit ?)",
                     (kind, kind, keep),
                 )
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("pragma incremental_vacuum").fetchall()
 
     def close(self) -> None:
         """Flush and let go."""
@@ -200,5 +261,9 @@ class Store:
             self._db = None
 
 
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
+def _is_damage(error: sqlite3.Error) -> bool:
     return any(word in str(error) for word in ("malformed", "not a database"))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)

@@ -24,7 +24,12 @@ class Teller:
         self._room = room
         self._loop = loop
         self._say = say
-        self._silences: list[dict[str, Any]] = [d for _, d in room.store.all("silence")]
+        self._silences: list[dict[str, Any]] = []
+        for silence_id, silence in list(room.store.all("silence")):
+            if silence["until"] > room.clock.now():
+                self._silences.append(silence)
+            else:
+                room.store.drop("silence", silence_id)
         self._fd: int | None = None
         self.phone = Phone(
             room.config.alert_urls,
@@ -54,24 +59,32 @@ class Teller:
         if watched.told_end:
             return
         watched.told_end = True
-        if watched.state == "finished" and self._room.config.alerts.finished:
+        wanted = self._room.config.alerts.finished and not self._silenced(watched.spec.id, "")
+        if watched.state == "finished" and wanted:
             name, status = watched.spec.name, self._room.status(watched)
             self._push(messages.finished(name, self._room.host, status))
 
     def remind(self) -> None:
-        """Repeat open critical incidents ever more rarely until somebody looks."""
+        """Repeat open critical incidents ever more rarely until somebody looks.
+
+        One that opened during a silence is told when the silence is over.
+        """
         now, repeat = self._room.clock.now(), self._room.config.alerts.repeat_s
         for incident in self._room.keeper.open():
             watched = self._room.runs.get(incident.run)
-            if watched is None or not repeat or not self._wants_reminder(incident):
+            if watched is None or not self._wants_reminder(incident):
                 continue
-            wait = repeat[min(incident.reminders, len(repeat) - 1)]
-            if now - (incident.alerted_at or now) < wait:
-                continue
-            incident.reminders += 1
             message = self._compose(watched, Change("opened", incident))
-            title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
-            if self._push(replace(message, title=title)):
+            if incident.alerted_at is not None:
+                if not repeat:
+                    continue
+                wait = repeat[min(incident.reminders, len(repeat) - 1)]
+                if now - incident.alerted_at < wait:
+                    continue
+                incident.reminders += 1
+                title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
+                message = replace(message, title=title)
+            if self._push(message):
                 incident.alerted_at = now
             self._room.keep(incident)
 
@@ -79,24 +92,22 @@ class Teller:
         return (
             incident.severity is Severity.CRITICAL
             and incident.state == "open"
-            and incident.alerted_at is not None
-            and not self._silenced(incident)
+            and bool(self.phone.urls)
+            and not self._silenced(incident.run, incident.trouble)
         )
 
     def _worth_a_push(self, change: Change) -> bool:
         incident, alerts = change.incident, self._room.config.alerts
+        if self._silenced(incident.run, incident.trouble):
+            return False
         if change.kind == "resolved":
             return alerts.resolved and incident.alerted_at is not None
-        if self._silenced(incident) or incident.state == "acknowledged":
-            return False
         return incident.severity >= Severity.parse(alerts.min_severity)
 
-    def _silenced(self, incident: Incident) -> bool:
+    def _silenced(self, run: str, trouble: str) -> bool:
         now = self._room.clock.now()
         return any(
-            s["until"] > now
-            and s["run"] in ("", incident.run)
-            and s["class"] in ("", incident.trouble)
+            s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
             for s in self._silences
         )
 

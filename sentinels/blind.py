@@ -44,7 +44,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         for_s = view.now - source.since
         if for_s < limits.for_s:
             continue
-        standing = source.source.startswith("nvml") and _stands_still(view)
+        silent = source.state != "impaired" and source.source.startswith("nvml")
+        standing = silent and _stands_still(view)
         yield Finding(
             trouble="blind",
             key=source.source,
@@ -65,7 +66,10 @@ def _stands_still(view: View) -> bool:
     rhythm = pace(view.step_times)
     if rhythm is None:
         return False
-    return view.now - view.step_times[-1][0] > rhythm.limit_s(60.0)
+    silent_s = view.now - view.step_times[-1][0]
+    if view.gap_s:
+        silent_s = min(silent_s, view.gap_s)  # what was before the gap is unknown
+    return silent_s > rhythm.limit_s(60.0)
 
 
 SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)

@@ -12,7 +12,8 @@ Not: do not end the run before a checkpoint is there; everything since the last 
 Retry: not needed.
 Classes: checkpoint_stale
 Sources: three times the median of at least two intervals, and never under ten minutes:
-    evaluation before a save doubles single intervals in public runs.
+    evaluation before a save doubles single intervals in public runs. The time runs only
+    while steps come: a run that stands still saves nothing, and that is another trouble.
 """
 
 from __future__ import annotations
@@ -39,19 +40,21 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the newest save is old, measured by the run's own cadence."""
     if not view.live or view.ending is not None or not view.step_times:
         return
-    saves = expect(view.checkpoints)
+    saves = expect(view.checkpoints, view.claims)
     if saves is None or saves.every_s is None:
         return
-    age = view.now - max(saves.newest_at, view.run.watched_since)
+    since = max(saves.newest_at, view.run.watched_since)
+    if view.gap_s:
+        since = max(since, view.now - view.gap_s)
+    age = view.step_times[-1][0] - since
     limit = max(limits.floor_s, limits.times * saves.every_s)
-    advancing = view.step_times[-1][0] >= saves.newest_at + saves.every_s
-    if age <= limit or not advancing:
+    if age <= limit:
         return
     newest = max(view.checkpoints, key=lambda c: c.saved_at)
     yield Finding(
         trouble="checkpoint_stale",
         severity=Severity.WARNING,
-        summary=f"no checkpoint for {span(age)}; this run saves every {span(saves.every_s)}",
+        summary=f"no checkpoint for {span(age)} of training; this run saves every {span(saves.every_s)}",
         evidence=(Evidence("checkpoint", f"newest: {newest.path}", newest.saved_at),),
         details={"age_s": round(age), "every_s": round(saves.every_s), "path": newest.path},
     )

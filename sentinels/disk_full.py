@@ -34,9 +34,10 @@ from .kit import (
     View,
 )
 from .kit.numbers import size, span
-from .kit.saves import saves_on
+from .kit.saves import no_inodes, saves_on
 
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
+"""The exact ones first: a checkpoint writer often does not know why it failed."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Limits:
     """Free space below which a disk counts as full (a small disk: below 1 % of it)."""
     event_s: float = 120.0
     """How long a write error in the log counts as present."""
+    near_s: float = 10.0
+    """A disk that was full this close to a write error was its cause; a trainer that removes
+    what it could not finish makes room again at once."""
     settle_s: float = 2.0
     """Time for a fresh look at the mounts before a write error is told without one: the
     look says which mount it is, and whether bytes or inodes are gone."""
@@ -54,95 +58,123 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about full mounts, mounts too small for the next save, and failed writes."""
-    spoken = False
-    for mount, samples in view.disks.items():
-        now = samples[-1]
+    error = _error(view, limits)
+    fresh = None if error is None or view.overcame(error) else error
+    explained = False
+    for now in view.mounts:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
             continue
-        finding = _mount(view, limits, mount, now)
+        if _is_full(now, limits):
+            finding: Finding | None = _full(now, fresh)
+        else:
+            finding = _too_small(view, now, fresh)
         if finding:
-            spoken = True
+            explained = True
             yield finding
-    if not spoken:
-        yield from _told(view, limits)
+    if error is not None and (not explained or error.trouble == "quota_exceeded"):
+        yield from _told(view, limits, error)
 
 
-def _is_full(now: DiskSample, limits: Limits) -> bool:
-    return now.free_bytes <= min(limits.full_bytes, now.total_bytes // 100)
+def _is_full(sample: DiskSample, limits: Limits) -> bool:
+    return sample.free_bytes <= min(limits.full_bytes, sample.total_bytes // 100)
 
 
-def _mount(view: View, limits: Limits, mount: str, now: DiskSample) -> Finding | None:
-    proof = Evidence(
-        "disk",
-        f"{mount}: {size(now.free_bytes)} of {size(now.total_bytes)} free"
-        f" (holds {', '.join(now.holds)})",
-        now.at,
-    )
-    if _is_full(now, limits):
-        error = _error(view, limits)
-        told = (Evidence("log", error.text, error.at),) if error else ()
-        return Finding(
-            trouble="disk_full",
-            key=mount,
-            severity=Severity.CRITICAL,
-            fatal=error is not None,
-            summary=f"{mount} is full: {size(now.free_bytes)} of {size(now.total_bytes)} left",
-            evidence=(proof, *told),
-            file=error.file if error else "",
-            line=error.line if error else 0,
-            details={"path": mount, "free_bytes": now.free_bytes},
-        )
-    saves = saves_on(view, mount)
-    if saves is None or view.ending is not None or now.free_bytes >= saves.bytes:
-        return None
-    due = ""
-    if saves.every_s is not None:
-        due = f", due in {span(max(0.0, saves.newest_at + saves.every_s - view.now))}"
-    # One file that is written over and over may be truncated first and then fit again.
-    certain = saves.kept > 1
+def _proof(now: DiskSample) -> Evidence:
+    free = f"{size(now.free_bytes)} of {size(now.total_bytes)} free"
+    return Evidence("disk", f"{now.mount}: {free} (holds {', '.join(now.holds)})", now.at)
+
+
+def _said(error: LogEvent | None) -> tuple[Evidence, ...]:
+    return () if error is None else (Evidence("log", error.text, error.at),)
+
+
+def _full(now: DiskSample, error: LogEvent | None) -> Finding:
     return Finding(
         trouble="disk_full",
-        key=mount,
-        severity=Severity.CRITICAL if certain else Severity.WARNING,
-        summary=f"the next checkpoint ({size(saves.bytes)}{due}) will not fit on {mount}: "
-        f"{size(now.free_bytes)} free",
-        evidence=(proof,),
-        details={"path": mount, "free_bytes": now.free_bytes, "next_bytes": saves.bytes},
+        key=now.mount,
+        severity=Severity.CRITICAL,
+        fatal=error is not None,
+        summary=f"{now.mount} is full: {size(now.free_bytes)} of {size(now.total_bytes)} left",
+        evidence=(_proof(now), *_said(error)),
+        file=error.file if error else "",
+        line=error.line if error else 0,
+        details={"path": now.mount, "free_bytes": now.free_bytes},
+    )
+
+
+def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding | None:
+    """The next save has no room; a write that failed just now was such a save."""
+    if error is None and view.ending is not None:
+        return None
+    saves = saves_on(view, now.mount)
+    if saves is None or now.free_bytes >= saves.bytes:
+        return None
+    if error is None and not saves.settled(view.now):
+        return None
+    due_in_s = saves.due_in_s(view.now)
+    due = "" if due_in_s is None else f", due in {span(due_in_s)}"
+    # One file that is written over and over may be truncated first and then fit again.
+    return Finding(
+        trouble="disk_full",
+        key=now.mount,
+        severity=Severity.CRITICAL if saves.grows or error else Severity.WARNING,
+        fatal=error is not None,
+        summary=f"{'a write failed, and ' if error else ''}the next checkpoint ({size(saves.bytes)}"
+        f"{due}) will not fit on {now.mount}: {size(now.free_bytes)} free",
+        evidence=(_proof(now), *_said(error)),
+        file=error.file if error else "",
+        line=error.line if error else 0,
+        details={"path": now.mount, "free_bytes": now.free_bytes, "next_bytes": saves.bytes},
     )
 
 
 def _error(view: View, limits: Limits) -> LogEvent | None:
-    """The newest write error that is still of interest."""
-    for event in reversed(view.events):
-        if event.trouble in CLASSES:
-            return event if not view.live or view.now - event.at <= limits.event_s else None
-    return None
+    """The write error to tell: the newest of an old log; live the most exact recent one."""
+    errors = (e for e in reversed(view.events) if e.trouble in CLASSES)
+    if not view.live:
+        return next(errors, None)
+    recent = [e for e in errors if view.now - e.at <= limits.event_s]
+    return min(recent, key=lambda e: CLASSES.index(e.trouble), default=None)
 
 
-def _told(view: View, limits: Limits) -> Iterator[Finding]:
+def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     """A write error in the log although every mount has room: a quota, or space freed since."""
-    event = _error(view, limits)
-    if event is None or _inodes_explain(view):
+    if any(no_inodes(sample) for sample in view.mounts):
+        return  # inodes_full tells it
+    if view.live and view.now - error.at < limits.settle_s:
         return
-    if view.live and view.now - event.at < limits.settle_s:
-        return
-    overcome = view.steps_after(event.at, event.line, event.file) >= 2
-    severity = Severity.WARNING if overcome else Severity.CRITICAL
+    overcame = view.overcame(error)
+    severity = Severity.WARNING if overcame else Severity.CRITICAL
+    was_full = _was_full(view, limits, error)
+    what = "a write failed"
+    if was_full is not None:
+        what = f"{was_full.mount} was full when a write failed"
+    proof = (_proof(was_full),) if was_full else ()
     yield Finding(
-        trouble=event.trouble,
+        trouble=error.trouble if was_full is None else "disk_full",
         key="write",
-        severity=severity if view.live or not overcome else Severity.INFO,
-        fatal=event.fatal and not overcome,
-        summary=f"a write failed: {event.text.strip()[:160]}",
-        evidence=(Evidence("log", event.text, event.at),),
-        file=event.file,
-        line=event.line,
-        details=dict(event.details),
+        severity=severity if view.live or not overcame else Severity.INFO,
+        fatal=error.fatal and not overcame,
+        summary=f"{what}: {error.text.strip()[:160]}",
+        evidence=(*proof, *_said(error)),
+        file=error.file,
+        line=error.line,
+        details=dict(error.details),
     )
 
 
-def _inodes_explain(view: View) -> bool:
-    return any(s[-1].free_inodes == 0 and s[-1].total_inodes for s in view.disks.values())
+def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:
+    """The sample of a mount that was full around the error, if one was."""
+    if error.trouble == "quota_exceeded":
+        return None
+    for samples in view.disks.values():
+        for sample in reversed(samples):
+            if sample.at < error.at - limits.near_s:
+                break
+            near = sample.at <= error.at + limits.near_s and not sample.read_only
+            if near and set(sample.holds) - {"state"} and _is_full(sample, limits):
+                return sample
+    return None
 
 
 SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen))

@@ -12,13 +12,16 @@ Not: do not restart on the same card; do not wait for it to come back.
 Retry: not on this box.
 Classes: gpu_lost xid cuda_ecc nvswitch
 Sources: two answers in a row, because a single lost answer can be the driver's own start.
-    Xid 13, 31, 43 and 45 come from the application and are not the card's fault.
+    Xid 13, 31, 43 and 45 come from the application and are not the card's fault. A program
+    that uses a lost card fails at its next call; contexts that already run keep on training
+    when only a container lost its access, so steps that go on make it a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
 
@@ -33,41 +36,90 @@ class Limits:
 
     answers: int = 2
     """Answers in a row that say "lost" before it counts."""
+    goes_on_s: float = 10.0
+    """Steps that come later than this after the loss come from a run that lives."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about cards that the driver has lost, and fatal GPU lines of any log."""
-    event = next((e for e in reversed(view.events) if _fatal(e)), None)
+    if not view.live:
+        yield from _replayed(view)
+        return
+    event = next((e for e in reversed(view.events) if _fatal(e) and not view.overcame(e)), None)
+    spoken = False
     for index, samples in view.gpus.items():
-        newest = [s for s in list(samples)[-limits.answers :] if s.lost]
-        if len(newest) < limits.answers:
+        newest = list(islice(reversed(samples), max(1, limits.answers)))
+        if len(newest) < max(1, limits.answers) or not all(s.lost for s in newest):
             continue
-        told = (Evidence("log", event.text, event.at),) if event else ()
-        yield Finding(
-            trouble="gpu_lost",
-            key=f"gpu{index}",
-            severity=Severity.CRITICAL,
-            fatal=True,
-            summary=f"GPU {index} {newest[-1].name} is lost to the driver".replace("  ", " "),
-            evidence=(
-                Evidence("gpu", f"GPU {index} {newest[-1].uuid}: {newest[-1].error}", newest[0].at),
-                *told,
-            ),
-            details={"gpu": index},
-        )
-    lost = any(s[-1].lost for s in view.gpus.values())
-    if event is not None and not lost and not view.steps_after(event.at, event.line, event.file):
-        yield Finding(
-            trouble=event.trouble,
-            key="log",
-            severity=Severity.CRITICAL,
-            fatal=event.fatal,
-            summary=f"a GPU failed: {event.text.strip()[:160]}",
-            evidence=(Evidence("log", event.text, event.at),),
-            file=event.file,
-            line=event.line,
-            details=dict(event.details),
-        )
+        spoken = True
+        yield _lost(view, limits, index, newest[0], _since(samples), event)
+    if event is not None and not spoken:
+        yield _told(event, Severity.CRITICAL)
+
+
+def _since(samples: Sequence[GpuSample]) -> float:
+    """When the newest row of lost answers began."""
+    at = samples[-1].at
+    for sample in reversed(samples):
+        if not sample.lost:
+            break
+        at = sample.at
+    return at
+
+
+def _lost(
+    view: View,
+    limits: Limits,
+    index: int,
+    newest: GpuSample,
+    since: float,
+    event: LogEvent | None,
+) -> Finding:
+    goes_on = view.steps_after(since + limits.goes_on_s) > 0
+    name = f"GPU {index} {newest.name}".rstrip()
+    told = (Evidence("log", event.text, event.at),) if event else ()
+    return Finding(
+        trouble="gpu_lost",
+        key=f"gpu{index}",
+        severity=Severity.WARNING if goes_on else Severity.CRITICAL,
+        fatal=not goes_on,
+        summary=f"{name} is lost to the driver"
+        + ("; the run still makes steps: another card, or only the telemetry" if goes_on else ""),
+        evidence=(Evidence("gpu", f"GPU {index} {newest.uuid}: {newest.error}", since), *told),
+        file=event.file if event else "",
+        line=event.line if event else 0,
+        details={"gpu": index},
+    )
+
+
+def _told(event: LogEvent, severity: Severity) -> Finding:
+    xid = event.details.get("xid")
+    return Finding(
+        trouble=event.trouble,
+        key=event.trouble if xid is None else f"xid{xid}",
+        severity=severity,
+        fatal=event.fatal and severity is Severity.CRITICAL,
+        summary=f"a GPU failed: {event.text.strip()[:160]}",
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details=dict(event.details),
+    )
+
+
+def _replayed(view: View) -> Iterator[Finding]:
+    """Every code of an old log at its first line; overcome ones as a note."""
+    told: set[str] = set()
+    for event in view.events:
+        if event.trouble not in CLASSES:
+            continue
+        severity = Severity.parse(event.severity)
+        if view.overcame(event):
+            severity = Severity.INFO
+        finding = _told(event, severity)
+        if finding.key not in told:
+            told.add(finding.key)
+            yield finding
 
 
 def _fatal(event: LogEvent) -> bool:

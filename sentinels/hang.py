@@ -21,6 +21,7 @@ Sources: limits measured on 79 real logs (457 run-hours): log silence alone give
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,7 +35,9 @@ from .kit import (
     Step,
     View,
 )
-from .kit.numbers import median, number, pace, span
+from .kit.numbers import number, pace, span
+from .kit.progress import completed
+from .kit.work import Work, gpu_works, work_of
 
 
 @dataclass(frozen=True)
@@ -55,22 +58,14 @@ class Limits:
     """CPU above which a run counts as working."""
     busy_bytes_per_s: float = 1048576.0
     """Bytes read or written per second that count as working."""
+    idle_bytes_per_s: float = 65536.0
+    """Bytes per second below which nothing is saved or loaded: what is left of a deadlocked
+    run (a tracker's thread) still moves a few KiB."""
+    phase_times: float = 1.5
+    """A phase may take this many times its longest so far, once it was seen twice."""
 
 
 QUIET_PHASES = ("compile", "load", "evaluate", "save")
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What the processes of a run did over the evidence window."""
-
-    seconds: float
-    cores: float
-    bytes_per_s: float | None
-    """Of read and write calls; ``None`` when that cannot be read."""
-    blocked: tuple[ProcessSample, ...]
-    """Processes in state D in every look."""
-    sleeping: tuple[ProcessSample, ...]
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -78,14 +73,14 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live or view.ending is not None:
         return
     silent_s, limit_s, since = case(view, limits)
-    if silent_s < limit_s:
-        return
-    work = look(view, limits.evidence_s)
-    if work is None or any(p.state in "Tt" for p in view.looks[-1].processes):
-        return  # no evidence, no verdict; a stopped process has its own sentinel
     if silent_s < limit_s + limits.evidence_s:
         return
-    yield from _verdict(view, limits, work, silent_s, limit_s, since)
+    work = work_of(view.looks, view.now, limits.evidence_s)
+    if work is None or any(p.state in ("T", "t") for p in view.looks[-1].processes):
+        return  # no evidence, no verdict; a stopped process has its own sentinel
+    verdict = _verdict(view, limits, work, silent_s, limit_s)
+    if verdict is not None:
+        yield _finding(view, work, verdict, (silent_s, limit_s, since))
 
 
 def case(view: View, limits: Limits) -> tuple[float, float, str]:
@@ -93,10 +88,10 @@ def case(view: View, limits: Limits) -> tuple[float, float, str]:
     beginning = max(view.run.started_at, view.run.watched_since)
     marks = view.step_times
     last = marks[-1][0] if marks else beginning
-    progress = [last, *(c.saved_at for c in view.checkpoints if c.saved_at <= view.now)]
-    if view.gap_s:
-        progress.append(view.now - view.gap_s)  # what happened while we were away is unknown
-    silent = view.now - max(progress)
+    saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
+    # What happened while the watch itself was away is unknown.
+    away = view.now - view.gap_s if view.gap_s else last
+    silent = view.now - max(last, saved, away)
     what = f"step {number(marks[-1][1])}" if marks else "the start"
     if silent < limits.floor_s:
         return silent, limits.floor_s, what  # no limit is shorter: spare the arithmetic
@@ -106,113 +101,85 @@ def case(view: View, limits: Limits) -> tuple[float, float, str]:
     limit = rhythm.limit_s(limits.floor_s)
     if rhythm.marks < 8:
         limit = max(limit, limits.few_steps_s)
-    announced = [p for p in view.phases if p.at >= last and p.name in QUIET_PHASES]
+    announced = [p.name for p in view.phases_since_step() if p.name in QUIET_PHASES]
     if announced:
-        limit = max(limit, limits.first_step_s)
-        what += f" ({announced[-1].name} announced)"
+        limit = max(limit, *(_patience(view, limits, name) for name in set(announced)))
+        what += f" ({announced[-1]} announced)"
     return silent, limit, what
 
 
-def look(view: View, window_s: float) -> Work | None:
-    """What the processes did in the last ``window_s`` seconds; ``None`` without two looks."""
-    looks = [s for s in view.looks if s.at >= view.now - window_s - 1.5]
-    if len(looks) < 3 or not looks[-1].processes or looks[-1].at - looks[0].at < 0.8 * window_s:
-        return None
-    first, last = looks[0], looks[-1]
-    seconds = last.at - first.at
-    if len([s for s in looks if _tells_bytes(s)]) == 1:
-        return None  # I/O can be read here, but not yet often enough to tell a rate
-    before = {(p.pid, p.start_ticks): p for p in first.processes}
-    cpu = sum(
-        p.cpu_s - before[p.pid, p.start_ticks].cpu_s
-        if (p.pid, p.start_ticks) in before
-        else p.cpu_s
-        for p in last.processes
-    )
-    states: dict[int, set[str]] = {}
-    for seen in looks:
-        for p in seen.processes:
-            states.setdefault(p.pid, set()).add(p.state)
-    return Work(
-        seconds=seconds,
-        cores=max(0.0, cpu) / seconds,
-        bytes_per_s=_rate(looks),
-        blocked=tuple(p for p in last.processes if states[p.pid] == {"D"}),
-        sleeping=tuple(p for p in last.processes if states[p.pid] == {"S"}),
-    )
-
-
-def _tells_bytes(seen: ProcessesSeen) -> bool:
-    return any(p.write_bytes is not None for p in seen.processes)
-
-
-def _rate(looks: list[ProcessesSeen]) -> float | None:
-    """Bytes per second of all read and write calls, from the looks that carry them."""
-    counted = [s for s in looks if _tells_bytes(s)]
-    if len(counted) < 2:
-        return None
-    totals = [sum((p.read_bytes or 0) + (p.write_bytes or 0) for p in s.processes) for s in counted]
-    return max(0.0, totals[-1] - totals[0]) / (counted[-1].at - counted[0].at)
-
-
-def _gpu_works(view: View) -> bool:
-    """True when a GPU was busy in the last seconds and drew what it draws at work."""
-    for samples in view.gpus.values():
-        recent = [s for s in samples if s.at >= view.now - 15]
-        busy = [s.util_ratio for s in recent if s.util_ratio is not None]
-        if not busy or median(busy) < 0.05:
-            continue
-        power = [s.power_w for s in recent if s.power_w is not None]
-        usual = [s.power_w for s in samples if s.power_w is not None]
-        if not power or not usual or median(power) >= 0.5 * max(usual):
-            return True
-    return False
+def _patience(view: View, limits: Limits, name: str) -> float:
+    """How long a phase of this name may last: learned from those that came back."""
+    times = [at for at, _ in view.step_times]
+    seen: dict[int, float] = {}
+    for phase in view.phases:
+        after = bisect.bisect_right(times, phase.at)
+        if phase.name == name and 0 < after < len(times):
+            seen[after] = times[after] - times[after - 1]
+    if len(seen) < 2:
+        return limits.first_step_s
+    return max(limits.few_steps_s, limits.phase_times * max(seen.values()))
 
 
 def _verdict(
-    view: View, limits: Limits, work: Work, silent_s: float, limit_s: float, since: str
-) -> Iterator[Finding]:
+    view: View, limits: Limits, work: Work, silent_s: float, limit_s: float
+) -> tuple[Severity, str, str] | None:
+    """(severity, what the run does, first remedy); ``None`` while there is nothing to say."""
     heard = [at for at in (view.grown_at, view.saving_at) if at is not None]
     growing = bool(heard) and view.now - max(heard) < limits.evidence_s
     moving = work.bytes_per_s is not None and work.bytes_per_s >= limits.busy_bytes_per_s
-    if work.blocked:
+    busy = work.cores >= limits.busy_cores or gpu_works(view, view.now - silent_s)
+    working = growing or moving or busy
+    # One process that waits for a disk is no trouble while the others work, unless for long.
+    if work.blocked and (not working or silent_s >= 2 * limit_s):
         names = ", ".join(f"{p.pid} ({p.wchan or p.name})" for p in work.blocked[:4])
-        verdict, severity = f"waits in the kernel (state D): {names}", Severity.CRITICAL
         remedy = "check the mount it waits for (ls on it may hang too); send no signals"
-    elif growing or moving or work.cores >= limits.busy_cores or _gpu_works(view):
+        return Severity.CRITICAL, f"waits in the kernel (state D): {names}", remedy
+    if working:
         if silent_s < max(limits.first_step_s, 3 * limit_s):
-            return
-        verdict, severity = "works, but no step came for very long", Severity.INFO
+            return None
         remedy = "look at what it does: py-spy dump --pid PID"
-    elif work.cores < limits.idle_cores:
-        verdict, severity = "does nothing at all", Severity.CRITICAL
-        remedy = ""
-    else:
-        if silent_s < 2 * limit_s:
-            return
-        verdict, severity = "hardly does anything", Severity.WARNING
-        remedy = ""
-    moved = "unknown" if work.bytes_per_s is None else f"{work.bytes_per_s / 1024:.0f} KiB/s"
-    yield Finding(
+        return Severity.INFO, "works, but no step came for very long", remedy
+    if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
+        if completed(view):
+            remedy = "check that the last checkpoint is whole, then end the process"
+            return Severity.CRITICAL, "reached its end and does not exit", remedy
+        return Severity.CRITICAL, "does nothing at all", ""
+    if silent_s < 2 * limit_s:
+        return None
+    return Severity.WARNING, "hardly does anything", ""
+
+
+def _finding(
+    view: View, work: Work, verdict: tuple[Severity, str, str], case: tuple[float, float, str]
+) -> Finding:
+    severity, does, remedy = verdict
+    silent_s, limit_s, since = case
+    moved = "unknown bytes"
+    if work.bytes_per_s is not None:
+        moved = f"{work.bytes_per_s / 1024:.0f} KiB/s"
+    processes = sorted(view.looks[-1].processes, key=lambda p: (p.rank is None, p.pid))
+    return Finding(
         trouble="hang",
         key="progress",
         severity=severity,
         fatal=severity is Severity.CRITICAL,
         summary=f"no progress since {since} for {span(silent_s)} (usual limit "
-        f"{span(limit_s)}); the run {verdict}",
+        f"{span(limit_s)}); the run {does}",
         evidence=(
             Evidence(
                 "process",
                 f"{work.cores:.2f} cores and {moved} read and written over {work.seconds:.0f} s",
                 view.now,
             ),
-            *(
-                Evidence("process", _line(p), view.now)
-                for p in sorted(view.looks[-1].processes, key=lambda p: (p.rank is None, p.pid))[:6]
-            ),
+            *(Evidence("process", _line(p), view.now) for p in processes[:6]),
         ),
         remedy=remedy,
-        details={"silent_s": round(silent_s, 1), "limit_s": round(limit_s, 1), "cores": work.cores},
+        details={
+            "silent_s": round(silent_s, 1),
+            "limit_s": round(limit_s, 1),
+            "cores": round(work.cores, 3),
+        },
     )
 
 

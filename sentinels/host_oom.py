@@ -57,11 +57,14 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     event = next((e for e in reversed(view.events) if _ours(view, e)), None)
     if event is None or (view.live and view.now - event.at < limits.settle_s):
         return
+    overcame = view.overcame(event)
+    if overcame and view.live:
+        return
     yield Finding(
         trouble=event.trouble,
         key="oom_kill",
-        severity=Severity.CRITICAL,
-        fatal=True,
+        severity=Severity.INFO if overcame else Severity.CRITICAL,
+        fatal=not overcame and (not view.live or view.ending is not None),
         summary="the kernel killed a process for want of memory",
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
@@ -72,10 +75,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 def _ours(view: View, event: LogEvent) -> bool:
     """The kernel log tells of every process of the box; only ours are our trouble."""
-    if event.trouble not in CLASSES or event.file != "kernel":
-        return event.trouble in CLASSES
-    pids = {p.pid for look in view.looks for p in look.processes} | {e.pid for e in view.endings}
-    return event.details.get("pid") in pids
+    if event.trouble not in CLASSES or event.severity == "info":
+        return False
+    pid = event.details.get("pid")
+    return event.file != "kernel" or any(e.pid == pid for e in view.endings)
 
 
 def _rise(view: View) -> tuple[MemorySample, MemorySample] | None:

@@ -29,75 +29,81 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.numbers import span
-from .kit.saves import saves_on
+from .kit.numbers import size, span
+from .kit.saves import FULL_INODES, no_inodes, saves_on
 
 
 @dataclass(frozen=True)
 class Limits:
     """Section `[sentinels.inodes_full]`."""
 
-    full_inodes: int = 64
+    full_inodes: int = FULL_INODES
     """Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about file systems without inodes, now or for the next save."""
     spoken = False
-    for mount, samples in view.disks.items():
-        now = samples[-1]
+    for now in view.mounts:
         if not set(now.holds) - {"state"} or not now.total_inodes or now.free_inodes is None:
             continue
-        finding = _mount(view, limits, mount, now, now.free_inodes, now.total_inodes)
+        finding = _mount(view, limits, now, now.free_inodes)
         if finding:
             spoken = True
             yield finding
     event = next((e for e in reversed(view.events) if e.trouble == "inode_exhausted"), None)
-    if event is not None and not spoken and not view.steps_after(event.at, event.line, event.file):
-        yield Finding(
-            trouble="inode_exhausted",
-            key="write",
-            severity=Severity.CRITICAL,
-            fatal=event.fatal,
-            summary=f"a file could not be created: {event.text.strip()[:160]}",
-            evidence=(Evidence("log", event.text, event.at),),
-            file=event.file,
-            line=event.line,
-            details=dict(event.details),
-        )
-
-
-def _mount(
-    view: View, limits: Limits, mount: str, now: DiskSample, free: int, total: int
-) -> Finding | None:
-    proof = Evidence(
-        "disk", f"{mount}: {free} of {total} inodes free, {now.free_bytes} bytes free", now.at
+    if event is None or spoken:
+        return
+    overcame = view.overcame(event)
+    if overcame and view.live:
+        return
+    yield Finding(
+        trouble="inode_exhausted",
+        key="write",
+        severity=Severity.INFO if overcame else Severity.CRITICAL,
+        fatal=event.fatal and not overcame,
+        summary=f"a file could not be created: {event.text.strip()[:160]}",
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details=dict(event.details),
     )
-    details = {"path": mount, "free_inodes": free}
-    if free <= min(limits.full_inodes, total // 100):
+
+
+def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | None:
+    proof = Evidence(
+        "disk",
+        f"{now.mount}: {free} of {now.total_inodes} inodes free,"
+        f" {size(now.free_bytes)} of space free",
+        now.at,
+    )
+    details = {"path": now.mount, "free_inodes": free}
+    if no_inodes(now, limits.full_inodes):
         return Finding(
             trouble="inode_exhausted",
-            key=mount,
+            key=now.mount,
             severity=Severity.CRITICAL,
-            summary=f"{mount} has no inodes left: {free} of {total} free; new files fail "
-            "although there is room",
+            summary=f"{now.mount} has no inodes left: {free} of {now.total_inodes} free; new"
+            " files fail although there may be room",
             evidence=(proof,),
             details=details,
         )
-    saves = saves_on(view, mount)
-    if saves is None or view.ending is not None or free >= saves.files:
+    if view.ending is not None:
         return None
-    due = ""
-    if saves.every_s is not None:
-        due = f", due in {span(max(0.0, saves.newest_at + saves.every_s - view.now))}"
+    saves = saves_on(view, now.mount)
+    if saves is None or free >= saves.files or not saves.settled(view.now):
+        return None
+    due_in_s = saves.due_in_s(view.now)
+    due = "" if due_in_s is None else f", due in {span(due_in_s)}"
+    # A save that replaces the last one may reuse the inodes of its files.
     return Finding(
         trouble="inode_exhausted",
-        key=mount,
-        severity=Severity.CRITICAL,
-        summary=f"the next checkpoint ({saves.files} files{due}) will not fit on {mount}: "
+        key=now.mount,
+        severity=Severity.CRITICAL if saves.grows else Severity.WARNING,
+        summary=f"the next checkpoint ({saves.files} files{due}) will not fit on {now.mount}: "
         f"{free} inodes free",
         evidence=(proof,),
-        details=details,
+        details={**details, "next_files": saves.files},
     )
 
 

@@ -477,6 +477,22 @@ def test_examples_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ast.parse(body)
 
 
+def test_alert_urls_shown_are_known_to_apprise() -> None:
+    import apprise  # half a second, for this test only
+
+    page = text_of("docs/first-watch.md")
+    urls = re.findall(r"`([a-z]+://[^`]+)`", page) + re.findall(r'^  "(\w+://[^"]+)"', page, re.M)
+    assert len(urls) > 10
+    values = {"HOST": "host.example", "BOT_TOKEN": "123456789:" + "a" * 35, "CHAT_ID": "12315544"}
+    values["bot-token/chat-id"] = "a" * 35 + "/12315544"
+    for url in urls:
+        real = url
+        for name, value in values.items():
+            real = real.replace(name, value)
+        real = re.sub(r"[A-Z]+_?(?:KEY|TOKEN)\b|\bSECRET\b", "a" * 32, real)
+        assert apprise.Apprise.instantiate(real) is not None, url
+
+
 # ------------------------------------------------------------------------ links and words
 
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")

@@ -7,8 +7,10 @@ daemon is not reachable, 4 refused for safety, 5 internal error.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from ..errors import MiddlewatchError
@@ -17,6 +19,8 @@ from .arguments import build
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the handler's module is imported only when it is wanted."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no Chinese
     words = list(sys.argv[1:] if argv is None else argv)
     parser = build()
     args = parser.parse_args(words)
@@ -39,4 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has had enough; Python must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:  # noqa: BLE001 - the boundary: a bug has its own exit status
+        traceback.print_exc()
+        print("middlewatch: internal error, please report it with the lines above", file=sys.stderr)
+        return 5
     return status

@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     daemon = ensure(args)
     name = args.name or _name_of(command)
     run = run_id(name)
-    folder = state(args).run(run)
+    while (folder := state(args).run(run)).exists():  # four digits meet again after a while
+        run = run_id(name)
     cwd = str(Path.cwd())
     log = Path(args.log).absolute() if args.log else folder / "output.log"
     exit_file = folder / "exit.json"
@@ -103,8 +104,11 @@ def watch(args: argparse.Namespace) -> int:
     """Put runs under watch that are already going; exit 1 when none was found."""
     specs = _wanted(args)
     if not specs:
-        print("no training run was found on this box")
-        print("  name one: middlewatch watch --pid PID --log FILE")
+        if args.json:
+            out.as_json([])
+        else:
+            print("no training run was found on this box")
+            print("  name one: middlewatch watch --pid PID --log FILE")
         return 1
     ensure(args)
     told = []

@@ -14,18 +14,27 @@ from ..paths import StateDir
 from ..report import incident
 
 
-def stored_incidents(state: StateDir, *, everything: bool) -> list[dict[str, Any]]:
-    """What the store of a stopped daemon says, in the shape of ``incidents --json``."""
+def stored_incidents(
+    state: StateDir, *, everything: bool, run: str | None = None
+) -> list[dict[str, Any]]:
+    """What the store of a stopped daemon says, in the shape of ``incidents --json``.
+
+    ``run`` is an id. Nothing when the store cannot be read.
+    """
     if not state.store.exists():
         return []
     import sqlite_utils
 
     entries = handbook()
     found = []
-    with closing(sqlite3.connect(f"{state.store.as_uri()}?mode=ro", uri=True)) as connection:
-        database = sqlite_utils.Database(connection)
-        for row in database["docs"].rows_where("kind = ?", ["incident"], order_by="at"):
-            one = Incident.from_json(json.loads(row["doc"]))
-            if everything or one.state != "resolved":
-                found.append(incident(one, entries.get(one.sentinel)))
+    try:
+        with closing(sqlite3.connect(f"{state.store.as_uri()}?mode=ro", uri=True)) as connection:
+            database = sqlite_utils.Database(connection)
+            rows = list(database["docs"].rows_where("kind = ?", ["incident"], order_by="at"))
+    except sqlite3.Error:
+        return []
+    for row in rows:
+        one = Incident.from_json(json.loads(row["doc"]))
+        if (everything or one.state != "resolved") and run in (None, one.run):
+            found.append(incident(one, entries.get(one.sentinel)))
     return found

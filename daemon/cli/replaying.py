@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from middlewatch.sentinels.kit import discover
+from middlewatch.sentinels.kit.numbers import number
 
 from ..errors import UsageError
-from ..replay import Replay
+from ..replay import CHUNK, Replay
 from . import out
 from .context import configuration
 
@@ -24,7 +25,7 @@ def replay(args: argparse.Namespace) -> int:
     for name in args.file:
         with _open(name) as stream:
             reading = Replay(name, sentinels, dict(config.limits), _bug)
-            records = reading.read(stream, metrics=args.metrics and args.json)
+            records = reading.read(_chunks(name, stream), metrics=args.metrics and args.json)
             for record in records if args.json else _human(records):
                 if args.json:
                     out.as_line(record)
@@ -45,6 +46,14 @@ def _open(name: str) -> BinaryIO:
         raise UsageError(f"{name} cannot be read: {error.strerror}") from error
 
 
+def _chunks(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    try:
+        while chunk := stream.read(CHUNK):
+            yield chunk
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}") from error
+
+
 def _human(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Print for a person while passing the records on."""
     for record in records:
@@ -55,7 +64,8 @@ def _human(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             )
         elif record["type"] == "end":
             cause = f", cause {record['cause']}" if record["cause"] else ""
-            step = "" if record["last_step"] is None else f", last step {record['last_step']:g}"
+            last = record["last_step"]
+            step = "" if last is None else f", last step {number(last)}"
             print(
                 f"{out.clean(record['file'])}: {out.paint(record['verdict'])}{cause}{step} "
                 f"({record['lines']} lines)"

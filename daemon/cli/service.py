@@ -38,7 +38,7 @@ def daemon(args: argparse.Namespace) -> int:
 def _be_modest() -> None:
     """Low CPU priority, and less likely to be the kernel's victim where that is allowed."""
     try:
-        os.nice(5)
+        os.nice(max(0, 5 - os.nice(0)))  # the unit file may have done it already
         Path("/proc/self/oom_score_adj").write_text("-500", encoding="ascii")
     except OSError:
         return

@@ -83,7 +83,7 @@ def incidents(args: argparse.Namespace) -> int:
         known = asked.ask("incidents", run=args.run, all=args.all)
     except DaemonUnreachable:
         # The store is a witness: it can be read when nobody watches. Still exit 3.
-        known = stored_incidents(state(args), everything=args.all)
+        known = stored_incidents(state(args), everything=args.all, run=args.run)
         _show_incidents(known, as_json=args.json)
         raise
     _show_incidents(known, as_json=args.json)
@@ -115,11 +115,12 @@ def _incident(one: Row) -> None:
 
 
 def _follow(args: argparse.Namespace) -> int:
-    answers = client(args).follow("follow", run=args.run, all=args.all)
+    run = client(args).ask("status", run=args.run)["run"] if args.run else None
+    answers = client(args).follow("follow", run=run, all=args.all)
     for one in next(answers):
         _print_change({"change": "known", "incident": one}, as_json=args.json)
     for change in answers:
-        if args.run in (None, change["incident"]["run"]):
+        if run in (None, change["incident"]["run"]):
             _print_change(change, as_json=args.json)
     return 0
 
@@ -227,7 +228,10 @@ def _find_entry(args: argparse.Namespace, entries: dict[str, Entry]) -> tuple[En
             f"{args.what!r} is no class, no sentinel and no incident",
             "list them: middlewatch explain",
         )
-    return entries[one["remedy"]["id"]], one
+    about = entries.get(one["remedy"]["id"])
+    if about is None:
+        raise UsageError(f"this version has no rule {one['remedy']['id']!r}", "see the incident")
+    return about, one
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

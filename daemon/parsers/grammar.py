@@ -8,12 +8,15 @@ holds the name, if there is one. That reads ``key: 1``, ``key=1``, ``'key': '1'`
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from . import synonyms
 from .fields import NUMBER, RATE_UNITS, Field, unit_factor
 
 MAX_FIELDS = 96
 """Numbers kept of one line; verl prints about 70, nobody reads the hundredth."""
+MAX_NUMBERS = 512
+"""Numbers looked at: what comes behind so many is a dump of data."""
 _GAP = 100
 """Characters before a number that can hold its name."""
 
@@ -67,7 +70,7 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
     last = 0
     losses = False
     counted = any(f.name == "step" for f in fields)
-    for match in NUMBER.finditer(text):
+    for match in islice(NUMBER.finditer(text), MAX_NUMBERS):
         start, end = match.span("number")
         if text.startswith(")", end) and _NUMBER_IN_KEY.match(text, end):
             continue  # lr(1e-3): the number belongs to the key

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .fields import RATE_UNITS, Field
+from .fields import RATE_UNITS, Field, Reading
 
 _RANK = re.compile(
     r"\s*(?:\[(?:default|rank|Rank|RANK)[ :_=-]?(?P<a>\d{1,5})(?:/\d+)?\]:?"  # torchrun, torch
@@ -159,8 +159,8 @@ def take_bar(text: str, fields: list[Field]) -> tuple[str, Bar | None]:
         fields.append(Field("epoch", *match.span("epoch")))
     rate = RATE_UNITS.get(groups.get("unit") or "")
     if groups.get("rate") not in (None, "?") and rate in ("it/s", "step_time_s"):
-        reading = "inverse" if rate == "it/s" else "plain"
-        fields.append(Field("step_time_s", *match.span("rate"), 1.0, reading))  # type: ignore[arg-type]
+        reading: Reading = "inverse" if rate == "it/s" else "plain"
+        fields.append(Field("step_time_s", *match.span("rate"), 1.0, reading))
     start = match.start() if "percent" in groups else match.end("head")
     return blank(text, start, match.end()), bar
 

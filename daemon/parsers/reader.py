@@ -231,19 +231,35 @@ class LogReader:
         said: list[LogEvent] = []
         # a script that started another one: its exception is a trouble of its own
         if raised.ignored or not exact or raised.exception == "CalledProcessError":
-            severity = "info" if raised.ignored else "critical"
-            role = "confirmation" if raised.ignored else "root"
-            said.append(
-                LogEvent(
-                    now, "python_exception", role, severity, not raised.ignored,  # type: ignore[arg-type]
-                    plain(text), self.file, number, rank, "traceback", details,
-                )
-            )  # fmt: skip
+            said.append(self._exception(raised, text, details, number, rank, now))
         if not raised.ignored:
             said += (
                 self._event(row, details | more, text, number, rank, now) for row, more in exact
             )
         return said
+
+    def _exception(
+        self,
+        raised: Raised,
+        text: str,
+        details: Mapping[str, object],
+        number: int,
+        rank: int | None,
+        now: float,
+    ) -> LogEvent:
+        return LogEvent(
+            at=now,
+            trouble="python_exception",
+            role="confirmation" if raised.ignored else "root",
+            severity="info" if raised.ignored else "critical",
+            fatal=not raised.ignored,
+            text=plain(text),
+            file=self.file,
+            line=number,
+            rank=rank,
+            signature="traceback",
+            details=details,
+        )
 
     def _event(
         self,

@@ -39,8 +39,11 @@ class ShapeCache(Generic[T]):
     """A bounded memory of shapes: two generations, the older one is forgotten whole."""
 
     def __init__(self) -> None:
-        self._young: dict[bytes, T] = {}
         self._old: dict[bytes, T] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._young: dict[bytes, T] = {}
         self._bytes = 0
         self.get = self._young.get
         """Fast look-up of recent shapes; on a miss ask :meth:`older`."""
@@ -56,12 +59,11 @@ class ShapeCache(Generic[T]):
         """Remember a shape."""
         if len(self._young) >= MAX_SHAPES or self._bytes > MAX_SHAPE_BYTES:
             self._old = self._young
-            self._young = {}
-            self._bytes = 0
-            self.get = self._young.get
+            self._begin()
         self._young[shape] = known
         self._bytes += len(shape)
 
     def clear(self) -> None:
         """Forget everything: the meaning of lines has changed."""
-        self.__init__()  # type: ignore[misc]
+        self._old = {}
+        self._begin()

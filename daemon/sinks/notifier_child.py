@@ -3,7 +3,7 @@
 Apprise weighs 50 MB once a plugin is loaded; the resident process never imports it. One
 JSON object per line on stdin (``id``, ``title``, ``body``, ``kind``, ``urls``, ``mode``),
 one per line on stdout (``id``, ``ok``, ``results``). URLs are secrets: they come through
-stdin, never through arguments or the environment, and leave only in Apprise's masked form.
+stdin, never through arguments or the environment, and only their number and scheme leave.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import select
 import signal
 import sys
 from typing import Any
+
+from ..masking import mask_urls
 
 IDLE_S = 20.0
 """Leave after this long without a message; importing Apprise again costs half a second."""
@@ -41,11 +43,13 @@ def _send_one(apprise: Any, url: str, message: dict[str, Any], number: int) -> d
     words = _Words()
     log = logging.getLogger("apprise")
     log.addHandler(words)
+    # Apprise masks passwords, but not a token in a path or the topic that is all of a URL.
+    scheme, there, _ = url.partition("://")
+    shown = f"url {number} ({scheme}://)" if there else f"url {number}"
     try:
         target = apprise.Apprise.instantiate(url, suppress_exceptions=True)
         if target is None:
-            return {"url": f"url {number}", "ok": False, "error": "not an Apprise URL"}
-        shown = target.url(privacy=True)
+            return {"url": shown, "ok": False, "error": "not an Apprise URL"}
         box = apprise.Apprise()
         box.add(target)
         ok = bool(
@@ -53,7 +57,7 @@ def _send_one(apprise: Any, url: str, message: dict[str, Any], number: int) -> d
         )
         return {"url": shown, "ok": ok, "error": "" if ok else words.last(url)}
     except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery
-        return {"url": f"url {number}", "ok": False, "error": type(error).__name__}
+        return {"url": shown, "ok": False, "error": type(error).__name__}
     finally:
         log.removeHandler(words)
 
@@ -70,7 +74,7 @@ class _Words(logging.Handler):
 
     def last(self, url: str) -> str:
         text = self._said[-1] if self._said else "refused or unreachable"
-        return text.replace(url, "***")[:300]
+        return mask_urls(text, [url])[:300]
 
 
 def main() -> int:

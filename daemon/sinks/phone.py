@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ..child import JsonChild
 from ..config import Alerts
+from ..masking import mask_urls
 from ..messages import Message
 
 CHILD = (
@@ -60,11 +61,10 @@ class Queued:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Queued:
-        """Back from the store."""
-        values = dict(data)
-        fields = ("title", "body", "kind", "incident")
-        message = Message(**{f: values.pop(f) for f in fields})
-        return cls(message=message, **values)
+        """Back from the store; unknown keys are ignored so that an older daemon can read."""
+        message = Message(**{f.name: data[f.name] for f in fields(Message)})
+        known = {f.name for f in fields(cls)} - {"message"}
+        return cls(message=message, **{k: v for k, v in data.items() if k in known})
 
 
 class Phone:
@@ -85,11 +85,13 @@ class Phone:
         """Why the newest delivery failed; empty after one that worked."""
         self._keep = keep
         self._new_id = new_id
-        self._queue = [q for q in queued if q.state == "queued"]
+        # Without a URL they stay in the store, for the day that there is one again.
+        self._queue = [q for q in queued if q.state == "queued" and urls]
         self._outstanding: Queued | None = None
-        self._child = JsonChild(
-            [sys.executable, "-c", CHILD], DEADLINE_S, start_deadline_s=DEADLINE_S
-        )
+        self._took: dict[str, set[str]] = {}
+        """Message id -> URLs that have it already: mode ``all`` does not tell them twice."""
+        self._asked: list[str] = []
+        self._child = JsonChild(notifier_argv(), DEADLINE_S)
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:
@@ -125,29 +127,42 @@ class Phone:
             self._child.restart()
             self._failed(self._outstanding, "the notifier did not answer", now)
         if self._outstanding and not self._child.alive:
-            self._failed(self._outstanding, self._child.last_words[-200:] or "it ended", now)
+            words = mask_urls(self._child.last_words, self.urls)[-200:]
+            self._failed(self._outstanding, f"the notifier ended: {words or 'no words'}", now)
         if self._outstanding:
             return
-        due = next((q for q in self._queue if q.next_at <= now), None)
+        # A clock that was set back must not put off what is due: no pause is longer than this.
+        longest = 1.2 * PAUSES_S[-1]
+        due = next((q for q in self._queue if not now < q.next_at <= now + longest), None)
         if due is None:
             return
-        question = asdict(due.message) | {"id": due.id, "urls": list(self.urls), "mode": self.mode}
+        urls = [u for u in self.urls if u not in self._took.get(due.id, ())]
+        question = asdict(due.message) | {"id": due.id, "urls": urls, "mode": self.mode}
         if self._child.ask(question, mono):
             due.attempts += 1
             self._outstanding = due
+            self._asked = urls
+        elif self._child.start_error:
+            self.trouble = self._child.start_error
+        elif self._child.stuck_pid is not None:
+            self.trouble = f"the notifier (pid {self._child.stuck_pid}) cannot be ended"
 
     def _take(self, answer: dict[str, Any], now: float) -> None:
         queued = self._outstanding
         if queued is None or answer.get("id") != queued.id:
             return
+        results = answer.get("results", ())
         if answer.get("ok"):
             self._outstanding = None
             self._queue.remove(queued)
+            self._took.pop(queued.id, None)
             queued.state, queued.sent_at, queued.error = "sent", now, ""
             self.trouble = ""
             self._keep(queued)
             return
-        errors = [f"{r['url']}: {r['error']}" for r in answer.get("results", ()) if not r["ok"]]
+        took = {url for url, r in zip(self._asked, results, strict=False) if r["ok"]}
+        self._took.setdefault(queued.id, set()).update(took)
+        errors = [f"{r['url']}: {r['error']}" for r in results if not r["ok"]]
         self._failed(queued, "; ".join(errors) or "no URL took it", now)
 
     def _failed(self, queued: Queued, why: str, now: float) -> None:
@@ -158,6 +173,7 @@ class Phone:
         if now - queued.created_at > GIVE_UP_S:
             queued.state = "failed"
             self._queue.remove(queued)
+            self._took.pop(queued.id, None)
         self._keep(replace(queued))
 
     def busy(self) -> bool:

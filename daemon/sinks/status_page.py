@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number, size
+
+from ..masking import mask
 
 Row = Mapping[str, Any]
 
@@ -29,14 +30,13 @@ def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
 
 
 def _line(text: object) -> str:
-    """Text on one line, so that a log line cannot fake a heading."""
-    return " ".join(str(text).split())
+    """Printable text on one line: a log line cannot fake a heading or paint a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
 
 
 def _value(value: object) -> str:
-    if isinstance(value, float):
-        return number(value) if math.isfinite(value) else str(value)
-    return _line(value)
+    """A number, or what the wire made of one that is not finite."""
+    return number(value) if isinstance(value, (int, float)) else _line(value)
 
 
 def _now(status: Row) -> Iterator[str]:
@@ -44,8 +44,8 @@ def _now(status: Row) -> Iterator[str]:
     if now["step"] is None:
         yield "- step: none seen yet"
     else:
-        total = "" if not now["total"] else f" of {number(now['total'])}"
-        yield f"- step: {number(now['step'])}{total} (at {now['last_step_at']})"
+        total = "" if not now["total"] else f" of {_value(now['total'])}"
+        yield f"- step: {_value(now['step'])}{total} (at {now['last_step_at']})"
     if now["epoch"] is not None:
         yield f"- epoch: {_value(now['epoch'])}"
     for name, value in now["values"].items():
@@ -74,7 +74,7 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
     for disk in box["disks"]:
         if disk["saves_left"] is not None and disk["saves_left"] < 5:
             said = True
-            yield f"- {disk['saves_left']} saves left on {disk['mount']}"
+            yield f"- {disk['saves_left']} saves left on {_line(disk['mount'])}"
     if not said:
         yield "- none open"
 
@@ -83,22 +83,22 @@ def _checkpoints(status: Row) -> Iterator[str]:
     checkpoints = status["checkpoints"]
     latest = checkpoints["latest"]
     if latest is None:
-        where = ", ".join(status["checkpoint_dirs"]) or "no folder is known"
+        where = _line(", ".join(status["checkpoint_dirs"])) or "no folder is known"
         yield f"- none seen ({where})"
         return
-    step = "" if latest["step"] is None else f", step {number(latest['step'])}"
-    yield f"- latest: {latest['path']} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
-    yield f"- best: {checkpoints['best'] or 'unknown'}"
+    step = "" if latest["step"] is None else f", step {_value(latest['step'])}"
+    yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
+    yield f"- best: {_line(checkpoints['best'] or 'unknown')}"
     verified = (
         f"{latest['state']} at level {latest['level']}" if latest["level"] else latest["state"]
     )
     yield f"- last verified: {verified}"
-    yield f"- would resume from: {checkpoints['resume_from'] or 'none that passed'}"
+    yield f"- would resume from: {_line(checkpoints['resume_from'] or 'none that passed')}"
 
 
 def _box(box: Row) -> Iterator[str]:
     for gpu in box["gpus"]:
-        yield f"- GPU {gpu['index']} {gpu['name']}: {_gpu(gpu)}"
+        yield f"- GPU {gpu['index']} {_line(gpu['name'])}: {_gpu(gpu)}"
     if not box["gpus"]:
         yield "- GPUs: none visible"
     for disk in box["disks"]:
@@ -152,7 +152,7 @@ def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
 
 
 def _handover(status: Row) -> Iterator[str]:
-    yield f"- command: `{_line(shlex.join(status['command'])) or 'unknown'}`"
+    yield f"- command: `{mask(_line(shlex.join(status['command']))) or 'unknown'}`"
     yield f"- in: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"

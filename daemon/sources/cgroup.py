@@ -22,6 +22,9 @@ from ..errors import Unsupported
 from . import proc
 from .base import Source
 
+MEASURE_EVERY = 5
+"""Reads between two measurements: the kernel adds up memory.stat anew for each, which costs
+more than all counters; a validation that takes memory for some seconds is still seen."""
 SETTLE_EVERY = 60
 """Reads after which the groups are looked up anew: limits are changed, processes moved."""
 YOUNG_READS = 30
@@ -137,6 +140,8 @@ class CgroupMemory(Source):
         self._name = ""
         self._limit: int | None = None
         self._reads = 0
+        self._said: int | None = None
+        self._measured: tuple[int, int, int | None] | None = None
         self._directory = ""
         self._seen: dict[str, tuple[int, int]] = {}
         """Directory -> (inode, raw counter) as last read."""
@@ -157,7 +162,7 @@ class CgroupMemory(Source):
         }
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Count kills, then measure."""
+        """Count kills at every read; measure now and then, and with every kill."""
         young = self._reads < YOUNG_READS and self._reads % 2 == 0
         due = young or self._reads % SETTLE_EVERY == 0
         self._reads += 1
@@ -166,7 +171,10 @@ class CgroupMemory(Source):
         if gone or due:
             self._settle()
             self._count()
-        current, working, available = self._measure()
+        killed, self._said = self._total != self._said, self._total
+        if killed or gone or due or self._measured is None or self._reads % MEASURE_EVERY == 0:
+            self._measured = self._measure()
+        current, working, available = self._measured
         return [
             MemorySample(
                 at=now,

@@ -5,6 +5,10 @@ on without touching anything that may hang: links are followed by hand, and the 
 the first directory of a network or FUSE file system. Those are asked through one child each,
 so that a dead server stalls nobody but itself. All others are asked directly, at 2 µs a call.
 
+A confined service sees every mount read-only, and some under names that only it knows. So a
+mount is taken as the first process of the box has it, where that one has the same file system
+at the same place.
+
 ``statvfs`` is asked of the place itself rather than of its mount point: below a directory
 with a project quota (XFS, ext4) the numbers are those of the quota.
 """
@@ -73,6 +77,7 @@ class _Place(NamedTuple):
     path: str
     mount: proc.Mount
     holds: str
+    read_only_here: bool
 
 
 class _Volume:
@@ -80,6 +85,7 @@ class _Volume:
 
     def __init__(self, place: _Place, mount: str) -> None:
         self.path = place.path
+        self._place = place
         self.mount = mount
         self.fstype = place.mount.fstype
         self.holds: tuple[str, ...] = (place.holds,)
@@ -102,9 +108,15 @@ class _Volume:
             free_bytes=min(space.bavail, space.blocks) * space.frsize,
             total_inodes=space.files if counted else None,
             free_inodes=space.favail if counted else None,
-            read_only=bool(space.flag & os.ST_RDONLY),
+            read_only=self._read_only(space.flag),
             holds=self.holds,
         )
+
+    def _read_only(self, flag: int) -> bool:
+        """As everybody else finds it. ``flag`` tells only that when our own mount is writable."""
+        if self._place.read_only_here and not self._place.mount.read_only:
+            return "ro" in self._place.mount.options
+        return bool(flag & os.ST_RDONLY)
 
 
 class _Remote:
@@ -225,13 +237,17 @@ class Disks(Source):
         """Find out anew where the places lie."""
         self._stale = False
         mounts = _Mounts(proc.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
+        of_all = _Mounts(_mounts_of_first(self._root), self._root)
         local: dict[tuple[str, int], _Volume] = {}
         remote: dict[str, _Volume] = {}
         for holds, path in self._places:
             mount, found = mounts.resolve(path)
             if mount is None:
                 continue
-            place = _Place(found, mount, holds)
+            theirs = of_all.of(found.removeprefix(self._root) or "/")
+            same = theirs if theirs is not None and theirs.device == mount.device else mount
+            place = _Place(found, same, holds, mount.read_only)
+            mount = same
             if is_remote(mount.fstype):
                 _merge(remote, mount.device, place, mount.point)
             else:
@@ -315,6 +331,14 @@ class _Mounts:
             here = "" if target.startswith("/") else here
             todo += _parts(target)
         return self.of(here or "/"), self._root + (here or "/")
+
+
+def _mounts_of_first(root: str) -> list[proc.Mount]:
+    """What the first process of the box has mounted; nothing where that is a secret."""
+    try:
+        return proc.mounts(f"{root}/proc/1/mountinfo")
+    except OSError:
+        return []
 
 
 def _parts(path: str) -> list[str]:

@@ -69,7 +69,7 @@ class KernelLog(Source):
     """
 
     name = "kernel_log"
-    every_s = 1.0
+    every_s = 2.0
 
     def __init__(
         self, match: Match, saved: dict[str, Any] | None = None, path: str = "/dev/kmsg"

@@ -122,10 +122,8 @@ class LogTail(Source):
 
     @property
     def due_at(self) -> float | None:
-        """Epoch seconds at which ``read`` is wanted (0: now); ``None``: heartbeat is enough."""
-        if self.more:
-            return 0.0
-        return self._hints.due_at
+        """0 while there is a backlog: ``read`` is wanted at once; else the heartbeat is enough."""
+        return 0.0 if self.more else None
 
     @property
     def impaired(self) -> str:

@@ -79,6 +79,8 @@ class Mount(NamedTuple):
     fstype: str
     options: frozenset[str]
     """Of the file system itself, such as the controllers of a version 1 cgroup."""
+    read_only: bool
+    """This mount of it only; the file system says so in ``options``."""
 
 
 class KeptFile:
@@ -252,6 +254,7 @@ def mounts(path: str = "/proc/self/mountinfo") -> list[Mount]:
                     options=frozenset(right[2].decode("ascii", "replace").split(","))
                     if len(right) > 2
                     else frozenset(),
+                    read_only=b"ro" in left[5].split(b","),
                 )
             )
     return found

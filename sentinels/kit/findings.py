@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+LONGEST_SUMMARY = 300
+"""Characters: a push shows the summary whole, in its title or its first line."""
+
 EvidenceKind = Literal["log", "gpu", "cgroup", "disk", "process", "stack", "checkpoint"]
 
 
@@ -63,3 +66,10 @@ class Finding:
     line: int = 0
     decided_line: int = 0
     details: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Keep the summary one line, whatever a mount, a driver or a log said in it."""
+        line = " ".join(self.summary.split())
+        if len(line) > LONGEST_SUMMARY:
+            line = line[: LONGEST_SUMMARY - 1] + "…"
+        object.__setattr__(self, "summary", line)

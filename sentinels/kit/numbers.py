@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 def quantile(values: Iterable[float], q: float) -> float:
     """The ``q``-quantile (0..1) by linear interpolation; NaN for no values."""
-    ordered = sorted(values)
+    return _quantile(sorted(values), q)
+
+
+def _quantile(ordered: Sequence[float], q: float) -> float:
     if not ordered:
         return math.nan
     place = q * (len(ordered) - 1)
@@ -51,22 +54,17 @@ class Pace:
 def pace(step_times: Sequence[tuple[float, float]]) -> Pace | None:
     """Pace from (at, step) marks, oldest first; ``None`` for fewer than two intervals."""
     marks = list(step_times)
-    intervals = [b[0] - a[0] for a, b in itertools.pairwise(marks)]
-    if len(intervals) < 2:
+    if len(marks) < 3:
         return None
-    typical = median(intervals)
-    pauses = sorted((i for i in intervals if i > 4 * typical), reverse=True)
-    rates = [
-        (b[0] - a[0]) / (b[1] - a[1])
-        for a, b in zip(marks[-9:], marks[-8:], strict=False)
-        if b[1] > a[1]
-    ]
-    newest_gap = max((b[1] - a[1] for a, b in zip(marks[-3:], marks[-2:], strict=False)), default=0)
+    intervals = sorted([b[0] - a[0] for a, b in itertools.pairwise(marks)])
+    typical = _quantile(intervals, 0.5)
+    rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(marks[-9:]) if b[1] > a[1]]
+    newest_gap = max(b[1] - a[1] for a, b in itertools.pairwise(marks[-3:]))
     return Pace(
         marks=len(intervals),
         typical_s=typical,
-        slow_s=quantile(intervals, 0.98),
-        pause_s=pauses[1] if len(pauses) > 1 else 0.0,
+        slow_s=_quantile(intervals, 0.98),
+        pause_s=intervals[-2] if intervals[-2] > 4 * typical else 0.0,
         gap_s=median(rates) * max(0.0, newest_gap) if rates else 0.0,
     )
 

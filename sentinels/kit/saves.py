@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from .numbers import median
-from .observations import CheckpointSeen
+from .numbers import median, number
+from .observations import CheckpointSaved, CheckpointSeen, DiskSample
 from .view import View
 
 RECENT = 5
 """Saves that tell what the next one is like (the measured rule uses the last five)."""
+LOOKED_AT = 12
+"""Newest checkpoints looked at: three files a save ("best", "last", numbered) still give
+four saves."""
+ONE_SAVE = 0.1
+"""Files written closer together than this part of the longest interval are one save."""
+SETTLE_S = 30.0
+"""Time after a save in which a trainer still deletes the checkpoint that it replaces."""
+FULL_INODES = 64
+"""Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
+
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,39 +37,97 @@ class Saves:
     """Median time between saves; ``None`` before three of them."""
     newest_at: float
     kept: int
-    """Checkpoints on disk now; a single one that is overwritten needs care with forecasts."""
+    """Checkpoints on disk now, counted to twelve."""
+    numbered: bool
+    """The newest carries its step in its name: the next one will not overwrite it."""
+
+    @property
+    def grows(self) -> bool:
+        """True when the next save comes beside the last one, not in its place."""
+        return self.kept > 1 or self.numbered
+
+    def settled(self, now: float) -> bool:
+        """True when the newest save is over, and what it replaces had time to go."""
+        patience = SETTLE_S if self.every_s is None else min(SETTLE_S, self.every_s / 2)
+        return now - self.newest_at >= patience
+
+    def due_in_s(self, now: float) -> float | None:
+        """Seconds until the next save; ``None`` while the cadence is unknown."""
+        return None if self.every_s is None else max(0.0, self.newest_at + self.every_s - now)
 
 
 def saves_on(view: View, mount: str) -> Saves | None:
     """The saves that lie on ``mount``; ``None`` before the first whole one."""
-    return expect([c for c in view.checkpoints if lies_on(view, c.path, mount)])
+    here = (c for c in reversed(view.checkpoints) if lies_on(view, c.path, mount))
+    return _expect(here, view.claims)
 
 
-def expect(checkpoints: Sequence[CheckpointSeen]) -> Saves | None:
-    """What the next save needs, from those that are on disk."""
-    whole = sorted(
-        (c for c in checkpoints if c.state in ("ok", "pending", "unverifiable")),
-        key=lambda c: c.saved_at,
-    )
-    if not whole:
+def expect(
+    checkpoints: Sequence[CheckpointSeen], claims: Sequence[CheckpointSaved] = ()
+) -> Saves | None:
+    """What the next save needs, from those that are on disk, oldest first.
+
+    Where the trainer keeps too few of them, the cadence is that of the log's claims.
+    """
+    return _expect(reversed(checkpoints), claims)
+
+
+def _expect(
+    newest_first: Iterable[CheckpointSeen], claims: Sequence[CheckpointSaved]
+) -> Saves | None:
+    whole = (c for c in newest_first if c.state in ("ok", "pending", "unverifiable"))
+    newest = sorted(islice(whole, LOOKED_AT), key=lambda c: c.saved_at, reverse=True)
+    if not newest:
         return None
-    recent = whole[-RECENT:]
-    gaps = [b.saved_at - a.saved_at for a, b in pairwise(whole) if b.saved_at > a.saved_at]
+    every_s = _cadence(c.saved_at for c in newest)
+    if every_s is None:
+        every_s = _cadence(c.at for c in islice(reversed(claims), LOOKED_AT))
+    last = newest[0]
     return Saves(
-        bytes=max(c.bytes for c in recent),
-        files=max(c.files for c in recent),
-        every_s=median(gaps) if len(gaps) >= 2 else None,
-        newest_at=whole[-1].saved_at,
-        kept=len(whole),
+        bytes=max(c.bytes for c in newest[:RECENT]),
+        files=max(c.files for c in newest[:RECENT]),
+        every_s=every_s,
+        newest_at=last.saved_at,
+        kept=len(newest),
+        numbered=last.step is not None and _names(last.path, last.step),
     )
+
+
+def _names(path: str, step: float) -> bool:
+    """True when the last part of a path has the step as a number of its own."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return number(step) in [digits.lstrip("0") or "0" for digits in _DIGITS.findall(name)]
+
+
+def _cadence(newest_first: Iterable[float]) -> float | None:
+    """Median time between saves; ``None`` for fewer than two intervals."""
+    gaps = [newer - older for newer, older in pairwise(newest_first)]
+    longest = max(gaps, default=0.0)
+    between = [gap for gap in gaps if gap > ONE_SAVE * longest]
+    return median(between) if longest > 0 and len(between) >= 2 else None
 
 
 def lies_on(view: View, path: str, mount: str) -> bool:
-    """True when ``mount`` is the longest known mount point above ``path``."""
-    best = ""
-    for known in view.disks:
-        inside = path == known or path.startswith(known.rstrip("/") + "/")
-        if inside and len(known) > len(best):
-            best = known
-    return best == mount
+    """True when checkpoints at ``path`` take their space from ``mount``.
 
+    The mount that is known to hold checkpoints; where several do, the longest one above the
+    path. (A path can lead to another mount by a link, which its name does not tell.)
+    """
+    known = list(_holding(view)) or list(view.disks)
+    if len(known) == 1:
+        return known[0] == mount
+    above = (m for m in known if path == m or path.startswith(m.rstrip("/") + "/"))
+    return max(above, key=len, default="") == mount
+
+
+def _holding(view: View) -> Iterator[str]:
+    for mount, samples in view.disks.items():
+        if samples and "checkpoints" in samples[-1].holds:
+            yield mount
+
+
+def no_inodes(sample: DiskSample, full_inodes: int = FULL_INODES) -> bool:
+    """True when no file can be created; a file system that counts none is never so."""
+    if not sample.total_inodes or sample.free_inodes is None:
+        return False
+    return sample.free_inodes <= min(full_inodes, sample.total_inodes // 100)

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .findings import Finding
@@ -48,18 +48,7 @@ def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
         if info.ispkg:
             continue
         module = importlib.import_module(f"{package}.{info.name}")
-        found = module.SENTINEL
-        yield (
-            info.name,
-            Sentinel(
-                found.check,
-                found.limits,
-                found.on,
-                found.every_tick,
-                found.clears_after_s,
-                info.name,
-            ),
-        )
+        yield info.name, replace(module.SENTINEL, name=info.name)
 
 
 def handbook() -> dict[str, Entry]:

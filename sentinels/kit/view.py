@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from .observations import (
     CheckpointSaved,
@@ -19,6 +21,9 @@ from .observations import (
     SourceState,
     Step,
 )
+
+ENOUGH_STEPS = 3
+"""Rules ask whether no step, one or more came; nobody needs to count on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +91,52 @@ class View:
         """When any log of the run last grew; ``None`` without a log."""
         return max((g.grown_at for g in self.logs.values()), default=None)
 
+    @property
+    def mounts(self) -> list[DiskSample]:
+        """The newest sample of every mount that can be written to.
+
+        A file system that is mounted read-only (squashfs, a loop image) is always full.
+        """
+        newest = (samples[-1] for samples in self.disks.values() if samples)
+        return [sample for sample in newest if not sample.read_only]
+
     def steps_after(self, at: float, line: int = 0, file: str = "") -> int:
-        """How often the step counter advanced after an instant (live) or line (replay)."""
+        """How often the step counter advanced after an instant (live) or line (replay).
+
+        Counted no further than ``ENOUGH_STEPS``. Lines that were read at the same instant
+        (a log that is read from its beginning) are put in order by their place in the file.
+        """
         if self.live:
-            return sum(1 for t, _ in self.step_times if t > at)
-        return sum(
-            1 for s in self.steps if s.number is not None and s.file == file and s.line > line
-        )
+            later = 0
+            for t, _ in islice(reversed(self.step_times), ENOUGH_STEPS):
+                later += t > at
+            if later or not line:
+                return later
+        numbers: set[float] = set()
+        for step in reversed(self.steps):
+            if self.live and step.at < at:
+                break
+            if step.file != file or (self.live and step.at > at):
+                continue
+            if step.line <= line or len(numbers) == ENOUGH_STEPS:
+                break
+            if step.number is not None:
+                numbers.add(step.number)
+        return len(numbers)
+
+    def overcame(self, event: LogEvent) -> bool:
+        """True when the run went on: two steps, for one may have waited in a buffer."""
+        return self.steps_after(event.at, event.line, event.file) >= 2
+
+    def phases_since_step(self) -> list[Phase]:
+        """Phases that the log announced after its last step, oldest first."""
+        last = self.step_times[-1][0] if self.step_times else -math.inf
+        step = self.last_step
+        found: list[Phase] = []
+        for phase in reversed(self.phases):
+            if phase.at < last:
+                break
+            before = step is not None and phase.file == step.file and phase.line < step.line
+            if phase.at > last or not before:
+                found.append(phase)
+        return found[::-1]

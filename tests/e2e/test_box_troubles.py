@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -41,6 +42,8 @@ def cgroup() -> Iterator[Path]:
         pytest.skip(f"a memory cgroup cannot be made: {error}")
     yield folder
     for _ in range(50):
+        for pid in (folder / "cgroup.procs").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
         try:
             folder.rmdir()
             return

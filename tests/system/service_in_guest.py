@@ -32,6 +32,7 @@ COMMAND = str(PREFIX / "bin/middlewatch")
 STATE = Path("/var/lib/middlewatch")
 SOCKET = STATE / "middlewatch.sock"
 UNIT = "middlewatch.service"
+STATUS_DIR = Path("/srv/status")
 DROP_IN = Path(f"/run/systemd/system/{UNIT}.d")
 RECEIVER = ("127.0.0.1", 8099)
 LOOK_CAPS = 1 << 2 | 1 << 19 | 1 << 34
@@ -160,6 +161,9 @@ def it_installs() -> None:
     settings.parent.mkdir()
     settings.write_text(f"MIDDLEWATCH_ALERT_URLS=json://{RECEIVER[0]}:{RECEIVER[1]}/\n")
     settings.chmod(0o600)
+    (settings.parent / "config.toml").write_text(f'[watch]\nstatus_dir = "{STATUS_DIR}"\n')
+    STATUS_DIR.mkdir()
+    drop_in("status.conf", f"[Service]\nReadWritePaths={STATUS_DIR}\n")
     shutil.copy(IN / UNIT, "/etc/systemd/system")
     assert told("systemd-analyze", "verify", f"/etc/systemd/system/{UNIT}") == ""
     if Path("/nvml").exists():
@@ -231,6 +235,8 @@ def it_watches_what_it_may_only_read() -> None:
     )
     assert found[0]["logs"] == [str(home / "train.log")], found
     until(lambda: min(map(step_of, trainings)) >= 5, 15, "steps of both runs")
+    second = STATUS_DIR / run_named("ours")["run"] / "training_status.md"
+    until(second.exists, 15, "the second status page")
     ranks = [process["rank"] for process in run_named("ours")["processes"]]
     assert ranks == [3], "the environment of a process with more rights than its own is read"
 

@@ -150,13 +150,13 @@ def test_given_ranks_are_believed(box: FakeProc, watch: Callable[..., Processes]
     assert samples[11].rank == 2
 
 
-def test_dear_figures_come_every_fifth_time_or_on_request(
+def test_dear_figures_come_now_and_then_or_on_request(
     box: FakeProc, watch: Callable[..., Processes]
 ) -> None:
     box.put(10)
     source = watch()
-    got = [look(source)[1][10].read_bytes for _ in range(6)]
-    assert got == [10, None, None, None, None, 10]
+    got = [look(source)[1][10].read_bytes for _ in range(module.CLOSER_EVERY + 1)]
+    assert got == [10, *([None] * (module.CLOSER_EVERY - 1)), 10]
     source.closer_look = True
     assert look(source)[1][10].wchan == "futex_do_wait"
 
@@ -170,7 +170,7 @@ def test_new_children_are_found_also_those_of_other_threads(
     box.put(11, 10)
     assert 11 in looks(source, module.TREE_EVERY)[1]
     box.put(12, 10, listed=False)
-    assert 12 in looks(source, module.BOX_EVERY)[1]
+    assert 12 in looks(source, module.TREE_EVERY)[1]
 
 
 def test_children_are_found_where_the_kernel_does_not_list_them(
