@@ -315,6 +315,16 @@ class JsonChild:
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
 
+def module_argv(module: str) -> tuple[str, ...]:
+    """The command line that runs ``main()`` of one of our modules as a child.
+
+    Found the way this process found it (a user's site-packages too, which ``-I`` would hide),
+    but never in the working directory.
+    """
+    program = f"import sys; sys.path[0:1] = []; from {module} import main; sys.exit(main())"
+    return (sys.executable, "-c", program)
+
+
 def _close(*fds: int) -> None:
     for fd in fds:
         if fd >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -85,6 +86,8 @@ class RunHistory:
         self.step_times: deque[tuple[float, float]] = deque(maxlen=512)
         self.latest: dict[str, float] = {}
         self.latest_at: dict[str, float] = {}
+        self.not_finite_since: tuple[float, float | None] | None = None
+        """(at, step) of the first report without a finite training loss, while that lasts."""
         self.total: float | None = None
         self.epoch: float | None = None
         self.events: deque[LogEvent] = deque(maxlen=256)
@@ -130,6 +133,8 @@ class RunHistory:
         for name, value in seen.values.items():
             self.latest[name] = value
             self.latest_at[name] = seen.at
+        if seen.loss is not None:
+            self._note_finite(seen)
         while len(self.latest) > NAMES:
             oldest = min(self.latest_at, key=self.latest_at.__getitem__)
             del self.latest[oldest], self.latest_at[oldest]
@@ -143,6 +148,12 @@ class RunHistory:
         for name in ("train_loss", "eval_loss"):
             if name in seen.values and not seen.rank:
                 self.curves.setdefault(name, Curve()).add(seen.number, seen.values[name])
+
+    def _note_finite(self, seen: Step) -> None:
+        if math.isfinite(seen.values["train_loss"]):
+            self.not_finite_since = None
+        elif self.not_finite_since is None:
+            self.not_finite_since = (seen.at, seen.number)
 
     def view(self, now: float) -> View:
         """Everything at ``now``; the buffers themselves, not copies: rules only read."""
@@ -176,6 +187,7 @@ class RunHistory:
             "latest_at": self.latest_at,
             "total": self.total,
             "epoch": self.epoch,
+            "not_finite_since": self.not_finite_since,
             "curves": {n: {"points": c.points, "stride": c.stride} for n, c in self.curves.items()},
         }
 
@@ -185,6 +197,8 @@ class RunHistory:
         self.latest = {k: float(v) for k, v in saved.get("latest", {}).items()}
         self.latest_at = {k: float(v) for k, v in saved.get("latest_at", {}).items()}
         self.total, self.epoch = _number(saved.get("total")), _number(saved.get("epoch"))
+        since = saved.get("not_finite_since")
+        self.not_finite_since = None if since is None else (float(since[0]), _number(since[1]))
         for name, curve in saved.get("curves", {}).items():
             points = [(float(x), float(y)) for x, y in curve["points"]]
             self.curves[name] = Curve(points, int(curve["stride"]))

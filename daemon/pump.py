@@ -38,7 +38,7 @@ class Pumped:
         self._not_before = 0.0
         self._extra: Timer | None = None
         self._extra_at = 0.0
-        self._told_bug = ""
+        self._told_bugs: set[type[Exception]] = set()
         self._closed = False
 
     def read(self) -> None:
@@ -91,10 +91,11 @@ class Pumped:
         self._take([self.state])
 
     def _bug(self, error: Exception) -> None:
-        text = f"source {self.source.name} failed:\n{''.join(traceback.format_exception(error))}"
-        if text != self._told_bug:
-            self._told_bug = text
-            self._pump.tell_bug(text)
+        """Once per kind: it may come back with other words every second."""
+        if type(error) not in self._told_bugs:
+            self._told_bugs.add(type(error))
+            trace = "".join(traceback.format_exception(error))
+            self._pump.tell_bug(f"source {self.source.name} failed:\n{trace}")
 
     def _schedule(self, now: float) -> None:
         due = self.source.due_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -16,6 +17,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
+from middlewatch.sentinels.kit.numbers import number
 from middlewatch.sentinels.silent_end import completed
 
 from . import report
@@ -177,12 +179,32 @@ class WatchedRun:
         self.state, self.reason, self.since = state, reason, now
         return True
 
+    def _doubted(self, seen: CheckpointSeen) -> CheckpointSeen:
+        """A checkpoint saved since the loss is not a number is whole, but no good.
+
+        Its numbers were not looked at, so it is called unverifiable, not corrupt; nobody is
+        advised to resume from it.
+        """
+        since = self.history.not_finite_since
+        if since is None or seen.state != "ok":
+            return seen
+        at, step = since
+        if seen.step is not None and step is not None:
+            later = seen.step >= step
+        else:
+            later = seen.saved_at >= at
+        if not later:
+            return seen
+        named = "" if step is None else f" (step {number(step)})"
+        detail = f"saved after the loss stopped being a number{named}; its weights were not checked"
+        return replace(seen, state="unverifiable", detail=detail)
+
     def reindex(self, now: float, best_metric: str) -> None:
         """Build the checkpoint index from what is on disk now."""
         self.index_stale = False
         self.index = build(
             self.spec.id,
-            self.history.checkpoints,
+            [self._doubted(c) for c in self.history.checkpoints],
             now,
             steps=self.history.steps,
             claims=self.history.claims,

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from .kit import Finding, Sentinel, Severity, Step, View
+from .kit import Evidence, Finding, Sentinel, Severity, Step, View
 from .kit.numbers import number
 
 
@@ -68,6 +68,7 @@ def _judge(
             severity=severity,
             fatal=severity is Severity.CRITICAL,
             summary=f"{called} is {_spell(value)}{where}",
+            evidence=(Evidence("log", first.text, first.at),) if first.text else (),
             file=first.file,
             line=first.line,
             decided_line=decided.line,

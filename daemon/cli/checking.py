@@ -12,7 +12,7 @@ from ..child import JsonChild
 from ..clock import SystemClock
 from ..config import Config, rows
 from ..errors import ConfigError, UsageError
-from ..sinks.phone import DEADLINE_S, notifier_argv
+from ..sinks.phone import DEADLINE_S, NOTIFIER_ARGV
 from . import out
 from .context import configuration, state
 
@@ -65,7 +65,7 @@ def alert(args: argparse.Namespace) -> int:
 def _test_push(config: Config) -> list[dict[str, Any]]:
     """Every URL is tried, whatever the mode: a ladder's lower steps must hold too."""
     clock = SystemClock()
-    child = JsonChild(notifier_argv(), DEADLINE_S, start_deadline_s=DEADLINE_S)
+    child = JsonChild(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
     message = {
         "id": "test",
         "title": "[TEST] middlewatch can reach you",

@@ -100,6 +100,7 @@ class Progress:
                     None if number is None else int(number),
                     self.file,
                     line,
+                    "" if all(map(math.isfinite, named.values())) else plain(text),
                 )
             )
         return said

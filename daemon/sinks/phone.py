@@ -8,20 +8,16 @@ once, with the message's id as the key). Failed ones are tried again with growin
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from ..child import JsonChild
+from ..child import JsonChild, module_argv
 from ..config import Alerts
 from ..masking import mask_urls
 from ..messages import Message
 
-CHILD = (
-    "import sys; sys.path[0:1] = []; "
-    "from middlewatch.daemon.sinks.notifier_child import main; sys.exit(main())"
-)
+NOTIFIER_ARGV = module_argv("middlewatch.daemon.sinks.notifier_child")
 
 DEADLINE_S = 90.0
 """For one message over all its URLs: Apprise gives each URL about 8 s."""
@@ -31,11 +27,6 @@ GIVE_UP_S = 3 * 86400.0
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
 """Budget of warnings per day; criticals have none."""
-
-
-def notifier_argv() -> list[str]:
-    """The command line of the notifier child."""
-    return [sys.executable, "-c", CHILD]
 
 
 @dataclass(slots=True)
@@ -91,7 +82,7 @@ class Phone:
         self._took: dict[str, set[str]] = {}
         """Message id -> URLs that have it already: mode ``all`` does not tell them twice."""
         self._asked: list[str] = []
-        self._child = JsonChild(notifier_argv(), DEADLINE_S)
+        self._child = JsonChild(NOTIFIER_ARGV, DEADLINE_S)
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:

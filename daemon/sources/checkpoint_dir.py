@@ -9,7 +9,6 @@ written for a good while and no process holds it open.
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,9 +16,10 @@ from middlewatch.sentinels.kit import CheckpointSeen
 
 from ..checkpoints.finder import Finder, Place
 from ..checkpoints.following import FULL_LOOK_EVERY, Followed, mark_of
+from ..child import module_argv
 from .base import Source
 
-VERIFIER_ARGV = (sys.executable, "-I", "-m", "middlewatch.daemon.checkpoints.verifier_child")
+VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verifier_child")
 VERIFIER_DEADLINE_S = 120.0
 """Of one answer. Our choice, reckoned and not measured: 1,000 shards on a cold network disk at
 50 ms each take 50 s, and this is twice that."""

@@ -33,6 +33,8 @@ class Step:
     rank: int | None = None
     file: str = ""
     line: int = 0
+    text: str = ""
+    """The line itself, kept only where one of its values is not finite: it is evidence."""
 
     @property
     def loss(self) -> float | None:

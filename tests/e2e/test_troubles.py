@@ -122,3 +122,18 @@ def test_the_log_is_deleted_under_the_tail(box: Any, program: Program) -> None:
     assert "deleted" in push.title
     one = box.incident("blind")
     assert one["run"] == run
+
+
+def test_nobody_is_sent_to_a_checkpoint_saved_after_the_nan(box: Any, program: Program) -> None:
+    """Whole files, but the weights in them are lost: the one from before is named."""
+    out = box.root / "out"
+    words = ("nan", "--at", "35", "--save-every", "10", "--size", "4096", "--out", str(out))
+    run = box.run(*program("trainer"), *words, options=("--checkpoints", str(out)), name="gpt")
+    box.push(lambda p: "[CRITICAL] gpt on" in p.title, 30)
+    box.until(lambda: len(box.ask("checkpoints", run=run)["checkpoints"]) >= 6, 30, "six saves")
+    time.sleep(6)  # the newest of them are verified as well
+    index = box.ask("checkpoints", run=run)
+    assert index["resume_from"] == str(out / "step-000030.safetensors")
+    later = [c["verified"]["state"] for c in index["checkpoints"] if c["step"] > 40]
+    assert "ok" not in later
+    assert index["latest"] != index["resume_from"]
