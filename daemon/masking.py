@@ -8,7 +8,7 @@ from collections.abc import Iterable
 _WORD = r"(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|credentials?|authorization)"
 _PASSWORD = r"(?:passw(?:or)?d|passphrase|pwd)"
 # Counters of tokens and the special tokens of a tokenizer are no secrets.
-_VALUE = r"(?![<\[({]|[\d.,eE+\-%/]+(?![^\s\"',;&)\]}]))[^\s\"',;&]{6,}"
+_VALUE = r"(?!(?:bearer|basic|token)\s|[<\[({]|[\d.,eE+\-%/]+(?![^\s\"',;&)\]}]))[^\s\"',;&]{6,}"
 
 _SECRETS = re.compile(
     rf"""

@@ -59,6 +59,8 @@ class Store:
         """Where a damaged store was put at the start; empty when it was whole."""
         if not self._open() and self._put_aside():
             self._open()
+        if self._db is None and self._give_reserve():
+            self._open()
         self._take_fallback()
         if self._db is not None:
             self.trouble = ""
@@ -84,9 +86,11 @@ class Store:
         return not damaged
 
     def _connect(self) -> sqlite3.Connection:
+        fresh = not self.path.exists() or self.path.stat().st_size == 0
         db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
         try:
-            db.execute("pragma auto_vacuum=incremental")  # counts for a new file only
+            if fresh:  # writes to the file, so that a full one could not be opened
+                db.execute("pragma auto_vacuum=incremental")
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=normal")
             db.execute("pragma cache_size=-256")
@@ -162,16 +166,23 @@ class Store:
 
     def all(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(id, document) of one kind, as on disk plus what is not there yet."""
-        docs: dict[str, str] = {}
-        if self._db is not None:
-            with contextlib.suppress(sqlite3.Error):
-                rows = self._db.execute("select id, doc from docs where kind = ?", (kind,))
-                docs = dict(rows)
+        docs = self._kept(kind)
         docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
         for doc_id, doc in docs.items():
             if (kind, doc_id) not in self._gone:
                 with contextlib.suppress(ValueError):  # edited by hand, and badly
                     yield doc_id, json.loads(doc)
+
+    def _kept(self, kind: str) -> dict[str, str]:
+        question = "select id, doc from docs where kind = ?"
+        with contextlib.suppress(sqlite3.Error):
+            if self._db is not None:
+                return dict(self._db.execute(question, (kind,)))
+            # No room for the files that even a reader needs; what is there can still be read.
+            place = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+            with contextlib.closing(sqlite3.connect(place, uri=True)) as db:
+                return dict(db.execute(question, (kind,)))
+        return {}
 
     def flush(self) -> bool:
         """Commit what changed. False when it could not be kept on disk (see ``trouble``)."""
@@ -251,7 +262,7 @@ class Store:
                     (kind, kind, keep),
                 )
         with contextlib.suppress(sqlite3.Error):
-            self._db.execute("pragma incremental_vacuum").fetchall()
+            self._db.executescript("pragma incremental_vacuum")  # as a query it frees one page
 
     def close(self) -> None:
         """Flush and let go."""

@@ -15,9 +15,12 @@ Classes: python_exception segfault process_killed rank_failed sigterm_received i
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
     shm_exhausted rendezvous_failed ckpt_corrupt ckpt_mismatch fd_exhausted io_error
-    cuda_unavailable network_error preempted slurm_time_limit slurm_cancelled
-Sources: signals are 128+n in a shell; the two seconds after the end let counters and the
-    last log lines arrive, so that a kill for memory is not told as a kill by hand.
+    cuda_unavailable network_error preempted slurm_time_limit slurm_cancelled disk_error
+    fs_error mce kernel_panic tracker_network_error tracker_write_failed
+Sources: signals are 128+n in a shell, where 126 and 127 mean that nothing was started; the
+    two seconds after the end let counters and the last log lines arrive, so that a kill for
+    memory is not told as a kill by hand. Half a minute without a step, a line or a process
+    that ended is the shortest that libraries give themselves to end other ranks.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.numbers import pace, span
+from .kit.numbers import number, pace, span
+from .kit.progress import completed
 
 ELSEWHERE = frozenset(
     [
@@ -62,14 +66,17 @@ ELSEWHERE = frozenset(
 """Classes that have a sentinel of their own, which knows more than the line."""
 
 _SIGNALS = {
-    9: ("process_killed", Severity.CRITICAL, "was killed (SIGKILL)"),
-    11: ("segfault", Severity.CRITICAL, "crashed (SIGSEGV)"),
-    7: ("segfault", Severity.CRITICAL, "crashed (SIGBUS)"),
-    6: ("segfault", Severity.CRITICAL, "aborted (SIGABRT)"),
-    15: ("sigterm_received", Severity.CRITICAL, "was ended from outside (SIGTERM)"),
-    2: ("interrupted", Severity.WARNING, "was interrupted (SIGINT)"),
-    1: ("process_killed", Severity.CRITICAL, "lost its terminal (SIGHUP)"),
+    1: ("process_killed", "lost its terminal (SIGHUP)"),
+    2: ("interrupted", "was interrupted (SIGINT)"),
+    4: ("segfault", "crashed (SIGILL)"),
+    6: ("segfault", "aborted (SIGABRT)"),
+    7: ("segfault", "crashed (SIGBUS)"),
+    8: ("segfault", "crashed (SIGFPE)"),
+    9: ("process_killed", "was killed (SIGKILL)"),
+    11: ("segfault", "crashed (SIGSEGV)"),
+    15: ("sigterm_received", "was ended from outside (SIGTERM)"),
 }
+_NEVER_STARTED = (126, 127)
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,10 @@ class Limits:
     settle_s: float = 2.0
     """Seconds after the end in which counters and last log lines may still arrive."""
     near_s: float = 120.0
-    """Errors this close before the end may be its cause."""
+    """Errors this close before the end, or after the last step, may be its cause."""
     stuck_s: float = 30.0
-    """A process that lives on after a fatal error and makes no step for this long failed."""
+    """A process that lives on after a fatal error failed when its log is silent and no step
+    came for this long; ten times as long before the first steps."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -90,11 +98,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield from _replayed(view)
         return
     ending = view.ending
-    if ending is not None:
-        if view.now - ending.at >= limits.settle_s and not _killed_for_memory(view, ending):
-            yield from _ended(view, limits, ending)
-        return
-    yield from _stuck(view, limits)
+    if ending is None:
+        yield from _stuck(view, limits)
+    elif view.now - ending.at >= limits.settle_s:
+        yield from _ended(view, limits, ending)
 
 
 def root(events: Sequence[LogEvent]) -> LogEvent | None:
@@ -105,7 +112,7 @@ def root(events: Sequence[LogEvent]) -> LogEvent | None:
         list(events),
     ):
         if wanted:
-            return min(wanted, key=lambda e: (e.at, e.trouble == "python_exception", e.line))
+            return min(wanted, key=lambda e: (e.at, e.line))
     return None
 
 
@@ -114,61 +121,70 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
     return [
         e
         for e in view.events
-        if e.at >= since
-        and e.severity != "info"
-        and e.file != "kernel"
-        and view.steps_after(e.at, e.line, e.file) < 2
+        if e.at >= since and e.severity != "info" and e.file != "kernel" and not view.overcame(e)
     ]
 
 
 def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding]:
-    if ending.exit_code == 0:
-        return
-    events = _troubles(view, ending.at - limits.near_s)
-    known = any(e.trouble in ELSEWHERE for e in events)
-    cause = root([e for e in events if e.trouble not in ELSEWHERE])
-    told = _SIGNALS.get(ending.signal or 0)
-    if ending.signal is None and ending.exit_code is not None and ending.exit_code > 128:
-        told = _SIGNALS.get(ending.exit_code - 128)
-    if cause is None and known:
-        return
+    told, how = _manner(ending)
+    since = ending.at - limits.near_s
+    if view.step_times:
+        since = min(since, view.step_times[-1][0])
+    events = _troubles(view, since)
+    cause = root([e for e in events if _may_end(e, told)])
+    if ending.exit_code == 0 and (cause is None or completed(view)):
+        return  # all is well, or silent_end tells it
     if cause is None and ending.exit_code is None and ending.signal is None:
         return  # nobody knows how it ended: silent_end tells that
-    trouble, severity, how = told or ("python_exception", Severity.CRITICAL, _status(ending))
-    if cause is not None and (told is None or cause.trouble != "process_killed"):
+    if told in ("", "process_killed") and _killed_for_memory(view, ending) and cause is None:
+        return  # host_oom tells it better
+    trouble = told or "python_exception"
+    if cause is None or told == "interrupted":
+        summary = f"process {ending.pid} {how}"
+    else:
         trouble = cause.trouble
         summary = f"{_say(cause)}; the run {how}"
-    else:
-        summary = f"process {ending.pid} {how}"
     step = view.last_step
     if step is not None and step.number is not None:
-        summary += f" after step {step.number:g}"
+        summary += f" after step {number(step.number)}"
+    last = cause or (events[-1] if events else None)
+    details = {} if cause is None else {**cause.details, "rank": cause.rank}
+    status = {"exitcode": ending.exit_code, "signal": ending.signal}
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=severity,
+        severity=Severity.WARNING if trouble == "interrupted" else Severity.CRITICAL,
         fatal=True,
         summary=summary,
         evidence=(
             Evidence("process", f"pid {ending.pid} {how}", ending.at),
-            *(Evidence("log", e.text, e.at) for e in ([cause] if cause else [])),
+            *((Evidence("log", last.text, last.at),) if last else ()),
         ),
         file=cause.file if cause else "",
         line=cause.line if cause else 0,
-        details={
-            "exitcode": ending.exit_code,
-            "signal": ending.signal,
-            **(cause.details if cause else {}),
-        },
+        details={**details, **{k: v for k, v in status.items() if v is not None}},
     )
 
 
-def _status(ending: ProcessEnded) -> str:
-    if ending.signal is not None:
-        return f"was ended by signal {ending.signal}"
-    if ending.exit_code is None:
-        return "is gone (nobody saw its exit status)"
-    return f"ended with exit status {ending.exit_code}"
+def _manner(ending: ProcessEnded) -> tuple[str, str]:
+    """(class that the exit status tells by itself or "", how it ended in words)."""
+    code, signal = ending.exit_code, ending.signal
+    if signal is None and code is None:
+        return "", "is gone (nobody saw its exit status)"
+    if signal is None and code is not None and code - 128 in _SIGNALS:
+        return _SIGNALS[code - 128]
+    if signal is not None:
+        return _SIGNALS.get(signal, ("process_killed", f"was ended by signal {signal}"))
+    return "launch_error" if code in _NEVER_STARTED else "", f"ended with exit status {code}"
+
+
+def _may_end(event: LogEvent, told: str) -> bool:
+    """True for errors that can be why a process ended."""
+    if event.trouble in ELSEWHERE:
+        return False
+    if told in ("", "launch_error") and event.trouble == "launch_error":
+        return True
+    return event.fatal or "exception" in event.details
 
 
 def _say(event: LogEvent) -> str:
@@ -182,48 +198,67 @@ def _say(event: LogEvent) -> str:
 
 
 def _killed_for_memory(view: View, ending: ProcessEnded) -> bool:
-    """True when the kill counter rose around the end: host_oom tells it better."""
-    near = [m for m in view.memory if abs(m.at - ending.at) <= 15 and m.oom_kills is not None]
-    kills = [m.oom_kills for m in near if m.oom_kills is not None]
+    """True when the kill counter rose around the end."""
+    near = [m.oom_kills for m in view.memory if abs(m.at - ending.at) <= 15]
+    kills = [count for count in near if count is not None]
     return len(kills) > 1 and kills[-1] > kills[0]
 
 
 def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
-    events = [e for e in _troubles(view, view.now - 3600) if e.fatal]
-    cause = root([e for e in events if e.trouble not in ELSEWHERE])
-    if cause is None:
+    """A fatal error, after which the run neither goes on nor ends."""
+    since = view.now - 3600
+    if not view.run.ours:
+        # What a log says when we begin to read it can be an older story.
+        since = max(since, view.run.watched_since + limits.settle_s)
+    fatal = (e for e in view.events if e.fatal and e.trouble not in ELSEWHERE and e.at >= since)
+    if next(fatal, None) is None:
+        return  # spares the arithmetic on every healthy tick
+    cause = root([e for e in _troubles(view, since) if e.fatal and e.trouble not in ELSEWHERE])
+    if cause is None or view.steps_after(cause.at, cause.line, cause.file):
         return
     rhythm = pace(view.step_times)
-    wait = max(limits.stuck_s, 3 * rhythm.typical_s if rhythm else 0.0)
-    if view.now - cause.at < wait or view.steps_after(cause.at):
-        return
+    died = any(e.at >= cause.at - limits.settle_s and _badly(e) for e in view.endings)
+    patience = 1 if died or rhythm else 10
+    wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
+    heard = max(cause.at, view.grown_at or 0.0)
+    if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
+        return  # a program that goes on talking has handled it, or is not yet at its end
+    alive = "; its process still lives" if view.looks and view.looks[-1].processes else ""
     yield Finding(
         trouble=cause.trouble,
         key="error",
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING if cause.trouble == "interrupted" else Severity.CRITICAL,
         fatal=True,
-        summary=f"{_say(cause)}; no step since {span(view.now - cause.at)}, the process still lives",
+        summary=f"{_say(cause)}; no step since {span(view.now - cause.at)}{alive}",
         evidence=(Evidence("log", cause.text, cause.at),),
         file=cause.file,
         line=cause.line,
-        details=dict(cause.details),
+        details={**cause.details, "rank": cause.rank},
     )
+
+
+def _badly(ending: ProcessEnded) -> bool:
+    """A rank ended, or a child with a bad status; other children come and go."""
+    known = ending.signal is not None or ending.exit_code is not None
+    return ending.exit_code != 0 and (ending.rank is not None or known)
 
 
 def _replayed(view: View) -> Iterator[Finding]:
     """Every class of an old log once, at its first line; overcome ones as a note."""
-    for trouble in dict.fromkeys(e.trouble for e in view.events if e.trouble not in ELSEWHERE):
-        events = [e for e in view.events if e.trouble == trouble]
+    by_trouble: dict[str, list[LogEvent]] = {}
+    for event in view.events:
+        if event.trouble not in ELSEWHERE:
+            by_trouble.setdefault(event.trouble, []).append(event)
+    for trouble, events in by_trouble.items():
         first = next((e for e in events if e.role == "root"), events[0])
-        last = events[-1]
-        overcome = view.steps_after(last.at, last.line, last.file) >= 2
-        severity = Severity.INFO if overcome else Severity.parse(first.severity)
+        overcame = view.overcame(events[-1])
         yield Finding(
             trouble=trouble,
             key=trouble,
-            severity=severity,
-            fatal=first.fatal and not overcome,
+            severity=Severity.INFO if overcame else Severity.parse(first.severity),
+            fatal=first.fatal and not overcame,
             summary=_say(first),
+            evidence=(Evidence("log", first.text, first.at),),
             file=first.file,
             line=first.line,
             details={**first.details, "rank": first.rank, "count": len(events), "role": first.role},

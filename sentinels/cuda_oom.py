@@ -17,6 +17,7 @@ Retry: after a change only.
 Classes: cuda_oom accel_oom
 Sources: a handled OOM (auto_find_batch_size, micro-batch halving) prints the same words,
     so steps afterwards make it a note; 20 s or three steps without any make it a page.
+    Before the first step its time is unknown, and a model may be built anew: 60 s.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
+from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import pace
+from .kit.progress import completed
 
 CLASSES = ("cuda_oom", "accel_oom")
 
@@ -35,7 +37,8 @@ class Limits:
     """Section `[sentinels.cuda_oom]`."""
 
     wait_s: float = 20.0
-    """Time given to a program that handles the error before the run counts as lost."""
+    """Time given to a program that handles the error before the run counts as lost; three
+    times as long before the first steps."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -43,7 +46,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None:
         return
-    recovered = view.steps_after(event.at, event.line, event.file) >= 2
+    recovered = view.overcame(event)
     if recovered and view.live:
         return
     count = sum(1 for e in view.events if e.trouble == event.trouble)
@@ -54,6 +57,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         severity=Severity.CRITICAL if lost else Severity.INFO,
         fatal=lost,
         summary=_summary(event),
+        evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
         details={**event.details, "rank": event.rank, "count": count},
@@ -61,10 +65,16 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _lost(view: View, event: LogEvent, limits: Limits) -> bool:
-    if not view.live or view.ending is not None:
-        return True
+    handled = event.severity == "info"
+    if not view.live:
+        return not handled
+    ending = view.ending
+    if ending is not None:
+        return ending.exit_code != 0 or not completed(view)
+    if handled:
+        return False  # the program says so; if it stands still after all, that is a hang
     rhythm = pace(view.step_times)
-    wait = max(limits.wait_s, 3 * rhythm.typical_s if rhythm else 0.0)
+    wait = 3 * limits.wait_s if rhythm is None else max(limits.wait_s, 3 * rhythm.typical_s)
     return view.now - event.at >= wait
 
 

@@ -26,6 +26,9 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import number
+from .kit.progress import completed, planned
+
+__all__ = ["SENTINEL", "Limits", "check", "completed", "planned"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     known = ending.exit_code is not None or ending.signal is not None
     if known and ending.exit_code != 0:
         return  # crash tells it
-    if any(e.fatal and view.steps_after(e.at, e.line, e.file) < 2 for e in view.events):
+    if any(e.fatal and e.file != "kernel" and not view.overcame(e) for e in view.events):
         return  # its log tells why
     reached = view.last_step.number if view.last_step else None
     if reached is None and view.step_times:
@@ -68,29 +71,6 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         evidence=(Evidence("process", f"pid {ending.pid} is gone {how}", ending.at),),
         details={"exitcode": ending.exit_code, "step": reached, "total": total},
     )
-
-
-def planned(view: View) -> float | None:
-    """Steps planned: the log's own total, else what the command line says."""
-    told = next((s.total for s in reversed(view.steps) if s.total), None)
-    return told or view.run.expected_steps
-
-
-def completed(view: View, slack_ratio: float = 0.01) -> bool:
-    """True when the last step reached the plan, or the program said so after its last step.
-
-    A phrase counts only for a program whose plan is unknown: a log line is a claim.
-    """
-    total = planned(view)
-    reached = view.step_times[-1][1] if view.step_times else None
-    if total is not None and reached is not None:
-        gaps = [
-            b[1] - a[1] for a, b in zip(view.step_times, list(view.step_times)[1:], strict=False)
-        ]
-        interval = max(gaps[-8:], default=1.0)
-        return reached >= total - max(interval, 1.0, slack_ratio * total)
-    last = view.step_times[-1][0] if view.step_times else 0.0
-    return any(p.name == "done" and p.at >= last for p in view.phases)
 
 
 SENTINEL = Sentinel(

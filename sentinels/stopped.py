@@ -37,15 +37,13 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live or not view.looks:
         return
     newest = view.looks[-1]
-    since: dict[int, float] = {p.pid: newest.at for p in newest.processes if p.state == "T"}
-    still = set(since)
+    since: dict[int, float] = {}
+    still = {p.pid for p in newest.processes if p.state == "T"}
     for look in reversed(view.looks):
-        stopped = {p.pid for p in look.processes if p.state == "T"}
-        still &= stopped
         if not still:
             break
-        for pid in still:
-            since[pid] = look.at
+        still &= {p.pid for p in look.processes if p.state == "T"}
+        since.update(dict.fromkeys(still, look.at))
     standing = {pid: newest.at - at for pid, at in since.items()}
     long = sorted(pid for pid, s in standing.items() if s >= limits.for_s)
     if not long:

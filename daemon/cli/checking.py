@@ -12,6 +12,7 @@ from ..child import JsonChild
 from ..clock import SystemClock
 from ..config import Config, rows
 from ..errors import ConfigError, UsageError
+from ..masking import mask_urls
 from ..sinks.phone import DEADLINE_S, NOTIFIER_ARGV
 from . import out
 from .context import configuration, state
@@ -84,7 +85,8 @@ def _test_push(config: Config) -> list[dict[str, Any]]:
             if not child.alive:
                 break
             clock.sleep(0.05)
-        raise UsageError(f"the notifier gave no answer: {child.last_words or 'it timed out'}")
+        words = mask_urls(child.last_words, config.alert_urls)
+        raise UsageError(f"the notifier gave no answer: {words or 'it timed out'}")
     finally:
         child.close()
 

@@ -58,7 +58,9 @@ def pace(step_times: Sequence[tuple[float, float]]) -> Pace | None:
         return None
     intervals = sorted([b[0] - a[0] for a, b in itertools.pairwise(marks)])
     typical = _quantile(intervals, 0.5)
-    rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(marks[-9:]) if b[1] > a[1]]
+    rates = [
+        (b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(marks[-9:]) if b[1] > a[1]
+    ]
     newest_gap = max(b[1] - a[1] for a, b in itertools.pairwise(marks[-3:]))
     return Pace(
         marks=len(intervals),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -58,7 +58,10 @@ class Saves:
 
 def saves_on(view: View, mount: str) -> Saves | None:
     """The saves that lie on ``mount``; ``None`` before the first whole one."""
-    here = (c for c in reversed(view.checkpoints) if lies_on(view, c.path, mount))
+    known = _holding(view)
+    if mount not in known:
+        return None
+    here = (c for c in reversed(view.checkpoints) if _above(c.path, known) == mount)
     return _expect(here, view.claims)
 
 
@@ -107,23 +110,22 @@ def _cadence(newest_first: Iterable[float]) -> float | None:
     return median(between) if longest > 0 and len(between) >= 2 else None
 
 
-def lies_on(view: View, path: str, mount: str) -> bool:
-    """True when checkpoints at ``path`` take their space from ``mount``.
+def _holding(view: View) -> list[str]:
+    """The mounts that are known to hold checkpoints, all of them if none is."""
+    mounts = {s[-1].mount: "checkpoints" in s[-1].holds for s in view.disks.values() if s}
+    return [mount for mount, holds in mounts.items() if holds] or list(mounts)
 
-    The mount that is known to hold checkpoints; where several do, the longest one above the
-    path. (A path can lead to another mount by a link, which its name does not tell.)
+
+def _above(path: str, known: Sequence[str]) -> str:
+    """The mount that checkpoints at ``path`` take their space from.
+
+    The only one that can be meant, else the longest one above the path: a path can lead to
+    another mount by a link, which its name does not tell.
     """
-    known = list(_holding(view)) or list(view.disks)
     if len(known) == 1:
-        return known[0] == mount
+        return known[0]
     above = (m for m in known if path == m or path.startswith(m.rstrip("/") + "/"))
-    return max(above, key=len, default="") == mount
-
-
-def _holding(view: View) -> Iterator[str]:
-    for mount, samples in view.disks.items():
-        if samples and "checkpoints" in samples[-1].holds:
-            yield mount
+    return max(above, key=len, default="")
 
 
 def no_inodes(sample: DiskSample, full_inodes: int = FULL_INODES) -> bool:

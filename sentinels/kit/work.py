@@ -19,8 +19,9 @@ AT_WORK = 0.5
 """Part of its usual draw that a working GPU reaches. Ranks that wait for another one in a
 collective show 100 % utilisation at 20 to 40 % of it."""
 USUAL_DRAW = 0.5
-"""Part of its power limit that a GPU is taken to draw at work where its own usual draw has
-left the window; measured training runs draw more."""
+"""Part of its power limit that a GPU is taken to draw at work when what it drew before is not
+known any more. With ``AT_WORK`` that is a quarter: a V100 in a collective that hung was seen
+at 48 of 250 W."""
 
 _Identity = tuple[int, int]
 

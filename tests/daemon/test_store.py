@@ -328,7 +328,6 @@ FULL_DISK = """
     told["fallback"] = len(list(shared.iterdir()))
     # The process dies here as if by kill -9: nothing is closed.
     two = store()
-    told["two trouble"] = two.trouble
     told["next start"] = len(list(two.all("incident")))
     two.put("incident", "later", {}, 4.0)
     told["still full"] = two.flush()
@@ -339,6 +338,19 @@ FULL_DISK = """
     told["reserve after"] = (disk / "reserve").stat().st_size == RESERVE_BYTES
     three = store()
     told["at the end"] = [len(list(three.all("incident"))), len(list(three.all("run")))]
+    for each in (one, two, three):
+        each._db.close()
+    (disk / "reserve").unlink()
+    fill()  # no room even for the files that SQLite needs to read
+    four = store()
+    told["read only"] = len(list(four.all("incident")))
+    four.put("incident", "last", {}, 5.0)
+    told["unwritable"] = four.flush()
+    four.close()
+    (disk / "ballast").unlink()
+    five = store()
+    told["all of it"] = len(list(five.all("incident")))
+    five.close()
     print(json.dumps(told))
 """
 
@@ -377,6 +389,9 @@ def test_a_disk_that_fills(tmp_path: Path) -> None:
         "fallback after": 0,
         "reserve after": True,
         "at the end": [302, 1],
+        "read only": 302,
+        "unwritable": False,
+        "all of it": 303,
     }
 
 
