@@ -47,7 +47,7 @@ def audit(state_root: Path, config: Config, cwd: Path | None = None) -> dict[str
     here = (cwd or Path.cwd()).absolute()
     clock = SystemClock()
     now = clock.now()
-    gpus, gpu_trouble = _gpus(clock)
+    gpus, gpu_trouble = look_at_gpus(clock)
     disks = [s for s in _once(_disks(here, state_root), now) if isinstance(s, DiskSample)]
     memory = next(
         (s for s in _once(CgroupMemory(os.getpid()), now) if isinstance(s, MemorySample)), None
@@ -90,7 +90,8 @@ def _once(source: Source, now: float) -> list[Observation]:
         source.close()
 
 
-def _gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
+def look_at_gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
+    """One sample of every GPU, and why there is none where there is none."""
     source = Nvml(clock)
     deadline = clock.monotonic() + NVML_S
     try:

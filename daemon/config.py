@@ -247,11 +247,12 @@ _NAMES = {
 
 
 def _quantity(text: str, key: str, where: _Where, dotted: str) -> float:
-    if key.endswith("_s") and (m := _DURATION.fullmatch(text.strip())):
+    unit = key.removesuffix("_per_s").rpartition("_")[2]
+    if unit == "s" and (m := _DURATION.fullmatch(text.strip())):
         return float(m[1]) * _SECONDS[m[2]]
-    if key.endswith("_bytes") and (m := _SIZE.fullmatch(text.strip())):
+    if unit == "bytes" and (m := _SIZE.fullmatch(text.strip())):
         return float(m[1]) * float(_FACTOR[m[2] or ""])
-    example = '"10m"' if key.endswith("_s") else '"20GiB"' if key.endswith("_bytes") else "a number"
+    example = {"s": '"10m"', "bytes": '"20GiB"'}.get(unit, "a number")
     raise where.error(dotted, f"cannot read {text!r}; write it like {example}")
 
 

@@ -139,8 +139,11 @@ class Replay:
 
     def _finding(self, told: Told) -> dict[str, Any]:
         first, newest = told.first, told.newest
-        text = next((e.text for e in newest.evidence if e.kind == "log"), "") or first.summary
-        details = {k: v for k, v in newest.details.items() if v is not None}
+        # What and where as it first showed; how bad and how often as it stands at the end.
+        text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
+        details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
+        if "count" in newest.details:
+            details["count"] = newest.details["count"]
         return {
             "type": "finding",
             "file": self.file,
@@ -150,7 +153,7 @@ class Replay:
             "severity": newest.severity.label,
             "fatal": newest.fatal,
             "sentinel": told.sentinel,
-            "summary": mask(newest.summary),
+            "summary": mask(first.summary),
             "evidence": mask(text)[:400],
             "at": None,
             "details": details,

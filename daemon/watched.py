@@ -209,6 +209,8 @@ class WatchedRun:
             steps=self.history.steps,
             claims=self.history.claims,
             metric=best_metric,
+            started_at=self.facts.started_at,
+            before=self.index,
         )
 
     def tail(self, lines: int = 50) -> list[str]:

@@ -54,6 +54,7 @@ def build(
     claims: Sequence[CheckpointSaved] = (),
     digests: Mapping[str, str] | None = None,
     milestones: Collection[str] = (),
+    before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The index as one JSON-ready dict; oldest checkpoint first.
 
@@ -61,9 +62,11 @@ def build(
     where no checkpoint has it. ``started_at``: when the run began (epoch seconds); what was
     saved before is of an older run and never the newest, however high its step.
     ``digests``: ``sha256:…`` or ``xxh3:…`` by path. ``milestones``: paths of checkpoints to
-    keep; names that say so count as well.
+    keep; names that say so count as well. ``before``: the index as it was, which remembers
+    what the log said about a save when its lines are no longer at hand.
     """
-    joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims)}
+    remembered = _remembered(before, checkpoints) if before else {}
+    joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, remembered)}
     ordered = in_order([j.seen for j in joined.values()], started_at)
     sound = [c for c in ordered if c.state == "ok"]
     latest = ordered[-1].path if ordered else None
@@ -126,10 +129,11 @@ def attach_metrics(
     checkpoints: Sequence[CheckpointSeen],
     steps: Sequence[Step],
     claims: Sequence[CheckpointSaved],
+    remembered: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Joined]:
     """Fill in step and metrics from the log where the checkpoint does not tell them.
 
-    Metrics are the nearest at or before the save: by step number where the save has one, else
+    ``remembered`` are entries of an earlier index by path: what the log said then. Metrics are the nearest at or before the save: by step number where the save has one, else
     by time. Those of an evaluation are taken only when the evaluation came after the save
     before this one. Oldest checkpoint first.
     """
@@ -137,9 +141,13 @@ def attach_metrics(
     found: list[Joined] = []
     before: CheckpointSeen | None = None
     for bare in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
-        step = bare.step if bare.step is not None else _step_in_log(bare, reports, claims)
+        known = (remembered or {}).get(bare.path, {})
+        step = bare.step if bare.step is not None else known.get("step")
+        if step is None:
+            step = _step_in_log(bare, reports, claims)
         seen = replace(bare, step=step)
-        logged = _metrics_in_log(seen, before, reports)
+        logged = {name: float(value) for name, value in known.get("metrics", {}).items()}
+        logged |= _metrics_in_log(seen, before, reports)
         added = bool(logged.keys() - seen.metrics.keys())
         origin = _ORIGINS[bool(seen.metrics), added]
         if added:
@@ -147,6 +155,19 @@ def attach_metrics(
         found.append(Joined(seen, origin))
         before = seen
     return found
+
+
+def _remembered(
+    index: Mapping[str, Any], checkpoints: Sequence[CheckpointSeen]
+) -> dict[str, Mapping[str, Any]]:
+    """Entries of an earlier index about the very same saves: same path, same time."""
+    saved = {c.path: iso(c.saved_at) for c in checkpoints}
+    return {
+        entry["path"]: entry
+        for entry in index.get("checkpoints", ())
+        if entry["metrics_origin"] in ("log", "both")
+        and saved.get(entry["path"]) == entry["saved_at"]
+    }
 
 
 def _step_in_log(

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ..audit import look_at_gpus
+from ..clock import SystemClock
 from ..errors import MiddlewatchError, UsageError
 from ..launch.checkpoint_args import from_argv
 from ..launch.discover import FoundRun, attached, describe, discover
@@ -135,7 +137,7 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     for log in logs:
         if Path(log).is_dir():
             raise UsageError(f"{log} is a directory", "name a log file")
-    pane_logs = str(state(args).root / "panes")
+    pane_logs = _pane_folder(args)
     if args.pid is not None:
         found = [describe(args.pid, log_dir=pane_logs)]
     elif logs:
@@ -143,7 +145,7 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
         name = args.name or Path(logs[0]).stem
         return [RunSpec(name=name, logs=logs, checkpoint_dirs=folders, home="log only")]
     else:
-        found = discover(log_dir=pane_logs)
+        found = discover(gpu_pids=_gpu_pids(), log_dir=pane_logs)
     specs: list[RunSpec] = []
     for one in found:
         spec = _readable(one)
@@ -156,6 +158,22 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
             )
         )
     return specs
+
+
+def _pane_folder(args: argparse.Namespace) -> str | None:
+    """Where copies of tmux panes go; ``None`` (their own folder) when we may not write."""
+    folder = state(args).root / "panes"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    return str(folder)
+
+
+def _gpu_pids() -> set[int]:
+    """Processes that NVML sees on the GPUs, in our pid namespace or not."""
+    samples, _ = look_at_gpus(SystemClock())
+    return {pid for sample in samples for pid in sample.pids or ()}
 
 
 def _readable(found: FoundRun) -> FoundRun:

@@ -116,10 +116,12 @@ def _box(box: Row) -> Iterator[str]:
     if memory is None:
         yield "- memory: not known"
         return
-    limit = "no limit" if memory["limit_bytes"] is None else size(memory["limit_bytes"])
+    limit = "no cgroup limit"
+    if memory["limit_bytes"] is not None:
+        limit = f"the cgroup limit of {size(memory['limit_bytes'])}"
     kills = "unknown" if memory["oom_kills"] is None else memory["oom_kills"]
     yield (
-        f"- memory: {size(memory['working_set_bytes'])} working set against the cgroup limit "
+        f"- memory: {size(memory['working_set_bytes'])} working set against "
         f"{limit}; OOM kills seen: {kills}"
     )
 

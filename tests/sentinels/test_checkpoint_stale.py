@@ -1,0 +1,90 @@
+"""Steps without saves."""
+
+from __future__ import annotations
+
+from middlewatch.sentinels.checkpoint_stale import Limits
+from middlewatch.sentinels.kit import Severity
+
+from .story import Story
+
+
+def saving(story: Story, saves: int, every_s: float) -> Story:
+    """Trains, and saves so many times."""
+    for _ in range(saves):
+        story.train(20, every_s / 20).saved()
+    return story
+
+
+def test_a_save_that_is_long_overdue(story: Story) -> None:
+    saving(story, 4, 600).train(59, 30)
+    assert story.asks("checkpoint_stale") == []
+    (finding,) = story.train(2, 30).asks("checkpoint_stale")
+    assert (finding.trouble, finding.severity) == ("checkpoint_stale", Severity.WARNING)
+    assert finding.summary == "no checkpoint for 30 min of training; this run saves every 10 min"
+    assert finding.details["path"] == story.checkpoints[-1].path
+
+
+def test_it_is_over_with_the_next_save(story: Story) -> None:
+    saving(story, 4, 600).train(90, 30).saved()
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_never_before_ten_minutes(story: Story) -> None:
+    saving(story, 8, 60).train(59, 10)
+    assert story.asks("checkpoint_stale") == []
+    assert len(story.train(2, 10).asks("checkpoint_stale")) == 1
+
+
+def test_without_a_cadence_nothing_is_overdue(story: Story) -> None:
+    assert story.train(500, 60).asks("checkpoint_stale") == []
+    saving(story, 2, 600).train(500, 60)
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_a_run_that_keeps_one_file_is_known_by_its_claims(story: Story) -> None:
+    for _ in range(4):
+        story.train(20, 30).claim()
+    story.saved(path="/data/out/ckpt.pt").train(59, 30)
+    assert story.asks("checkpoint_stale") == []
+    assert len(story.train(2, 30).asks("checkpoint_stale")) == 1
+
+
+def test_best_and_last_are_one_save(story: Story) -> None:
+    for _ in range(5):
+        story.train(20, 90).saved(path="best").wait(0.5).saved(path="last")
+    assert story.train(60, 60).asks("checkpoint_stale") == [], "it saves every half hour"
+
+
+def test_a_run_that_stands_still_has_another_trouble(story: Story) -> None:
+    assert saving(story, 4, 600).wait(86400).asks("checkpoint_stale") == []
+
+
+def test_broken_checkpoints_do_not_count(story: Story) -> None:
+    saving(story, 4, 600)
+    for _ in range(3):
+        story.train(20, 30).saved(state="corrupt")
+    assert len(story.train(2, 30).asks("checkpoint_stale")) == 1
+
+
+def test_time_before_the_watch_does_not_count(story: Story) -> None:
+    saving(story, 4, 600).train(90, 30)
+    story.run(watched_since=story.now - 600)
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_time_before_a_restart_of_the_watch_does_not_count(story: Story) -> None:
+    saving(story, 4, 600).train(90, 30)
+    assert story.asks("checkpoint_stale", gap_s=600.0) == []
+
+
+def test_an_ended_run_and_an_old_log(story: Story) -> None:
+    saving(story, 4, 600).train(90, 30).end(0)
+    assert story.asks("checkpoint_stale") == []
+    story.endings.clear()
+    assert len(story.asks("checkpoint_stale")) == 1
+    assert story.replayed().asks("checkpoint_stale") == []
+
+
+def test_patience_is_a_setting(story: Story) -> None:
+    saving(story, 4, 60).train(20, 10)
+    assert len(story.asks("checkpoint_stale", Limits(times=2, floor_s=60))) == 1

@@ -1,0 +1,163 @@
+"""The loss that is no number."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import pytest
+
+from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.nan_loss import Limits
+
+from .story import Story
+
+
+def told(story: Story, *losses: float | None) -> Story:
+    for loss in losses:
+        story.step(train_loss=loss)
+    return story
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [(), (2.1,), (2.1, nan), (nan,), (nan, 2.0), (nan, nan, 2.0), (nan, 2.0, nan, 2.0), (None,) * 5],
+)
+def test_stays_silent(story: Story, losses: tuple[float | None, ...]) -> None:
+    assert told(story, *losses).asks("nan_loss") == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "trouble", "spelled"),
+    [(nan, "loss_nan", "NaN"), (inf, "loss_inf", "infinite"), (-inf, "loss_inf", "infinite")],
+)
+def test_two_reports_in_a_row_are_told_at_the_second(
+    story: Story, bad: float, trouble: str, spelled: str
+) -> None:
+    story.train(5)
+    assert told(story, bad).asks("nan_loss") == []
+    (finding,) = told(story, bad).asks("nan_loss")
+    assert (finding.trouble, finding.severity) == (trouble, Severity.CRITICAL)
+    assert finding.fatal
+    assert finding.summary == f"the loss is {spelled} since step 6"
+    assert (finding.line, finding.decided_line) == (6, 7)
+    assert finding.details["step"] == 6
+
+
+def test_it_goes_on_saying_the_same(story: Story) -> None:
+    first = told(story.train(5), nan, nan).asks("nan_loss")
+    for _ in range(60):
+        story.step(train_loss=nan)
+    again = story.asks("nan_loss")
+    assert [(f.key, f.trouble, f.summary) for f in again] == [
+        (f.key, f.trouble, f.summary) for f in first
+    ]
+
+
+def test_a_report_without_a_step_number(story: Story) -> None:
+    story.step(number=None, train_loss=nan).step(number=None, train_loss=nan)
+    (finding,) = story.asks("nan_loss")
+    assert finding.summary == "the loss is NaN"
+
+
+def test_the_line_is_the_evidence(story: Story) -> None:
+    for _ in range(2):
+        story.step(train_loss=nan, text="step 41/100 loss nan")
+    (finding,) = story.asks("nan_loss")
+    assert [(e.kind, e.text) for e in finding.evidence] == [("log", "step 41/100 loss nan")]
+
+
+def test_one_rank_of_eight(story: Story) -> None:
+    for _ in range(3):
+        for rank in range(8):
+            story.step(0.1, by=0 if rank else 1, rank=rank, train_loss=nan if rank == 5 else 2.0)
+    (finding,) = story.asks("nan_loss")
+    assert finding.details["rank"] == 5
+
+
+def test_one_of_eight_logs_without_rank_prefixes(story: Story) -> None:
+    for _ in range(3):
+        for number in range(8):
+            story.file = f"/data/rank{number}.log"
+            story.step(0.1, by=0 if number else 1, train_loss=nan if number == 5 else 2.0)
+    (finding,) = story.asks("nan_loss")
+    assert finding.file == "/data/rank5.log"
+
+
+def test_the_single_step_that_a_loss_scaler_skips(story: Story) -> None:
+    for _ in range(5):
+        story.train(20).says("overflow_skip", "OVERFLOW! Skipping step", severity="info", fatal=False)
+        story.step(train_loss=nan, grad_norm=inf)
+    assert story.asks("nan_loss") == []
+
+
+def test_gradients_wait_for_the_morning(story: Story) -> None:
+    story.train(3, grad_norm=1.0).train(2, grad_norm=nan)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("grad_nonfinite", Severity.WARNING)
+    assert not finding.fatal
+
+
+def test_one_evaluation_is_enough(story: Story) -> None:
+    story.train(9).step(train_loss=None, eval_loss=nan).train(9)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("val_loss_nan", Severity.WARNING)
+    assert story.step(train_loss=None, eval_loss=2.2).asks("nan_loss") == []
+
+
+def test_a_nan_that_is_the_last_report_of_all(story: Story) -> None:
+    told(story.train(5), nan).end(0)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    (finding,) = story.replayed().asks("nan_loss", ended=True)
+    assert finding.severity is Severity.WARNING
+
+
+def test_patience_is_a_setting(story: Story) -> None:
+    told(story, nan, nan, nan)
+    assert story.asks("nan_loss", Limits(in_a_row=4)) == []
+    assert len(story.asks("nan_loss", Limits(in_a_row=3))) == 1
+    assert len(told(Story(), nan).asks("nan_loss", Limits(in_a_row=0))) == 1
+
+
+# -- what the program says ----------------------------------------------------------------
+
+
+def test_a_program_that_says_so_and_ends(story: Story) -> None:
+    story.train(5).says("loss_nan", "Loss is nan, stopping training")
+    (finding,) = story.asks("nan_loss")
+    assert finding.severity is Severity.WARNING, "it may skip this batch"
+    (finding,) = story.end(1).asks("nan_loss")
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, True)
+    assert "Loss is nan, stopping training" in finding.summary
+
+
+def test_a_program_that_says_so_again_and_again(story: Story) -> None:
+    story.train(5).says("loss_nan").says("loss_nan")
+    (finding,) = story.asks("nan_loss")
+    assert (finding.severity, finding.details["count"]) == (Severity.CRITICAL, 2)
+
+
+def test_a_batch_that_was_skipped(story: Story) -> None:
+    story.train(5).says("loss_nan", "loss is nan, skipping this batch").train(2)
+    assert story.asks("nan_loss") == []
+
+
+def test_a_value_and_a_line_about_it_are_one_trouble(story: Story) -> None:
+    told(story, nan, nan).says("loss_nan")
+    (finding,) = story.asks("nan_loss")
+    assert finding.key == "train_loss"
+    assert finding.summary.startswith("the loss is NaN")
+
+
+def test_a_loss_scale_at_its_end(story: Story) -> None:
+    story.train(5).says("loss_scale_exhausted")
+    (finding,) = story.asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("loss_scale_exhausted", Severity.CRITICAL)
+
+
+def test_an_old_log_is_told_with_what_was_overcome(story: Story) -> None:
+    story.replayed().train(5).says("loss_nan").says("overflow_skip", severity="info", fatal=False)
+    found = {f.trouble: f.severity for f in story.asks("nan_loss")}
+    assert found == {"loss_nan": Severity.CRITICAL, "overflow_skip": Severity.INFO}
+    found = {f.trouble: f.severity for f in story.train(2).asks("nan_loss")}
+    assert found == {"loss_nan": Severity.INFO, "overflow_skip": Severity.INFO}
