@@ -25,3 +25,13 @@ def nvml_double(nvml_library: Path, tmp_path: Path) -> NvmlDouble:
     double = NvmlDouble(nvml_library, tmp_path)
     double.scenario(double.stored("two_h100"))
     return double
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the slow tests evenly, so that every worker begins with its share of them."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    for number, item in enumerate(slow):
+        rest.insert(number * (len(rest) // max(1, len(slow))), item)
+    items[:] = rest

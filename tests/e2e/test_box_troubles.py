@@ -131,6 +131,7 @@ def test_the_disk_is_full_during_torch_save(
     assert not [p for p in box.receiver.pushes if "python_exception" in p.body.split("\n")[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_the_next_checkpoint_will_not_fit(
     box: Any, program: Program, mount: Callable[[str], Path]
@@ -190,6 +191,7 @@ def test_a_gpu_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -
     assert one["evidence"][0]["kind"] == "gpu"
 
 
+@pytest.mark.slow
 def test_the_driver_hangs(box: Any, program: Program, nvml_double: Any) -> None:
     """A call that never returns: told as blindness, and the daemon lives."""
     box.configure("[sentinels.blind]\nfor_s = 3\n")

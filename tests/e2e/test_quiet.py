@@ -32,6 +32,7 @@ def test_an_evaluation_pause_of_90_seconds(box: Any, program: Program) -> None:
     assert box.receiver.pushes == []
 
 
+@pytest.mark.slow
 def test_an_evaluation_under_a_hasty_watch(box: Any, program: Program) -> None:
     box.configure(HASTY)
     run = box.run(
@@ -44,6 +45,7 @@ def test_an_evaluation_under_a_hasty_watch(box: Any, program: Program) -> None:
     assert box.receiver.pushes == []
 
 
+@pytest.mark.slow
 def test_a_long_checkpoint_write(box: Any, program: Program) -> None:
     box.configure(HASTY)
     out = box.root / "out"

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Program = Callable[[str], list[str]]
 
 
@@ -81,6 +83,7 @@ def test_exit_0_before_the_last_step(box: Any, program: Program) -> None:
     box.until(lambda: box.status(run)["state"] == "failed", 15)
 
 
+@pytest.mark.slow
 def test_a_stopped_process(box: Any, program: Program) -> None:
     run = box.run(*program("trainer"), "none", name="gpt")
     box.steps(10)
@@ -97,6 +100,7 @@ def test_a_stopped_process(box: Any, program: Program) -> None:
     box.push(lambda p: p.title.startswith("[RESOLVED] gpt on"), 20)
 
 
+@pytest.mark.slow
 def test_a_deadlock(box: Any, program: Program) -> None:
     box.configure("[sentinels.hang]\nfloor_s = 4\nfew_steps_s = 4\n")
     run = box.run(*program("deadlock"), name="gpt")
