@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -29,17 +30,16 @@ from .clock import Clock, iso
 from .config import Config
 from .engine import Engine
 from .errors import Refused, UsageError
-from .incidents import Incident, IncidentKeeper
+from .incidents import Change, Incident, IncidentKeeper
 from .loop import Loop
 from .masking import mask
 from .parsers.reader import LogReader
 from .paths import StateDir
+from .publishing import Publisher
 from .pump import Pump, Pumped
 from .room import Room
 from .runs import RunSpec, run_id
 from .server import Server
-from .sinks.checkpoint_index import write_index, write_whole
-from .sinks.status_page import page
 from .sources.disk import Disks
 from .sources.inotify import Inotify
 from .sources.kernel_log import KernelLog
@@ -50,9 +50,6 @@ from .watched import WatchedRun
 
 SAVE_S = 30.0
 """Status page, index and store are refreshed at least this often (contract: a minute)."""
-FORGET_S = 7 * 86400.0
-"""Resolved incidents leave memory after a week; the store keeps the newest thousand."""
-KEEP_DOCS = 1000
 
 
 class App:
@@ -63,7 +60,9 @@ class App:
         self._lock = _lock(state)
         self._loop = Loop(clock, self._bug)
         store = Store(state.store, state.reserve)
-        keeper = IncidentKeeper(Incident.from_json(doc) for _, doc in store.all("incident"))
+        if store.set_aside:
+            self.say(f"the store was damaged and is set aside as {store.set_aside}")
+        keeper = IncidentKeeper(_known_incidents(store, self.say))
         self.room = Room(
             state, config, clock, store, keeper, handbook(), Pump(self._loop, clock, self.say)
         )
@@ -75,8 +74,8 @@ class App:
         self._disks: Pumped | None = None
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: set[str] = set()
-        self._complained = ""
         self._teller = Teller(self.room, self._loop, self.say)
+        self._publisher = Publisher(self.room, self.say)
         answers = Answers(self.room, self._teller, self.watch, self._stop_soon)
         self._server = Server(state.socket, self._loop, answers.handlers(), self.say)
 
@@ -89,7 +88,7 @@ class App:
         for source in (Nvml(self._clock), self._kernel):
             room.box_sources.append(room.pump.add(source, self._take_box))
         for run, doc in room.store.all("run"):
-            self._add(run, RunSpec.from_json(doc["spec"]), doc)
+            self._loop.serve(partial(self._take_up, run, doc))
         self._watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
@@ -98,6 +97,9 @@ class App:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
         self.say(f"watching {len(room.living())} runs, state in {room.state.root}")
         sdnotify.notify(f"READY=1\nSTATUS=watching {len(room.living())} runs")
+        # What is here now stays: the collector need not walk it again and again.
+        gc.collect()
+        gc.freeze()
         try:
             self._loop.run()
         finally:
@@ -117,12 +119,12 @@ class App:
         self._loop.watch(read, lambda: _drain(read))
 
     def _close(self) -> None:
-        self._save()
-        self._teller.phone.close()
-        for pumped in self.room.pump.all():
-            pumped.close()
-        self._inotify.close()
-        self.room.store.close()
+        """One part that will not go must not keep the others from being saved."""
+        parts = [self._save, self._teller.phone.close]
+        parts += [pumped.close for pumped in self.room.pump.all()]
+        parts += [self._inotify.close, self.room.store.close]
+        for part in parts:
+            self._loop.serve(part)
         self.say("stopped")
         # Last: whoever waits for the socket to go may start the next daemon at once.
         self._server.close()
@@ -144,8 +146,12 @@ class App:
         run = spec.id or run_id(spec.name)
         watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
         self._watch_disks()
-        self._publish(watched)
+        self._publisher.publish(watched)
         return watched
+
+    def _take_up(self, run: str, doc: dict[str, Any]) -> None:
+        """A run from before a restart; one that cannot be read is a bug, told and left out."""
+        self._add(run, RunSpec.from_json(doc["spec"]), doc)
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
         watched = WatchedRun(replace(spec, id=run), self.room.box, self._clock, saved)
@@ -188,8 +194,8 @@ class App:
 
     def _judge(self, run: str, *, tick: bool) -> None:
         self._judging.discard(run)
-        watched = self.room.runs[run]
-        if not watched.alive or not (tick or watched.fresh):
+        watched = self.room.runs.get(run)
+        if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # over, or the tick has judged it already
         now, keeper = self._clock.now(), self.room.keeper
         fresh, watched.fresh = watched.fresh, set()
@@ -199,62 +205,43 @@ class App:
         watched.look_closer(now, self._closer_after_s)
         changed = watched.settle(now, open_now)
         for change in changes:
-            self._teller.tell(watched, change)
-            incident = self.room.incident(change.incident)
-            self._server.publish({"change": change.kind, "incident": incident})
+            self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:
-            self._publish(watched)
+            self._publisher.publish(watched)
         if not watched.alive:
             watched.end(self.room.pump)
             self._teller.tell_end(watched)
             self._watch_disks()
-            self._publish(watched)
+            self._publisher.publish(watched)
+
+    def _tell(self, watched: WatchedRun, change: Change) -> None:
+        self._teller.tell(watched, change)
+        incident = self.room.incident(change.incident)
+        self._server.publish({"change": change.kind, "incident": incident})
 
     def _tick(self) -> None:
         for run in tuple(self.room.runs):
-            self._judge(run, tick=True)
+            self._loop.serve(partial(self._judge, run, tick=True))
         self._teller.pump()
 
-    # -- writing down -------------------------------------------------------------------
-
-    def _publish(self, watched: WatchedRun) -> None:
-        """Write the run's files and commit: the person was told before this."""
-        now, room = self._clock.now(), self.room
-        watched.reindex(now, room.config.watch.best_metric)
-        status = room.status(watched)
-        text = page(status, room.box_report(watched), status["watch"], str(iso(now)))
-        folders = [room.state.run(watched.spec.id)]
-        if room.config.watch.status_dir:
-            folders.append(Path(room.config.watch.status_dir) / watched.spec.id)
-        for folder in folders:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                write_whole(str(folder / "training_status.md"), text)
-                write_index(str(folder / "checkpoints_index.json"), watched.index)
-            except OSError as error:
-                self._complain(f"cannot write {folder}: {error.strerror}")
-        room.store.put("run", watched.spec.id, watched.save(), now)
-        if not room.store.flush():
-            self._complain(f"the store cannot be written: {room.store.trouble}")
-
-    def _complain(self, text: str) -> None:
-        """Say a trouble of our own once, not every half minute."""
-        if text != self._complained:
-            self.say(text)
-        self._complained = text
-
     def _save(self) -> None:
-        now, room = self._clock.now(), self.room
-        for watched in room.living():
-            self._publish(watched)
-        self._teller.remind()
-        room.keeper.forget_resolved(now - FORGET_S)
-        for incident in room.keeper.open():
-            room.keep(incident)
-        room.store.put("box", "kernel_log", self._kernel.state(), now)
-        room.store.flush()
-        if room.store.size() > room.config.watch.store_max_bytes:
-            room.store.trim(("incident", "message"), KEEP_DOCS)
+        """Half a minute has passed: refresh every page, remind, tidy up."""
+        for watched in self.room.living():
+            self._loop.serve(partial(self._publisher.publish, watched))
+        self._loop.serve(self._teller.remind)
+        self.room.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
+        self._loop.serve(self._publisher.tidy)
+
+
+def _known_incidents(store: Store, say: Callable[[str], None]) -> list[Incident]:
+    """What the store remembers; an incident that cannot be read is said and left out."""
+    found = []
+    for incident_id, doc in store.all("incident"):
+        try:
+            found.append(Incident.from_json(doc))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            say(f"incident {incident_id} of the store is not usable: {error!r}")
+    return found
 
 
 def _kernel_events() -> Any:

@@ -43,7 +43,7 @@ class Loop:
         self._selector = selectors.DefaultSelector()
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
-        self._running = False
+        self._stopped = False
         self._told: dict[str, float] = {}
 
     def every(self, seconds: float, call: Callback) -> Timer:
@@ -88,10 +88,10 @@ class Loop:
         return {key.fd for key in self._selector.get_map().values()}
 
     def run(self) -> None:
-        """Until :meth:`stop`."""
-        self._running = True
-        while self._running:
+        """Until :meth:`stop`, which may have been called already (a signal at the start)."""
+        while not self._stopped:
             self.turn()
+        self._stopped = False
 
     def turn(self, longest_s: float = 60.0) -> None:
         """Wait for the next event or deadline and serve what is due."""
@@ -131,7 +131,7 @@ class Loop:
 
     def stop(self) -> None:
         """Leave :meth:`run` after this turn."""
-        self._running = False
+        self._stopped = True
 
     def close(self) -> None:
         """Give the selector back."""

@@ -35,7 +35,7 @@ class Teller:
             room.config.alert_urls,
             room.config.alerts,
             self._keep,
-            queued=[Queued.from_json(d) for _, d in room.store.all("message")],
+            queued=_queued(room, say),
             new_id=lambda: secrets.token_hex(8),
         )
 
@@ -148,3 +148,14 @@ class Teller:
         self._fd = self.phone.fileno()
         if self._fd is not None:
             self._loop.watch(self._fd, self.pump)
+
+
+def _queued(room: Room, say: Callable[[str], None]) -> list[Queued]:
+    """What a crash left in the store; a message that cannot be read is said and left out."""
+    found = []
+    for message_id, doc in room.store.all("message"):
+        try:
+            found.append(Queued.from_json(doc))
+        except (KeyError, TypeError, ValueError) as error:
+            say(f"message {message_id} of the store is not usable: {type(error).__name__}: {error}")
+    return found

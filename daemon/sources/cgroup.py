@@ -39,7 +39,7 @@ MEASURE_EVERY = 5
 more than all counters; a validation that takes memory for some seconds is still seen."""
 SETTLE_EVERY = 60
 """Reads after which the groups are looked up anew: limits are changed, processes moved."""
-YOUNG_READS = 30
+YOUNG_READS = 10
 """Reads in which every second one looks them up: a launcher may put itself into its group
 only after the watch has begun."""
 _FIRST_NAMESPACE = "cgroup:[4026531835]"

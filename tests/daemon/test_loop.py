@@ -196,3 +196,10 @@ def test_run_goes_on_until_stop(bench: Bench) -> None:
     bench.loop.later(0, bench.loop.stop)
     bench.loop.run()
     assert bench.called == ["x"]
+
+
+def test_a_stop_before_the_start_is_not_lost(bench: Bench) -> None:
+    bench.loop.stop()
+    bench.loop.later(0, lambda: bench.note("x"))
+    bench.loop.run()
+    assert bench.called == []

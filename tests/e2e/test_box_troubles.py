@@ -53,7 +53,10 @@ def cgroup() -> Iterator[Path]:
 
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mounts a tmpfs with the given options and takes it away in the end."""
+    """Mounts a tmpfs with the given options and takes it away in the end.
+
+    Named before ``box`` by the tests: the daemon ends first, then its disk goes.
+    """
     mounted: list[Path] = []
 
     def make(options: str) -> Path:
@@ -77,7 +80,7 @@ def _inside(cgroup: Path, *command: str) -> list[str]:
 
 
 @pytest.mark.system
-def test_the_kernel_kills_the_trainer_for_memory(box: Any, program: Program, cgroup: Path) -> None:
+def test_the_kernel_kills_the_trainer_for_memory(cgroup: Path, box: Any, program: Program) -> None:
     words = (*program("trainer"), "eat", "--at", "20", "--size", str(400 << 20))
     run = box.run(*_inside(cgroup, *words), name="gpt")
     box.until(lambda: box.status(run)["exit"], 30, "the end of the trainer")
@@ -96,7 +99,7 @@ def test_the_kernel_kills_the_trainer_for_memory(box: Any, program: Program, cgr
 
 
 @pytest.mark.system
-def test_the_kernel_kills_a_worker_for_memory(box: Any, program: Program, cgroup: Path) -> None:
+def test_the_kernel_kills_a_worker_for_memory(cgroup: Path, box: Any, program: Program) -> None:
     words = (*program("trainer"), "worker", "--at", "20", "--size", str(400 << 20))
     run = box.run(*_inside(cgroup, *words), name="gpt")
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 40)
@@ -111,7 +114,7 @@ def test_the_kernel_kills_a_worker_for_memory(box: Any, program: Program, cgroup
 
 @pytest.mark.system
 def test_the_disk_is_full_during_torch_save(
-    box: Any, program: Program, mount: Callable[[str], Path]
+    mount: Callable[[str], Path], box: Any, program: Program
 ) -> None:
     pytest.importorskip("torch")
     out = mount("size=24m")
@@ -134,7 +137,7 @@ def test_the_disk_is_full_during_torch_save(
 @pytest.mark.slow
 @pytest.mark.system
 def test_the_next_checkpoint_will_not_fit(
-    box: Any, program: Program, mount: Callable[[str], Path]
+    mount: Callable[[str], Path], box: Any, program: Program
 ) -> None:
     """Told before the save that fails, not after it."""
     out = mount("size=24m")
@@ -148,7 +151,7 @@ def test_the_next_checkpoint_will_not_fit(
 
 
 @pytest.mark.system
-def test_the_inodes_are_used_up(box: Any, program: Program, mount: Callable[[str], Path]) -> None:
+def test_the_inodes_are_used_up(mount: Callable[[str], Path], box: Any, program: Program) -> None:
     out = mount("size=16m,nr_inodes=200")
     words = ("litter", "--at", "10", "--out", str(out), "--sleep", "0.3")
     run = box.run(*program("trainer"), *words, options=("--checkpoints", str(out)), name="gpt")
@@ -161,7 +164,7 @@ def test_the_inodes_are_used_up(box: Any, program: Program, mount: Callable[[str
 
 @pytest.mark.system
 def test_pushes_leave_though_our_own_disk_is_full(
-    box: Any, program: Program, mount: Callable[[str], Path]
+    mount: Callable[[str], Path], box: Any, program: Program
 ) -> None:
     """The state directory itself lies on the full disk: tell first, write down later."""
     disk = mount("size=8m")

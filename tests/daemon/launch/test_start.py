@@ -201,7 +201,9 @@ def test_signals_are_as_after_a_fresh_login(start: Start) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
         signal.signal(signal.SIGHUP, before)
     ended(one)
-    assert [int(line.split()[1], 16) for line in text(one).splitlines()] == [0, 0]
+    # glibc keeps two for itself, and its posix_spawn (in subprocess since 3.13) ignores one.
+    known = sum(1 << (number - 1) for number in signal.valid_signals())
+    assert [int(line.split()[1], 16) & known for line in text(one).splitlines()] == [0, 0]
 
 
 def test_command_and_keeper_have_sessions_of_their_own_without_a_terminal(start: Start) -> None:

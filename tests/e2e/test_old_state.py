@@ -1,0 +1,52 @@
+"""What an older or a damaged state directory does to a fresh daemon: it lives."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+Program = Callable[[str], list[str]]
+
+
+def test_documents_that_cannot_be_read_are_left_out(box: Any, program: Program) -> None:
+    run = box.run(*program("trainer"), "none", name="gpt")
+    box.steps(5)
+    box.command("stop")
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        for kind, doc in (("run", {}), ("incident", {"id": "x"}), ("message", {"id": 1})):
+            db.execute("insert into docs values (?, 'bad', 0, ?)", (kind, json.dumps(doc)))
+    db.close()
+    box.command("start")
+    before = box.status(run)["now"]["step"]
+    box.steps(before + 5, run=run)
+    assert "message bad of the store is not usable" in box.log()
+    assert "incident bad of the store is not usable" in box.log()
+
+
+def test_a_store_that_is_no_database_is_set_aside(box: Any) -> None:
+    box.state.mkdir()
+    (box.state / "middlewatch.sqlite").write_bytes(b"this is no database at all" * 100)
+    box.command("start")
+    assert box.ask("runs") == []
+    assert "set aside" in box.log()
+    assert list(box.state.glob("*.damaged*"))
+
+
+def test_what_ended_a_week_ago_is_forgotten(box: Any, program: Program) -> None:
+    run = box.run(*program("trainer"), "crash", "--at", "5", "--sleep", "0.01", name="gpt")
+    box.until(lambda: box.status(run)["ended_at"], 30)
+    box.command("stop")
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        (text,) = db.execute("select doc from docs where kind = 'run'").fetchone()
+        doc = json.loads(text)
+        doc["ended_at"] -= 8 * 86400
+        db.execute("update docs set doc = ? where kind = 'run'", (json.dumps(doc),))
+    db.close()
+    box.command("start")
+    box.until(lambda: box.ask("runs") == [], 40, "the run is forgotten")
+    assert box.ask("incidents") == []
+    time.sleep(1)
+    assert len([p for p in box.receiver.pushes if "gpt" in p.title]) == 1
