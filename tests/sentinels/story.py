@@ -77,6 +77,9 @@ class Story:
         self.claims: list[CheckpointSaved] = []
         self.logs: dict[str, LogGrowth] = {}
         self.looks: list[ProcessesSeen] = []
+        self.lived_s = 0
+        self.cpu_s = 0.0
+        self.moved = 0.0
         self.endings: list[ProcessEnded] = []
         self.disks: dict[str, list[DiskSample]] = {}
         self.memory: list[MemorySample] = []
@@ -218,19 +221,22 @@ class Story:
         *processes: ProcessSample,
     ) -> Story:
         """The first of the processes burns CPU and moves bytes; every fifth look tells them."""
-        begin = self.now
         first, *rest = processes or samples()
-        for second in range(1, int(seconds) + 1):
-            closer = bytes_per_s is not None and second % 5 == 0
-            moved = int(bytes_per_s * second) + 5000 if closer and bytes_per_s is not None else None
+        end = self.now + seconds
+        for _ in range(int(seconds)):
+            self.now += 1
+            self.lived_s += 1
+            self.cpu_s += cores
+            self.moved += bytes_per_s or 0.0
+            closer = bytes_per_s is not None and self.lived_s % 5 == 0
             spent = replace(
                 first,
-                cpu_s=first.cpu_s + cores * second,
+                cpu_s=first.cpu_s + self.cpu_s,
                 read_bytes=0 if closer else None,
-                write_bytes=moved,
+                write_bytes=5000 + int(self.moved) if closer else None,
             )
-            self.looks.append(ProcessesSeen(begin + second, (spent, *rest)))
-        self.now = begin + seconds
+            self.looks.append(ProcessesSeen(self.now, (spent, *rest)))
+        self.now = end
         self.looks = self.looks[-130:]
         return self
 

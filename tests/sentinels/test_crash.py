@@ -1,0 +1,326 @@
+"""Runs that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.crash import Limits
+from middlewatch.sentinels.kit import Finding, ProcessEnded, Severity
+
+from .story import MAIN, Story, sample
+
+
+def crash(story: Story) -> Finding:
+    (finding,) = story.asks("crash")
+    return finding
+
+
+def traceback(story: Story, **other: object) -> Story:
+    """The last line of a traceback."""
+    details = {"exception": "ValueError", "message": "no such split: dev", **other}
+    return story.says("python_exception", "ValueError: no such split: dev", **details)  # type: ignore[arg-type]
+
+
+# -- the end of the process ---------------------------------------------------------------
+
+
+def test_a_traceback(story: Story) -> None:
+    traceback(story.train(30), rank=3).end(1)
+    assert story.wait(1.9).asks("crash") == [], "last lines and counters may still arrive"
+    finding = crash(story.wait(0.2))
+    assert (finding.trouble, finding.severity) == ("python_exception", Severity.CRITICAL)
+    assert finding.fatal
+    assert finding.summary == (
+        "ValueError: no such split: dev (rank 3); the run ended with exit status 1 after step 30"
+    )
+    assert (finding.file, finding.line) == (story.file, 31)
+    assert finding.details["exitcode"] == 1
+    assert finding.details["exception"] == "ValueError"
+
+
+def test_the_finding_stays_the_same(story: Story) -> None:
+    traceback(story.train(30)).end(1).wait(3)
+    first = crash(story)
+    assert crash(story.wait(60)) == first
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "trouble", "words"),
+    [
+        (None, 9, "process_killed", "was killed (SIGKILL)"),
+        (137, None, "process_killed", "was killed (SIGKILL)"),
+        (None, 11, "segfault", "crashed (SIGSEGV)"),
+        (139, None, "segfault", "crashed (SIGSEGV)"),
+        (None, 6, "segfault", "aborted (SIGABRT)"),
+        (143, None, "sigterm_received", "was ended from outside (SIGTERM)"),
+        (None, 1, "process_killed", "lost its terminal (SIGHUP)"),
+        (None, 24, "process_killed", "was ended by signal 24"),
+        (1, None, "python_exception", "ended with exit status 1"),
+        (255, None, "python_exception", "ended with exit status 255"),
+        (127, None, "launch_error", "ended with exit status 127"),
+    ],
+)
+def test_an_exit_status_without_a_word(
+    story: Story, code: int | None, signal: int | None, trouble: str, words: str
+) -> None:
+    finding = crash(story.train(30).end(code, signal).wait(3))
+    assert (finding.trouble, finding.severity) == (trouble, Severity.CRITICAL)
+    assert finding.summary == f"process {MAIN} {words} after step 30"
+
+
+def test_steps_are_written_out(story: Story) -> None:
+    story.step(number=12_345_678.0).end(1).wait(3)
+    assert crash(story).summary.endswith("after step 12345678")
+
+
+@pytest.mark.parametrize(("code", "signal"), [(None, 2), (130, None), (1, None)])
+def test_a_person_who_interrupts_it(story: Story, code: int | None, signal: int | None) -> None:
+    story.train(30).says("interrupted", "KeyboardInterrupt", severity="warning")
+    finding = crash(story.end(code, signal).wait(3))
+    assert (finding.trouble, finding.severity) == ("interrupted", Severity.WARNING)
+
+
+def test_an_interruption_makes_fallout(story: Story) -> None:
+    traceback(story.train(30)).end(signal=2).wait(3)
+    finding = crash(story)
+    assert (finding.trouble, finding.severity) == ("interrupted", Severity.WARNING)
+
+
+def test_a_good_end(story: Story) -> None:
+    assert story.train(30, total=30).end(0).wait(3).asks("crash") == []
+
+
+def test_noise_at_a_good_end(story: Story) -> None:
+    traceback(story.train(30, total=30)).end(0).wait(3)
+    assert story.asks("crash") == []
+
+
+def test_an_error_behind_a_pipe(story: Story) -> None:
+    """``python train.py | tee log`` ends with the status of tee."""
+    finding = crash(traceback(story.train(30, total=100)).end(0).wait(3))
+    assert finding.trouble == "python_exception"
+    assert finding.summary.endswith("the run ended with exit status 0 after step 30")
+
+
+def test_an_end_that_nobody_saw_with_an_error(story: Story) -> None:
+    finding = crash(traceback(story.train(30)).end().wait(3))
+    assert "is gone (nobody saw its exit status)" in finding.summary
+
+
+def test_an_end_that_nobody_can_explain_is_told_elsewhere(story: Story) -> None:
+    assert story.train(30).end().wait(3).asks("crash") == []
+
+
+def test_an_error_that_was_overcome_is_no_cause(story: Story) -> None:
+    finding = crash(traceback(story.train(30)).train(2).end(signal=9).wait(3))
+    assert finding.trouble == "process_killed"
+
+
+def test_an_error_long_before_the_end_but_after_the_last_step(story: Story) -> None:
+    finding = crash(traceback(story.train(30)).wait(600).end(1).wait(3))
+    assert finding.trouble == "python_exception"
+    assert finding.line == 31
+
+
+def test_an_error_long_before_the_end_of_a_run_without_steps(story: Story) -> None:
+    finding = crash(traceback(story).wait(600).end(1).wait(3))
+    assert finding.line == 0
+    assert finding.summary == f"process {MAIN} ended with exit status 1"
+
+
+def test_a_warning_is_not_why_it_was_killed(story: Story) -> None:
+    story.train(30).says("tracker_network_error", severity="warning", fatal=False)
+    assert crash(story.end(signal=9).wait(3)).trouble == "process_killed"
+
+
+def test_a_tracker_that_ends_the_run(story: Story) -> None:
+    story.train(30).says(
+        "tracker_network_error", severity="warning", fatal=False, exception="CommError"
+    )
+    assert crash(story.end(1).wait(3)).trouble == "tracker_network_error"
+
+
+def test_a_command_that_does_not_exist(story: Story) -> None:
+    story.says("launch_error", "bash: torchrun: command not found", severity="warning", fatal=False)
+    finding = crash(story.end(127).wait(3))
+    assert finding.trouble == "launch_error"
+    assert finding.summary.startswith("bash: torchrun: command not found; the run ended")
+
+
+def test_the_root_before_its_fallout(story: Story) -> None:
+    story.train(30)
+    story.says("rank_failed", role="cascade")
+    story.says("nccl_error", "NCCL WARN socket closed", severity="warning", role="confirmation")
+    traceback(story)
+    story.says("cuda_illegal_access").wait(1).says("python_exception", "later")
+    finding = crash(story.end(1).wait(3))
+    assert (finding.trouble, finding.details["exception"]) == ("python_exception", "ValueError")
+
+
+def test_only_fallout(story: Story) -> None:
+    story.train(30).says("rank_failed", role="cascade").wait(1).says("rank_failed", role="cascade")
+    finding = crash(story.end(1).wait(3))
+    assert (finding.trouble, finding.line) == ("rank_failed", 31)
+
+
+def test_a_root_that_is_not_fatal_before_fallout_that_is(story: Story) -> None:
+    story.train(30).says("rank_failed", role="cascade")
+    story.says("network_error", "ConnectionError", fatal=False, exception="ConnectionError")
+    assert crash(story.end(1).wait(3)).trouble == "network_error"
+
+
+def test_notes_and_the_kernel_log_are_no_cause(story: Story) -> None:
+    story.train(30).says("nccl_error", severity="info")
+    story.says("segfault", "sshd[7]: segfault at 0", file="kernel")
+    assert crash(story.end(1).wait(3)).trouble == "python_exception"
+
+
+def test_a_cause_with_an_owner_is_told_as_the_end_only(story: Story) -> None:
+    """What happened is told by nan_loss; that it ended is news in any case."""
+    finding = crash(story.train(30).says("loss_nan", "Loss is nan, stopping").end(1).wait(3))
+    assert finding.trouble == "python_exception"
+    assert [e.text for e in finding.evidence if e.kind == "log"] == ["Loss is nan, stopping"]
+
+
+def test_a_kill_for_memory_is_told_elsewhere(story: Story) -> None:
+    story.train(30).memory_look(0).wait(1).memory_look(1).end(signal=9).wait(3)
+    assert story.asks("crash") == []
+    story.memory = story.memory[:1]
+    assert crash(story).trouble == "process_killed", "one sample tells no rise"
+
+
+def test_an_error_beside_a_kill_for_memory(story: Story) -> None:
+    story.train(30).memory_look(0).says("dataloader_worker_killed").wait(1).memory_look(1)
+    assert crash(story.end(1).wait(3)).trouble == "dataloader_worker_killed"
+
+
+def test_long_messages_are_cut(story: Story) -> None:
+    story.says("io_error", "x" * 400).end(1).wait(3)
+    assert len(crash(story).summary) < 250
+    story = Story().says("python_exception", "boom", exception="Boom").end(1).wait(3)
+    assert crash(story).summary.startswith("Boom; the run ended")
+
+
+def test_a_corrected_status_is_the_one_that_counts(story: Story) -> None:
+    story.train(30).end().end(signal=11).wait(3)
+    assert crash(story).trouble == "segfault"
+
+
+# -- a process that lives on ----------------------------------------------------------------
+
+
+def test_an_error_after_which_nothing_happens(story: Story) -> None:
+    traceback(story.train(30)).idle(29)
+    assert story.asks("crash") == []
+    finding = crash(story.idle(2))
+    assert (finding.trouble, finding.severity, finding.key) == (
+        "python_exception",
+        Severity.CRITICAL,
+        "error",
+    )
+    assert finding.summary.endswith("no step since 31 s; its process still lives")
+
+
+def test_a_log_alone_knows_of_no_process(story: Story) -> None:
+    traceback(story.train(30)).wait(40)
+    assert crash(story).summary.endswith("no step since 40 s")
+
+
+def test_slow_steps_get_three_of_them(story: Story) -> None:
+    traceback(story.train(30, 60)).idle(170)
+    assert story.asks("crash") == []
+    assert crash(story.idle(11)).trouble == "python_exception"
+
+
+def test_one_step_is_progress(story: Story) -> None:
+    assert traceback(story.train(30)).step().idle(300).asks("crash") == []
+
+
+def test_a_program_that_goes_on_talking(story: Story) -> None:
+    traceback(story)
+    for _ in range(60):
+        story.wait(10).grow()
+    assert story.asks("crash") == []
+
+
+def test_an_error_at_the_start_that_was_handled(story: Story) -> None:
+    """``No module named flash_attn``, told with its traceback; then the model is compiled."""
+    traceback(story).idle(290)
+    assert story.asks("crash") == []
+    assert crash(story.idle(11)).trouble == "python_exception"
+
+
+def test_a_rank_that_died_while_others_talk(story: Story) -> None:
+    traceback(story, rank=3).end(main=False, pid=203, rank=3)
+    for _ in range(4):
+        story.wait(8).grow()
+    assert crash(story).trouble == "python_exception"
+
+
+def test_children_that_come_and_go(story: Story) -> None:
+    traceback(story).end(main=False, pid=300).end(0, main=False, pid=301)
+    assert story.idle(100).asks("crash") == []
+    assert crash(story.end(1, main=False, pid=302)).trouble == "python_exception"
+
+
+def test_an_interruption_that_is_taken_slowly(story: Story) -> None:
+    story.train(30).says("interrupted", severity="warning").idle(40)
+    assert crash(story).severity is Severity.WARNING
+
+
+def test_what_a_log_said_before_we_came(story: Story) -> None:
+    story.run(ours=False)
+    traceback(story.train(30, 0.0)).wait(300)
+    assert story.asks("crash") == []
+
+
+def test_an_old_error_in_a_log_that_is_read_at_once(story: Story) -> None:
+    """Everything was seen at the same instant; the place in the file tells the order."""
+    traceback(story).train(30, 0.0)
+    assert story.wait(600).asks("crash") == []
+
+
+def test_not_fatal_or_told_elsewhere(story: Story) -> None:
+    story.train(30).says("network_error", fatal=False).says("cuda_oom").idle(300)
+    assert story.asks("crash") == []
+
+
+# -- old logs -----------------------------------------------------------------------------
+
+
+def test_an_old_log_is_told_class_by_class(story: Story) -> None:
+    story.replayed().train(5)
+    story.says("rank_failed", role="cascade")
+    traceback(story).says("rank_failed", role="cascade").says("cuda_oom")
+    found = {f.trouble: f for f in story.asks("crash")}
+    assert list(found) == ["rank_failed", "python_exception"]
+    assert (found["rank_failed"].line, found["rank_failed"].details["count"]) == (6, 2)
+    assert all(f.fatal and f.severity is Severity.CRITICAL for f in found.values())
+
+
+def test_an_old_error_that_was_overcome_is_a_note(story: Story) -> None:
+    traceback(story.replayed().train(5)).train(2)
+    finding = crash(story)
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+
+
+def test_ranks_that_print_one_step_are_one_step(story: Story) -> None:
+    traceback(story.replayed().train(5))
+    for rank in range(8):
+        story.step(by=0 if rank else 1, rank=rank)
+    assert crash(story).severity is Severity.CRITICAL
+
+
+def test_settings(story: Story) -> None:
+    story.end(1).wait(3)
+    assert story.asks("crash", Limits(settle_s=10)) == []
+    story = traceback(Story().train(30)).idle(20, sample())
+    assert len(story.asks("crash", Limits(stuck_s=10))) == 1
+
+
+def test_only_the_main_process_ends_the_run(story: Story) -> None:
+    story.train(30).end(1, main=False, pid=300).wait(3)
+    assert story.asks("crash") == []
+    assert story.view().ending is None
+    story.endings.append(ProcessEnded(story.now, MAIN, True, 1))
+    assert len(story.wait(3).asks("crash")) == 1

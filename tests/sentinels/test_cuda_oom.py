@@ -1,0 +1,103 @@
+"""GPUs without memory left."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.cuda_oom import Limits
+from middlewatch.sentinels.kit import Finding, Severity
+
+from .story import GIB, Story
+
+
+def oom(story: Story, trouble: str = "cuda_oom", rank: int | None = 3) -> Story:
+    return story.says(
+        trouble, "CUDA out of memory. Tried to allocate …", rank=rank, requested_bytes=2 * GIB
+    )
+
+
+def handled(story: Story) -> Story:
+    return story.says("cuda_oom", "out of memory, retrying", severity="info", fatal=False)
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("cuda_oom")
+    return finding
+
+
+@pytest.mark.parametrize("trouble", ["cuda_oom", "accel_oom"])
+def test_a_run_that_ends(story: Story, trouble: str) -> None:
+    finding = told(oom(story.train(30), trouble).end(1))
+    assert (finding.trouble, finding.severity) == (trouble, Severity.CRITICAL)
+    assert finding.fatal
+    assert finding.summary == "out of GPU memory on rank 3: 2.00 GiB asked"
+    assert (finding.line, finding.details["count"]) == (31, 1)
+    assert [e.kind for e in finding.evidence] == ["log"]
+
+
+def test_a_run_that_stands_still(story: Story) -> None:
+    oom(story.train(30))
+    assert told(story).severity is Severity.INFO, "the program may handle it"
+    assert told(story.wait(19)).severity is Severity.INFO
+    finding = told(story.wait(2))
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, True)
+
+
+def test_slow_steps_get_three_of_them(story: Story) -> None:
+    oom(story.train(30, 60))
+    assert told(story.wait(179)).severity is Severity.INFO
+    assert told(story.wait(2)).severity is Severity.CRITICAL
+
+
+def test_the_search_for_a_batch_size_before_the_first_step(story: Story) -> None:
+    oom(story, rank=None)
+    assert told(story.wait(59)).severity is Severity.INFO
+    finding = told(story.wait(2))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary == "out of GPU memory: 2.00 GiB asked"
+
+
+def test_a_run_that_goes_on(story: Story) -> None:
+    oom(story.train(30)).train(2)
+    assert story.wait(600).asks("cuda_oom") == []
+
+
+def test_a_program_that_says_that_it_handles_it(story: Story) -> None:
+    finding = told(handled(oom(story.train(30))).wait(600))
+    assert (finding.severity, finding.details["count"]) == (Severity.INFO, 2)
+    assert told(story.end(1)).severity is Severity.CRITICAL
+
+
+def test_one_that_is_handled_at_a_good_end(story: Story) -> None:
+    oom(story.train(30, total=30)).end(0)
+    assert told(story).severity is Severity.INFO
+    assert told(oom(Story().train(30, total=99)).end(0)).severity is Severity.CRITICAL
+
+
+def test_the_key_is_the_same_when_it_gets_worse(story: Story) -> None:
+    before = told(oom(story.train(30)))
+    after = told(story.wait(60))
+    assert (before.key, before.trouble) == (after.key, after.trouble)
+
+
+def test_an_old_log(story: Story) -> None:
+    oom(story.replayed().train(5))
+    assert told(story).severity is Severity.CRITICAL
+    finding = told(story.train(2))
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+    assert told(handled(Story().replayed())).severity is Severity.INFO
+
+
+def test_other_troubles(story: Story) -> None:
+    assert story.train(3).says("cgroup_oom_kill").end(1).asks("cuda_oom") == []
+
+
+def test_details_of_any_kind(story: Story) -> None:
+    story.says("cuda_oom", requested_bytes="much").end(1)
+    assert told(story).summary == "out of GPU memory"
+
+
+def test_patience_is_a_setting(story: Story) -> None:
+    oom(story.train(30)).wait(60)
+    (finding,) = story.asks("cuda_oom", Limits(wait_s=90))
+    assert finding.severity is Severity.INFO

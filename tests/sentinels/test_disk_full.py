@@ -1,0 +1,217 @@
+"""Disks without room."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.disk_full import Limits
+from middlewatch.sentinels.kit import Finding, Severity
+
+from .story import GIB, MIB, Story
+
+UNEXPECTED = "RuntimeError: [enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0"
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("disk_full")
+    return finding
+
+
+def saving(story: Story, saves: int = 3, size: int = 10 * GIB, every_s: float = 600.0) -> Story:
+    for _ in range(saves):
+        story.train(10, every_s / 10).saved(size)
+    return story.wait(40)
+
+
+# -- now ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("free", "total", "full"),
+    [
+        (0, 3 * MIB, True),
+        (MIB, 3 * MIB, False),
+        (0, 100 * GIB, True),
+        (16 * MIB, 100 * GIB, True),
+        (17 * MIB, 100 * GIB, False),
+        (99 * MIB, 10_000 * GIB, False),
+    ],
+)
+def test_what_counts_as_full(story: Story, free: int, total: int, full: bool) -> None:
+    found = story.disk(free, total).asks("disk_full")
+    assert [f.trouble for f in found] == ["disk_full"] * full
+
+
+def test_a_full_disk(story: Story) -> None:
+    finding = told(story.train(30).disk(0))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary == "/data is full: 0 B of 100.0 GiB left"
+    assert finding.evidence[0].text == "/data: 0 B of 100.0 GiB free (holds checkpoints)"
+    assert not finding.fatal, "the run still goes on"
+
+
+def test_torch_does_not_say_that_it_was_the_disk(story: Story) -> None:
+    finding = told(story.train(30).says("ckpt_write_failed", UNEXPECTED).wait(1).disk(0))
+    assert (finding.trouble, finding.fatal) == ("disk_full", True)
+    assert finding.evidence[1].text == UNEXPECTED
+    assert finding.line == 31
+
+
+def test_torch_took_away_what_it_could_not_finish(story: Story) -> None:
+    """A trainer that removes the half-written file has made room before the next look."""
+    story.train(30).disk(5 * GIB).wait(1).disk(0).says("ckpt_write_failed", UNEXPECTED)
+    finding = told(story.wait(3).disk(5 * GIB))
+    assert (finding.trouble, finding.key) == ("disk_full", "write")
+    assert finding.summary.startswith("/data was full when a write failed: RuntimeError")
+    assert [e.kind for e in finding.evidence] == ["disk", "log"]
+
+
+def test_a_disk_that_was_full_at_another_time_is_not_why(story: Story) -> None:
+    story.disk(0).wait(60).disk(5 * GIB).says("ckpt_write_failed", UNEXPECTED).wait(3)
+    assert told(story.disk(5 * GIB)).trouble == "ckpt_write_failed"
+
+
+def test_a_failed_write_that_had_no_room(story: Story) -> None:
+    saving(story).train(10, 60).disk(4 * GIB)
+    story.says("ckpt_write_failed", UNEXPECTED).wait(3)
+    finding = told(story)
+    assert (finding.trouble, finding.severity) == ("disk_full", Severity.CRITICAL)
+    assert finding.summary.startswith("a write failed, and the next checkpoint (10.0 GiB")
+    assert finding.fatal
+    assert told(story.end(1)).trouble == "disk_full", "it is still true of a run that ended"
+
+
+@pytest.mark.parametrize("trouble", ["disk_full", "quota_exceeded", "ckpt_write_failed"])
+def test_a_failed_write_with_room_everywhere(story: Story, trouble: str) -> None:
+    story.train(30).disk(50 * GIB).says(trouble, "it failed")
+    assert story.wait(1.9).asks("disk_full") == [], "the next look at the mounts may explain it"
+    finding = told(story.wait(0.2))
+    assert (finding.trouble, finding.key) == (trouble, "write")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary == "a write failed: it failed"
+
+
+def test_a_quota_is_told_beside_a_full_disk(story: Story) -> None:
+    story.disk(0, mount="/scratch", holds=("cwd",)).disk(5 * GIB)
+    story.says("quota_exceeded", "[Errno 122] Disk quota exceeded").wait(3)
+    found = {(f.trouble, f.key) for f in story.asks("disk_full")}
+    assert found == {("disk_full", "/scratch"), ("quota_exceeded", "write")}
+
+
+def test_the_exact_error_before_the_vague_one(story: Story) -> None:
+    story.disk(50 * GIB).says("ckpt_write_failed").says("disk_full").says("ckpt_write_failed")
+    assert told(story.wait(3)).trouble == "disk_full"
+
+
+def test_a_failed_write_that_the_run_went_on_after(story: Story) -> None:
+    story.train(30).disk(50 * GIB).says("ckpt_write_failed").train(4)
+    finding = told(story)
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert story.wait(120).asks("disk_full") == []
+    finding = told(Story().train(30).says("disk_full").train(4).disk(0))
+    assert (finding.severity, finding.fatal, finding.line) == (Severity.CRITICAL, False, 0)
+
+
+def test_inodes_are_told_elsewhere(story: Story) -> None:
+    story.disk(50 * GIB, inodes=(0, 1000)).says("disk_full", "[Errno 28] No space left").wait(3)
+    assert story.asks("disk_full") == []
+
+
+# -- mounts that do not count ----------------------------------------------------------------
+
+
+def test_our_own_disk_is_not_the_runs(story: Story) -> None:
+    story.disk(0, holds=("state",)).disk(0, mount="/x", holds=())
+    story.says("ckpt_write_failed").wait(3)
+    assert told(story).trouble == "ckpt_write_failed"
+
+
+def test_images_are_always_full(story: Story) -> None:
+    story.disk(0, mount="/opt", fstype="squashfs", read_only=True, holds=("cwd",))
+    assert story.asks("disk_full") == []
+    assert told(story.says("ckpt_write_failed").wait(3)).trouble == "ckpt_write_failed"
+
+
+def test_a_size_that_is_not_known(story: Story) -> None:
+    assert story.disk(0, 0).asks("disk_full") == []
+
+
+# -- the next save ---------------------------------------------------------------------------
+
+
+def test_the_next_checkpoint_will_not_fit(story: Story) -> None:
+    finding = told(saving(story).disk(9 * GIB))
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, False)
+    assert finding.summary == (
+        "the next checkpoint (10.0 GiB, due in 9 min) will not fit on /data: 9.0 GiB free"
+    )
+    assert finding.details["next_bytes"] == 10 * GIB
+
+
+def test_it_fits(story: Story) -> None:
+    assert saving(story).disk(10 * GIB).asks("disk_full") == []
+
+
+def test_the_largest_of_the_last_five_counts(story: Story) -> None:
+    story.train(10).saved(20 * GIB)
+    saving(story, 4).disk(15 * GIB)
+    assert told(story).details["next_bytes"] == 20 * GIB
+    assert story.train(10).saved(10 * GIB).wait(60).disk(15 * GIB).asks("disk_full") == []
+
+
+def test_a_second_save_with_its_step_in_its_name(story: Story) -> None:
+    finding = told(saving(story, 1).disk(9 * GIB))
+    assert finding.severity is Severity.CRITICAL
+    assert "(10.0 GiB)" in finding.summary, "when it comes is not known yet"
+
+
+def test_one_file_that_is_overwritten(story: Story) -> None:
+    story.train(10).saved(10 * GIB, path="/data/run10/ckpt.pt").wait(40).disk(9 * GIB)
+    assert told(story).severity is Severity.WARNING
+
+
+def test_a_trainer_that_keeps_two_has_time_to_delete_the_old_one(story: Story) -> None:
+    for _ in range(6):
+        story.train(10, 60).saved(10 * GIB).wait(2).disk(5 * GIB)
+        assert story.asks("disk_full") == [], "old and new are both there"
+        story.checkpoints = story.checkpoints[-2:]
+        assert story.wait(60).disk(15 * GIB).asks("disk_full") == []
+
+
+def test_broken_and_foreign_checkpoints_do_not_count(story: Story) -> None:
+    story.disk(9 * GIB).disk(90 * GIB, mount="/", holds=("checkpoints",))
+    story.saved(10 * GIB, state="corrupt").saved(10 * GIB, path="/root/old/ckpt-7").wait(60)
+    assert story.asks("disk_full") == []
+
+
+def test_after_the_end_there_is_no_next_one(story: Story) -> None:
+    assert saving(story).disk(9 * GIB).end(0).asks("disk_full") == []
+
+
+def test_a_folder_behind_a_link(story: Story) -> None:
+    """The path names /workspace, the mount is /data: it is the one that holds checkpoints."""
+    story.disk(90 * GIB, mount="/", holds=("cwd",))
+    story.train(10).saved(10 * GIB, path="/workspace/out/checkpoint-10").wait(60).disk(9 * GIB)
+    assert told(story).key == "/data"
+
+
+def test_keys_are_mounts(story: Story) -> None:
+    story.disk(0).disk(0, mount="/scratch", holds=("cwd",))
+    assert [f.key for f in story.asks("disk_full")] == ["/data", "/scratch"]
+
+
+# -- old logs --------------------------------------------------------------------------------
+
+
+def test_an_old_log(story: Story) -> None:
+    story.replayed().train(5).says("disk_full", "[Errno 28]").says("ckpt_write_failed", UNEXPECTED)
+    assert (told(story).trouble, told(story).severity) == ("ckpt_write_failed", Severity.CRITICAL)
+    finding = told(story.train(2))
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+
+
+def test_settings(story: Story) -> None:
+    story.disk(GIB)
+    assert len(story.asks("disk_full", Limits(full_bytes=2 * GIB))) == 1
+    story.says("disk_full").wait(60)
+    assert story.asks("disk_full", Limits(event_s=30)) == []

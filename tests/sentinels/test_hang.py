@@ -1,0 +1,298 @@
+"""Runs that live and do not get on; and the many healthy reasons for silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.hang import Limits
+from middlewatch.sentinels.kit import Finding, ProcessesSeen, Severity
+
+from .story import MIB, Story, sample, samples
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("hang")
+    return finding
+
+
+def first_told(story: Story, most_s: int, *processes: object) -> tuple[float, Finding]:
+    """Seconds of doing nothing until it is told."""
+    begin = story.now
+    for _ in range(most_s):
+        found = story.idle(1, *processes).asks("hang")  # type: ignore[arg-type]
+        if found:
+            return story.now - begin, found[0]
+    raise AssertionError(f"nothing was told in {most_s} s")
+
+
+# -- hangs -------------------------------------------------------------------------------------
+
+
+def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> None:
+    after_s, finding = first_told(story.train(60), 90)
+    assert after_s == 75
+    assert (finding.trouble, finding.severity, finding.key) == (
+        "hang",
+        Severity.CRITICAL,
+        "progress",
+    )
+    assert finding.fatal
+    assert finding.summary == (
+        "no progress since step 60 for 75 s (usual limit 60 s); the run does nothing at all"
+    )
+    assert finding.details == {"silent_s": 75.0, "limit_s": 60.0, "cores": 0.0}
+
+
+def test_the_limit_follows_the_pace_of_the_run(story: Story) -> None:
+    after_s, _ = first_told(story.train(60, 30), 120)
+    assert after_s == pytest.approx(3 * 30 + 15, abs=1)
+
+
+def test_it_stays_the_same_trouble(story: Story) -> None:
+    first = told(story.train(60).idle(80, *samples()))
+    again = told(story.idle(60))
+    assert (again.key, again.severity, again.trouble) == (first.key, first.severity, first.trouble)
+
+
+def test_ranks_and_where_they_wait_are_the_evidence(story: Story) -> None:
+    ranks = [sample(pid=200 + n, rank=n, wchan="futex_wait_queue") for n in range(8)]
+    finding = told(story.train(60).idle(80, sample(wchan="0"), *ranks))
+    lines = [e.text for e in finding.evidence]
+    assert lines[0] == "0.00 cores and 0 KiB/s read and written over 16 s"
+    assert lines[1] == "pid 200 rank 0 python: state S in futex_wait_queue, 9 s CPU so far"
+    assert len(lines) == 7
+
+
+def test_a_tracker_that_talks_on_does_not_hide_it(story: Story) -> None:
+    story.train(60).lives(80, 0.005, 4096)
+    assert told(story).severity is Severity.CRITICAL
+
+
+def test_where_bytes_cannot_be_read(story: Story) -> None:
+    story.train(60).lives(80, 0.0, None)
+    assert "0.00 cores and unknown bytes read" in told(story).evidence[0].text
+
+
+def test_a_process_that_waits_for_a_dead_mount(story: Story) -> None:
+    finding = told(story.train(60).idle(80, *samples("D", wchan="rpc_wait_bit_killable")))
+    assert finding.severity is Severity.CRITICAL
+    assert "waits in the kernel (state D): 100 (rpc_wait_bit_killable)" in finding.summary
+    assert "no signals" in finding.remedy
+
+
+def test_one_rank_waits_for_a_mount_and_the_others_spin(story: Story) -> None:
+    ranks = (sample(), sample(pid=201, state="D"))
+    story.train(60).lives(100, 1.0, 0.0, *ranks)
+    assert story.asks("hang") == []
+    assert "(state D): 201 (python)" in told(story.lives(30, 1.0, 0.0, *ranks)).summary
+
+
+def test_a_gpu_that_waits_for_another_one(story: Story) -> None:
+    """A hung collective shows full utilisation at a part of the usual draw."""
+    for _ in range(60):
+        story.step().gpu(power_w=600.0)
+    for _ in range(400):
+        story.idle(1).gpu(power_w=150.0)
+        story.gpus[0] = story.gpus[0][-120:]
+        assert len(story.asks("hang")) == (story.now - story.marks[-1][0] >= 75)
+    assert told(story).severity is Severity.CRITICAL
+
+
+def test_finished_and_not_exiting(story: Story) -> None:
+    finding = told(story.train(60, total=60).idle(80))
+    assert "reached its end and does not exit" in finding.summary
+    finding = told(Story().train(60).phase("done").idle(80))
+    assert "reached its end and does not exit" in finding.summary
+
+
+def test_hardly_anything_is_a_warning_at_twice_the_limit(story: Story) -> None:
+    story.train(60).lives(119, 0.1, 0.0)
+    assert story.asks("hang") == []
+    finding = told(story.lives(20, 0.1, 0.0))
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert "hardly does anything" in finding.summary
+
+
+def test_before_the_first_step(story: Story) -> None:
+    after_s, finding = first_told(story, 1900)
+    assert after_s == 1815
+    assert "no progress since the start for 30 min" in finding.summary
+
+
+# -- healthy silence ---------------------------------------------------------------------------
+
+
+def test_an_evaluation_of_ninety_seconds_burns_cpu(story: Story) -> None:
+    story.train(60)
+    for _ in range(90):
+        assert story.lives(1, 0.99, 0.0).asks("hang") == []
+    assert story.step().asks("hang") == []
+
+
+def test_an_evaluation_that_sleeps_but_was_announced(story: Story) -> None:
+    story.train(60).phase("evaluate")
+    for _ in range(9):
+        assert story.idle(100).asks("hang") == []
+
+
+def test_phases_are_learned(story: Story) -> None:
+    for _ in range(3):
+        story.train(60).phase("evaluate").idle(400)
+    story.train(60).phase("evaluate")
+    after_s, finding = first_told(story, 700)
+    assert after_s == pytest.approx(1.5 * 401 + 15, abs=1.5)
+    assert "(evaluate announced)" in finding.summary
+
+
+def test_a_phase_has_at_least_five_minutes(story: Story) -> None:
+    for _ in range(5):
+        story.train(20).phase("save").idle(2)
+    story.train(20).phase("save")
+    after_s, _ = first_told(story, 400)
+    assert after_s == 315
+
+
+def test_a_phase_before_the_last_step_announces_nothing(story: Story) -> None:
+    story.train(60).phase("save").train(3)
+    after_s, _ = first_told(story, 90)
+    assert after_s == 75
+    story = Story().phase("save").train(9).phase("start").train(60, 0.0).phase("start")
+    assert first_told(story, 90)[0] == 75, "all of it was read at one instant"
+
+
+def test_a_long_checkpoint_write_moves_bytes(story: Story) -> None:
+    story.train(60).lives(600, 0.02, 30 * MIB)
+    assert story.asks("hang") == []
+    story.lives(60, 0.0, 30 * MIB, *samples("D"))
+    assert story.asks("hang") == [], "writers are in state D most of the time"
+
+
+def test_a_checkpoint_that_grows(story: Story) -> None:
+    story.train(60).idle(300)
+    assert story.asks("hang", saving_at=story.now - 5) == []
+    assert len(story.asks("hang", saving_at=story.now - 50)) == 1
+
+
+def test_a_checkpoint_that_was_saved_is_progress(story: Story) -> None:
+    story.train(60).idle(50).saved().idle(50)
+    assert story.asks("hang") == []
+    assert len(story.idle(30).asks("hang")) == 1
+
+
+def test_a_log_that_grows_without_steps(story: Story) -> None:
+    story.train(60)
+    for _ in range(60):
+        assert story.idle(10).grow().asks("hang") == []
+
+
+def test_stdout_in_blocks(story: Story) -> None:
+    """Steps arrive in bursts, 4 KiB at a time; meanwhile the processes work."""
+    for _ in range(6):
+        story.lives(90, 0.4, 2000.0)
+        assert story.asks("hang") == []
+        story.train(50, 0.0)
+    story.idle(130)
+    assert story.asks("hang") == [], "the bursts are its pace: 1.5 of their pauses"
+
+
+def test_a_log_that_turns_from_every_step_to_every_five_hundredth(story: Story) -> None:
+    story.train(100).idle(45, *samples("R")).step(0.0, by=500).idle(500).step(0.0, by=500)
+    assert story.idle(600).asks("hang") == []
+
+
+def test_a_busy_gpu(story: Story) -> None:
+    story.train(60)
+    for _ in range(200):
+        story.idle(1).gpu()
+    assert story.asks("hang") == []
+    for _ in range(15):
+        story.idle(1).gpu(util_ratio=0.0, power_w=90.0)
+    assert len(story.asks("hang")) == 1
+
+
+@pytest.mark.parametrize("unknown", ["power_w", "power_limit_w"])
+def test_a_busy_gpu_whose_draw_tells_nothing(story: Story, unknown: str) -> None:
+    story.train(60)
+    for _ in range(100):
+        story.idle(1).gpu(0, **{unknown: None})
+    assert story.asks("hang") == []
+
+
+def test_a_gpu_that_tells_no_utilisation_is_no_evidence(story: Story) -> None:
+    story.train(60)
+    for _ in range(100):
+        story.idle(1).gpu(util_ratio=None)
+    assert len(story.asks("hang")) == 1
+
+
+def test_work_without_steps_is_noted_after_half_an_hour(story: Story) -> None:
+    story.train(60).lives(1799, 1.0, 0.0)
+    assert story.asks("hang") == []
+    finding = told(story.lives(20, 1.0, 0.0))
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+
+
+def test_the_first_steps_have_more_time(story: Story) -> None:
+    after_s, _ = first_told(story.train(5), 400)
+    assert after_s == 315
+
+
+def test_a_watch_that_was_away(story: Story) -> None:
+    story.train(60).wait(600).idle(50)
+    assert story.asks("hang", gap_s=50.0) == []
+    assert len(story.idle(30).asks("hang", gap_s=80.0)) == 1
+
+
+def test_a_stopped_process_is_told_elsewhere(story: Story) -> None:
+    assert story.train(60).idle(80, *samples("T")).asks("hang") == []
+
+
+def test_a_run_that_ended_and_an_old_log(story: Story) -> None:
+    assert len(story.train(60).idle(80).asks("hang")) == 1
+    assert story.replayed().asks("hang") == []
+    story.live = True
+    assert story.end(0).asks("hang") == []
+
+
+# -- evidence ----------------------------------------------------------------------------------
+
+
+def test_no_evidence_no_verdict(story: Story) -> None:
+    assert story.train(60).wait(600).asks("hang") == []
+    story.looks = [ProcessesSeen(story.now - 2, samples()), ProcessesSeen(story.now, samples())]
+    assert story.asks("hang") == [], "two looks are too few"
+    story.looks.insert(0, ProcessesSeen(story.now - 3, samples()))
+    assert story.asks("hang") == [], "three looks in three seconds are too short"
+    story.looks.insert(0, ProcessesSeen(story.now - 15, samples()))
+    assert len(story.asks("hang")) == 1
+    story.looks.append(ProcessesSeen(story.now, ()))
+    assert story.asks("hang") == [], "nobody is left"
+
+
+def test_one_look_at_bytes_tells_no_rate(story: Story) -> None:
+    story.train(60).lives(80, 0.0, None)
+    story.looks[-3] = ProcessesSeen(story.looks[-3].at, samples(write_bytes=10**9))
+    assert story.asks("hang") == []
+
+
+def test_a_worker_that_ends_does_not_hide_the_bytes_of_others(story: Story) -> None:
+    story.train(60).wait(90)
+    worker = sample(pid=300, read_bytes=10**12, write_bytes=0)
+    for second in range(16):
+        writer = sample(read_bytes=0, write_bytes=2 * MIB * second)
+        alive = (writer, worker) if second < 8 else (writer,)
+        story.wait(1).looks.append(ProcessesSeen(story.now, alive))
+    assert story.asks("hang") == []
+
+
+def test_a_process_that_starts_in_the_window_counts_with_all_it_did(story: Story) -> None:
+    story.train(60).idle(80)
+    fresh = (sample(read_bytes=0, write_bytes=0), sample(pid=301, cpu_s=8.0))
+    story.looks[-1] = ProcessesSeen(story.now, fresh)
+    assert story.asks("hang") == [], "half a core"
+
+
+def test_settings(story: Story) -> None:
+    story.train(60).idle(30)
+    assert len(story.asks("hang", Limits(floor_s=10))) == 1
+    assert story.asks("hang", Limits(floor_s=10, evidence_s=25)) == []

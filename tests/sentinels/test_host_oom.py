@@ -1,0 +1,129 @@
+"""Processes that the kernel killed for memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.host_oom import Limits
+from middlewatch.sentinels.kit import Finding, Severity
+
+from .story import GIB, MAIN, Story
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("host_oom")
+    return finding
+
+
+def watched(story: Story, kills: int | None = 0, seconds: int = 5, **look: int | None) -> Story:
+    for _ in range(seconds):
+        story.wait(1).memory_look(kills, **look)  # type: ignore[arg-type]
+    return story
+
+
+def test_the_trainer(story: Story) -> None:
+    watched(story.train(30)).end(signal=9)
+    finding = told(watched(story, 1, 1))
+    assert (finding.trouble, finding.severity) == ("cgroup_oom_kill", Severity.CRITICAL)
+    assert finding.fatal
+    assert finding.summary == (
+        f"process {MAIN} python was killed for want of memory (limit 4.0 GiB); the run is dead"
+    )
+    assert finding.evidence[0].text == (
+        "oom_kill 0 -> 1 in /box (limit 4.0 GiB, working set 1.0 GiB just before)"
+    )
+    assert finding.evidence[1].text == f"pid {MAIN} python ended by signal 9"
+
+
+def test_a_worker(story: Story) -> None:
+    watched(story.train(30)).end(137, main=False, pid=300, name="pt_data_worker")
+    finding = told(watched(story, 1, 1))
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, False)
+    assert "process 300 pt_data_worker was killed" in finding.summary
+    assert finding.summary.endswith("; the run itself is still there")
+    assert finding.evidence[1].text.endswith("with status 137")
+
+
+def test_the_end_may_be_seen_after_the_counter(story: Story) -> None:
+    watched(watched(story.train(30)), 1, 1)
+    assert told(story).summary.startswith("a process was killed")
+    assert told(story.wait(4).end(main=False, pid=300, name="")).summary.startswith(
+        "process 300 was"
+    )
+    assert told(story.wait(4).end(main=False, pid=301)).key == "oom_kill"
+
+
+def test_it_is_told_while_the_samples_are_there(story: Story) -> None:
+    first = told(watched(watched(story).end(signal=9), 1, 1))
+    again = told(watched(story, 1, 60))
+    assert (again.key, again.trouble, again.summary) == (first.key, first.trouble, first.summary)
+
+
+def test_a_stranger_in_the_same_group(story: Story) -> None:
+    watched(story.train(30)).end(0)
+    finding = told(watched(story, 2, 1))
+    assert (finding.fatal, finding.details["count"]) == (False, 2)
+
+
+def test_without_a_limit_it_was_the_whole_box(story: Story) -> None:
+    watched(story, limit=None).end(signal=9)
+    finding = told(watched(story, 1, 1, limit=None))
+    assert finding.trouble == "host_oom_kill"
+    assert "(no limit)" in finding.summary
+
+
+def test_page_cache_at_the_limit(story: Story) -> None:
+    assert watched(story.train(30), 0, 120, current=4 * GIB).asks("host_oom") == []
+
+
+@pytest.mark.parametrize("counts", [(), (3,), (3, 3), (None, None), (None, 3), (3, None), (3, 1)])
+def test_counters_that_tell_nothing(story: Story, counts: tuple[int | None, ...]) -> None:
+    for count in counts:
+        watched(story, count, 1)
+    assert story.asks("host_oom") == []
+
+
+# -- without a counter ----------------------------------------------------------------------
+
+
+def test_a_line_of_the_log(story: Story) -> None:
+    story.train(30).says("cgroup_oom_kill", "slurmstepd: error: Detected 1 oom-kill event(s)")
+    assert story.wait(1.9).asks("host_oom") == [], "the counter knows more"
+    finding = told(story.wait(0.2))
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, False)
+    assert told(story.end(1)).fatal
+
+
+def test_a_line_that_the_run_went_on_after(story: Story) -> None:
+    story.says("cgroup_oom_kill").train(30)
+    assert story.asks("host_oom") == []
+
+
+def test_the_kernel_killed_a_process_of_ours(story: Story) -> None:
+    story.train(30).says("host_oom_kill", file="kernel", pid=300).wait(3)
+    assert story.asks("host_oom") == []
+    assert told(story.end(main=False, pid=300)).trouble == "host_oom_kill"
+
+
+def test_the_kernel_killed_somebody_else(story: Story) -> None:
+    story.train(30).says("host_oom_kill", file="kernel", pid=9999).wait(3).end(0)
+    assert story.wait(3).asks("host_oom") == []
+
+
+def test_confirmations_tell_nothing_new(story: Story) -> None:
+    story.says("host_oom_kill", "oom_reaper: reaped", severity="info", role="confirmation").wait(9)
+    assert story.asks("host_oom") == []
+
+
+def test_an_old_log(story: Story) -> None:
+    story.replayed().train(5).says("cgroup_oom_kill")
+    assert (told(story).severity, told(story).fatal) == (Severity.CRITICAL, True)
+    finding = told(story.train(2))
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+
+
+def test_settings(story: Story) -> None:
+    watched(watched(story), 1, 1).wait(10).end(signal=9)
+    assert told(story).fatal
+    (finding,) = story.asks("host_oom", Limits(near_s=5))
+    assert finding.summary.startswith("a process was killed")

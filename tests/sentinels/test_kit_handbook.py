@@ -1,0 +1,66 @@
+"""Docstrings that become the handbook."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from middlewatch.sentinels.kit.handbook import RemedyStep, parse
+
+PAGE = """The data ran out.
+
+Symptom: the log says nothing more,
+    and the processes wait.
+Cause: a mount: /data: is gone.
+Remedy:
+    1. [safe] Look at the mount.
+    2. [costly] Mount it again; or, where that is not
+       possible, copy the data.
+    Afterwards all is well.
+Not: do not wait.
+Classes: hang, silent_end
+    io_error
+"""
+
+
+def test_a_page() -> None:
+    entry = parse("data_gone", PAGE)
+    assert (entry.name, entry.title) == ("data_gone", "The data ran out.")
+    assert entry.sections["Symptom"] == "the log says nothing more, and the processes wait."
+    assert entry.sections["Cause"] == "a mount: /data: is gone."
+    assert entry.sections["Not"] == "do not wait."
+    assert entry.classes == ("hang", "silent_end", "io_error")
+    assert "Retry" not in entry.sections
+
+
+def test_the_ladder() -> None:
+    entry = parse("data_gone", PAGE)
+    assert entry.first_step == RemedyStep("Look at the mount.", safe=True)
+    assert entry.steps[1:] == (
+        RemedyStep(
+            "Mount it again; or, where that is not possible, copy the data. Afterwards all is well.",
+            safe=False,
+        ),
+    )
+    assert entry.sections["Remedy"].splitlines()[0] == "1. [safe] Look at the mount."
+
+
+@pytest.mark.parametrize("step", ["Look.", "1. Look.", "- [safe] Look.", "1. [cheap] Look."])
+def test_a_step_says_what_it_costs(step: str) -> None:
+    assert parse("x", f"X.\n\nRemedy:\n    {step}\n").steps == ()
+
+
+def test_a_title_of_two_lines() -> None:
+    assert parse("x", "One\ntwo.\n\nSymptom: none\n").title == "One two."
+
+
+def test_no_docstring() -> None:
+    entry = parse("x", "")
+    assert (entry.title, entry.sections, entry.steps, entry.classes) == ("", {}, (), ())
+
+
+@given(st.text(alphabet="aR:[]1. \nsafeRemedyCltosur", max_size=300))
+def test_any_text(text: str) -> None:
+    entry = parse("x", text)
+    assert all(step.text == step.text.strip() for step in entry.steps)
