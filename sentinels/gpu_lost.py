@@ -26,7 +26,7 @@ from itertools import islice
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
-APPLICATION_XIDS = frozenset({13, 31, 43, 45, 63, 68, 69, 94, 137})
+APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)
 """Raised by the program or already dealt with by the driver (NVIDIA's Xid catalogue)."""
 
 

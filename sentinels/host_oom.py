@@ -98,14 +98,15 @@ def _rise(view: View) -> tuple[MemorySample, MemorySample] | None:
 
 def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySample) -> Finding:
     kills = (after.oom_kills or 0) - (before.oom_kills or 0)
-    dead = [
-        e for e in view.endings if before.at - limits.near_s <= e.at <= after.at + limits.near_s
-    ]
+    begin, end = before.at - limits.near_s, after.at + limits.near_s
+    dead = [e for e in view.endings if begin <= e.at <= end and e.exit_code != 0]
     main = any(e.main for e in dead)
     victim = next((e for e in dead if e.main), dead[0] if dead else None)
     who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
     limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
-    end = "; the run is dead" if main else "; the run itself is still there"
+    fate = "; the run is dead" if main else "; the run itself is still there"
+    if not main and view.ending is not None:
+        fate = ""
     evidence = [
         Evidence(
             "cgroup",
@@ -123,7 +124,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
         key="oom_kill",
         severity=Severity.CRITICAL,
         fatal=main,
-        summary=f"{who} was killed for want of memory ({limit}){end}",
+        summary=f"{who} was killed for want of memory ({limit}){fate}",
         evidence=tuple(evidence),
         details={
             "count": kills,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 
+from .numbers import median
 from .view import View
 
 RECENT = 9
@@ -25,6 +26,8 @@ def completed(view: View, slack_ratio: float = 0.01) -> bool:
     total = planned(view)
     if total is not None and view.step_times:
         marks = [number for _, number in islice(reversed(view.step_times), RECENT)]
-        interval = max((newer - older for newer, older in pairwise(marks)), default=1.0)
+        # The usual one: a run that resumes may jump thousands of steps at once.
+        gaps = [newer - older for newer, older in pairwise(marks)]
+        interval = median(gaps) if gaps else 1.0
         return marks[0] >= total - max(interval, 1.0, slack_ratio * total)
     return any(phase.name == "done" for phase in view.phases_since_step())
