@@ -125,6 +125,7 @@ def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> di
     """How many, the newest, the best, and what one would resume from."""
     by_path = {c.path: c for c in known}
     newest = by_path.get(index.get("latest") or "")
+    judged = [e for e in index.get("checkpoints", ()) if e["verified"]["level"] is not None]
     return {
         "count": len(by_path),
         "latest": None
@@ -137,6 +138,7 @@ def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> di
             "state": newest.state,
             "level": newest.level,
         },
+        "last_verified": {"path": judged[-1]["path"], **judged[-1]["verified"]} if judged else None,
         "best": index.get("best"),
         "resume_from": index.get("resume_from"),
     }

@@ -89,10 +89,11 @@ def _checkpoints(status: Row) -> Iterator[str]:
     step = "" if latest["step"] is None else f", step {_value(latest['step'])}"
     yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
     yield f"- best: {_line(checkpoints['best'] or 'unknown')}"
-    verified = (
-        f"{latest['state']} at level {latest['level']}" if latest["level"] else latest["state"]
-    )
-    yield f"- last verified: {verified}"
+    judged = checkpoints["last_verified"]
+    verdict = "none yet"
+    if judged is not None:
+        verdict = f"{judged['path']} ({judged['state']}, {judged['level']} checked)"
+    yield f"- last verified: {_line(verdict)}"
     yield f"- would resume from: {_line(checkpoints['resume_from'] or 'none that passed')}"
 
 

@@ -17,10 +17,9 @@ def after(story: Story) -> int:
 
 def test_steps_after_an_event(story: Story) -> None:
     story.train(30).says("io_error")
-    counts = [after(story)]
-    for _ in range(5):
-        counts.append(after(story.step()))
-    assert counts == [0, 1, 2, 3, 3, 3], "nobody needs to count on"
+    assert after(story) == 0
+    counts = [after(story.step()) for _ in range(5)]
+    assert counts == [1, 2, 3, 3, 3], "nobody needs to count on"
 
 
 def test_a_step_that_is_printed_again_is_no_step(story: Story) -> None:
@@ -38,7 +37,7 @@ def test_what_was_read_at_one_instant_is_ordered_by_its_lines(story: Story) -> N
 
 
 def test_rotation_does_not_turn_old_steps_into_new_ones(story: Story) -> None:
-    story.train(30).line = 0
+    story.train(30).wait(0.5).line = 0
     assert after(story.says("io_error")) == 0
 
 
@@ -62,7 +61,8 @@ def test_phases_since_the_last_step(story: Story) -> None:
         return [phase.name for phase in story.view().phases_since_step()]
 
     assert since() == []
-    assert [*since(), story.phase("load").phase("start") and since()] == [["load", "start"]]
+    story.phase("load").phase("start")
+    assert since() == ["load", "start"]
     story.step().phase("evaluate").phase("save")
     assert since() == ["evaluate", "save"]
     story.step()

@@ -49,6 +49,7 @@ def status(**more: Any) -> dict[str, Any]:
                 "state": "ok",
                 "level": "structure",
             },
+            "last_verified": {"path": "/data/out/step_4200", "state": "ok", "level": "structure"},
             "best": "/data/out/step_4000",
             "resume_from": "/data/out/step_4200",
         },
@@ -134,7 +135,7 @@ the loss is NaN since step 4210
 
 - latest: /data/out/step_4200 (15.0 GiB, step 4200, 2024-05-01T03:10:00.000+00:00)
 - best: /data/out/step_4000
-- last verified: ok at level structure
+- last verified: /data/out/step_4200 (ok, structure checked)
 - would resume from: /data/out/step_4200
 
 ## Box
@@ -180,7 +181,7 @@ def test_a_poor_page() -> None:
                 "last_step_at": None,
             },
             incidents=[],
-            checkpoints={"latest": None, "best": None, "resume_from": None},
+            checkpoints={"latest": None, "last_verified": None, "best": None, "resume_from": None},
             checkpoint_dirs=[],
             notes=[],
             command=[],
