@@ -25,7 +25,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from middlewatch import __version__
-from middlewatch.daemon import app, config, errors, incidents, runs, server
+from middlewatch.daemon import app, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.launch.exit_file import ExitRecord
 from middlewatch.daemon.parsers.matcher import SIGNATURES
@@ -453,7 +453,7 @@ FIGURES = (
         f"At most {phone.WARNINGS_A_DAY} ",
     ),
     ("docs/files.md", f"at least every {app.SAVE_S:.0f} seconds"),
-    ("docs/files.md", f"the newest {app.KEEP_DOCS:,} incidents and pushes"),
+    ("docs/files.md", f"the newest {publishing.KEEP_DOCS:,} incidents and pushes"),
     ("docs/files.md", f"{checkpoint_dir.FILE_PATIENCE_S:.0f} s (a file) or "),
     ("docs/files.md", f"or {checkpoint_dir.FOLDER_PATIENCE_S:.0f} s (a folder)"),
     ("docs/wire-format.md", f"{server.MAX_CLIENTS} clients at most"),
