@@ -120,7 +120,7 @@ def test_watch_without_options_finds_every_run_of_the_box(box: Any, program: Pro
 
 
 def _ours(told: dict[str, Any]) -> bool:
-    return told["name"].startswith(("train_nohuped", "train_teed", "train_tmuxed", "rank"))
+    return str(told["name"]).startswith(("train_nohuped", "train_teed", "train_tmuxed", "rank"))
 
 
 def test_a_run_outlives_the_session_that_started_it(box: Any, program: Program) -> None:

@@ -39,9 +39,11 @@ class Layer(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         b, t, c = x.shape
         parts = self.qkv(self.norm1(x)).view(b, t, 3, HEADS, c // HEADS).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(*parts, is_causal=True)
+        q, k, v = parts
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(b, t, c))
-        return x + self.mlp(self.norm2(x))
+        forward: torch.Tensor = self.mlp(self.norm2(x))
+        return x + forward
 
 
 class Gpt(nn.Module):
@@ -54,7 +56,9 @@ class Gpt(nn.Module):
         self.head = nn.Linear(WIDTH, len(letters))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(self.layers(self.token(x) + self.place(torch.arange(x.shape[1]))))
+        inside = self.token(x) + self.place(torch.arange(x.shape[1]))
+        scores: torch.Tensor = self.head(self.layers(inside))
+        return scores
 
 
 def batch() -> tuple[torch.Tensor, torch.Tensor]:
@@ -87,7 +91,7 @@ for step in range(args.max_iters + 1):
         group["lr"] = lr
     loss = loss_of(model)
     optimizer.zero_grad()
-    loss.backward()
+    torch.autograd.backward(loss)
     norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     print(f"iter {step}: loss {loss.item():.4f}, lr {lr:.2e}, grad_norm {norm:.3f}")
