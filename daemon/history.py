@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -188,6 +189,7 @@ class RunHistory:
             "total": self.total,
             "epoch": self.epoch,
             "not_finite_since": self.not_finite_since,
+            "phases": [asdict(p) for p in list(self.phases)[-16:]],
             "curves": {n: {"points": c.points, "stride": c.stride} for n, c in self.curves.items()},
         }
 
@@ -197,6 +199,7 @@ class RunHistory:
         self.latest = {k: float(v) for k, v in saved.get("latest", {}).items()}
         self.latest_at = {k: float(v) for k, v in saved.get("latest_at", {}).items()}
         self.total, self.epoch = _number(saved.get("total")), _number(saved.get("epoch"))
+        self.phases.extend(Phase(**p) for p in saved.get("phases", ()))
         since = saved.get("not_finite_since")
         self.not_finite_since = None if since is None else (float(since[0]), _number(since[1]))
         for name, curve in saved.get("curves", {}).items():

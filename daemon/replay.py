@@ -22,7 +22,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
-from middlewatch.sentinels.silent_end import planned
+from middlewatch.sentinels.kit.progress import planned
 
 from .engine import Engine
 from .history import BoxHistory, RunHistory
@@ -170,7 +170,7 @@ class Replay:
         fatal = [
             t
             for t in self._told.values()
-            if t.newest.fatal and t.newest.severity >= Severity.CRITICAL
+            if t.newest.fatal and t.newest.severity >= Severity.WARNING
         ]
         end = self._finished_line(view)
         if end is not None:

@@ -18,7 +18,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.numbers import number
-from middlewatch.sentinels.silent_end import completed
+from middlewatch.sentinels.kit.progress import completed
 
 from . import report
 from .checkpoints.index import build
