@@ -56,6 +56,9 @@ class Limits:
     """CPU below which a whole run counts as idle (measured: deadlocks burn 0.00)."""
     busy_cores: float = 0.2
     """CPU above which a run counts as working."""
+    busy_runnable_ratio: float = 0.25
+    """Part of the looks that find a process wanting a CPU, from which a run counts as working
+    however little it got: a deadlock never wants one, a neighbour may take what it wants."""
     busy_bytes_per_s: float = 1048576.0
     """Bytes read or written per second that count as working."""
     idle_bytes_per_s: float = 65536.0
@@ -128,7 +131,11 @@ def _verdict(
     heard = [at for at in (view.grown_at, view.saving_at) if at is not None]
     growing = bool(heard) and view.now - max(heard) < limits.evidence_s
     moving = work.bytes_per_s is not None and work.bytes_per_s >= limits.busy_bytes_per_s
-    busy = work.cores >= limits.busy_cores or gpu_works(view, view.now - silent_s)
+    busy = (
+        work.cores >= limits.busy_cores
+        or work.runnable_ratio >= limits.busy_runnable_ratio
+        or gpu_works(view, view.now - silent_s)
+    )
     working = growing or moving or busy
     # One process that waits for a disk is no trouble while the others work, unless for long.
     if work.blocked and (not working or silent_s >= 2 * limit_s):

@@ -36,6 +36,9 @@ class Work:
     """Of read and write calls; ``None`` when that cannot be read."""
     blocked: tuple[ProcessSample, ...]
     """Processes in state D in every look that finished no read or write meanwhile."""
+    runnable_ratio: float = 0.0
+    """Part of the looks in which a process wanted a CPU (state R), whether it got one or not:
+    on a crowded box a working process burns little."""
 
 
 def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work | None:
@@ -68,6 +71,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work
             for p in last.processes
             if states[p.pid, p.start_ticks] == {"D"} and not moved.get((p.pid, p.start_ticks))
         ),
+        runnable_ratio=sum(any(p.state == "R" for p in s.processes) for s in recent) / len(recent),
     )
 
 

@@ -296,3 +296,11 @@ def test_settings(story: Story) -> None:
     story.train(60).idle(30)
     assert len(story.asks("hang", Limits(floor_s=10))) == 1
     assert story.asks("hang", Limits(floor_s=10, evidence_s=25)) == []
+
+
+def test_a_process_that_wants_a_cpu_and_gets_little_of_it_is_no_hang(story: Story) -> None:
+    """A neighbour takes the cores: half of the looks find it runnable, at 0.1 of a core."""
+    story.train(60)
+    for _ in range(100):
+        story.lives(1, 0.1, 0.0, *samples()).lives(1, 0.1, 0.0, *samples("R"))
+    assert story.asks("hang") == []
