@@ -27,7 +27,7 @@ import pytest
 from middlewatch import __version__
 from middlewatch.daemon import app, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
-from middlewatch.daemon.launch.exit_file import ExitRecord
+from middlewatch.daemon.exit_record import ExitRecord
 from middlewatch.daemon.parsers.matcher import SIGNATURES
 from middlewatch.daemon.paths import StateDir
 from middlewatch.daemon.sinks import phone

@@ -171,7 +171,7 @@ def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> F
 
 def _keeper_option(process: Process | None, option: str) -> str | None:
     """What our keeper was told, when ``process`` is one."""
-    if process is None or not any(word.endswith("launch/keeper.py") for word in process.argv):
+    if process is None or not any(word.endswith("daemon/keeper.py") for word in process.argv):
         return None
     given = dict(zip(process.argv, process.argv[1:], strict=False))
     return given.get(option)

@@ -38,7 +38,7 @@ HELPERS = (
     "multiprocessing.semaphore_tracker",
     "_inductor/compile_worker",
     "_inductor.compile_worker",
-    "daemon/launch/keeper.py",
+    "daemon/keeper.py",
 )
 """Pieces of a command line that mark somebody's helper process (and our own)."""
 RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")

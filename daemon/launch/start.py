@@ -29,7 +29,7 @@ REPORT_S = 15.0
 server was seen to need 3 s."""
 TOOL_S = 20.0
 """Patience with ``tmux`` and ``systemd-run`` themselves."""
-KEEPER = Path(__file__).with_name("keeper.py")
+KEEPER = Path(__file__).parent.with_name("keeper.py")
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-]+")
 _PYTHON = re.compile(rb"^(python|pypy)[\d.]*$")

@@ -9,12 +9,12 @@ that its launcher died, or that it became a daemon, does not lose it.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
 
+from ..exit_record import ExitRecord, read_exit
 from ..runs import RunSpec
 from . import proc
 from .base import Source
@@ -342,22 +342,17 @@ class Processes(Source):
 
     def _written_status(self) -> tuple[int | None, int | None] | None:
         """What the keeper wrote about the main process; ``None`` while it has not."""
-        if self._spec.exit_file is None:
+        record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
+        if record is None or not self._is_main(record):
             return None
-        try:
-            data = json.loads(proc.read_file(self._spec.exit_file).strip(b" \0\r\n\t"))
-        except (OSError, ValueError, RecursionError):
-            return None
-        if not isinstance(data, dict) or not self._is_main(data):
-            return None
-        code, signal = _whole(data.get("exit_code")), _whole(data.get("signal"))
-        return (code, signal) if code is not None or signal is not None else None
+        known = record.exit_code is not None or record.signal is not None
+        return (record.exit_code, record.signal) if known else None
 
-    def _is_main(self, data: dict[str, object]) -> bool:
+    def _is_main(self, record: ExitRecord) -> bool:
         """An exit file of an earlier start of the same run does not count."""
         pid, ticks = self._main
-        theirs = data.get("start_ticks")
-        return data.get("pid") == pid and (theirs is None or ticks is None or theirs == ticks)
+        theirs = record.start_ticks
+        return record.pid == pid and (theirs is None or ticks is None or theirs == ticks)
 
 
 def _content(file: proc.KeptFile) -> bytes:
@@ -366,10 +361,6 @@ def _content(file: proc.KeptFile) -> bytes:
         return file.read()
     except OSError:
         return b""
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _hidden(pid: int, root: str) -> PermissionError:

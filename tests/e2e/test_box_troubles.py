@@ -213,3 +213,15 @@ def test_the_driver_hangs(box: Any, program: Program, nvml_double: Any) -> None:
     box.steps(before + 10)
     nvml_double.scenario(nvml_double.stored("two_h100"))
     box.push(lambda p: p.title.startswith("[RESOLVED] gpt on"), 60)
+
+
+def test_an_exit_status_that_found_no_place(box: Any, program: Program) -> None:
+    """Something is in the way of the record: the copy in memory tells the end."""
+    run = box.run(*program("trainer"), "early", "--at", "40", "--steps", "40", name="gpt")
+    box.steps(5)
+    record = box.state / "runs" / run / "exit.json"
+    record.unlink()
+    record.mkdir()
+    box.until(lambda: box.status(run)["exit"], 30, "the end")
+    box.until(lambda: box.status(run)["exit"]["code"] == 0, 30, "its status")
+    box.push(lambda p: p.title.startswith("[FINISHED] gpt on"), 20)

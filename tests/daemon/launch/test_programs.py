@@ -110,7 +110,7 @@ def test_what_does_not(box: FakeProc, line: str) -> None:
         "python -m http.server",
         "python /v/bin/tensorboard --logdir x",
         "python -c from~multiprocessing.resource_tracker~import~main",
-        "python -I -S /v/daemon/launch/keeper.py --name x",
+        "python -I -S /v/daemon/keeper.py --name x",
         "python -m middlewatch.daemon",
     ],
 )

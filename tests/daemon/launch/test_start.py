@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from middlewatch.daemon import keeper
 from middlewatch.daemon.errors import UsageError
-from middlewatch.daemon.launch import keeper
-from middlewatch.daemon.launch.exit_file import ExitRecord, read_exit
+from middlewatch.daemon.exit_record import ExitRecord, read_exit
 from middlewatch.daemon.launch.handshake import pack
 from middlewatch.daemon.launch.start import Launched, launch, line_buffered, safe_name
 
@@ -275,7 +275,7 @@ def test_a_disk_that_fills_up_does_not_swallow_the_record(tmp_path: Path) -> Non
     code = (
         "import sys, time, pathlib\n"
         "from middlewatch.daemon.launch.start import launch\n"
-        "from middlewatch.daemon.launch.exit_file import read_exit\n"
+        "from middlewatch.daemon.exit_record import read_exit\n"
         "one = launch(['sh', '-c', 'cat /dev/zero > filler; exit 5'], name='full', log='l/run.log',"
         " exit_file='exit.json', cwd='.')\n"
         "end = time.monotonic() + 8\n"

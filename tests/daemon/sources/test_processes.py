@@ -263,9 +263,9 @@ def test_status_of_a_main_zombie(
 def exit_record(
     pid: int = 10, ticks: int = 100, code: int | None = 0, number: int | None = None
 ) -> str:
-    return json.dumps(
-        {"pid": pid, "start_ticks": ticks, "exit_code": code, "signal": number, "ended_at": 5.0}
-    )
+    ending = {"pid": pid, "start_ticks": ticks, "exit_code": code, "signal": number}
+    times = {"core": False, "started_at": 1.0, "ended_at": 5.0, "max_rss_bytes": 0}
+    return json.dumps({**ending, **times})
 
 
 def test_the_exit_file_is_waited_for(

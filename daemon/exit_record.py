@@ -67,7 +67,7 @@ def _trusted(uid: int) -> bool:
 
 def _parse(data: bytes) -> ExitRecord | None:
     try:
-        fields: Any = json.loads(data)
+        fields: Any = json.loads(data.strip(b" \0\r\n\t"))
         return ExitRecord(
             pid=_whole(fields["pid"]),
             start_ticks=_whole(fields["start_ticks"]),

@@ -1,6 +1,6 @@
 """The keeper: starts one command, outlives the terminal, writes down how the command ended.
 
-A stand-alone program, run as ``python -I -S keeper.py`` by :mod:`.start`. It stays beside the
+A stand-alone program, run as ``python -I -S keeper.py`` by :mod:`.launch.start`. It stays beside the
 training for days, so it imports nothing but ``os`` and built-in modules (it is as small as a
 bare interpreter), holds no file of the training open and does nothing but wait.
 
