@@ -22,6 +22,9 @@ from .sources.base import Source
 from .sources.nvml import TelemetryLost
 
 UNSUPPORTED_RETRY_S = 600.0
+BREATH = 2.0
+"""A source with a backlog rests twice as long as its turn took: reading an old log to its end
+costs a third of a core at most, and the training the rest."""
 Take = Callable[[Iterable[Observation]], None]
 
 
@@ -52,7 +55,7 @@ class Pumped:
             self._guard(partial(self.source.ready, fd))
 
     def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
-        now = self._pump.clock.now()
+        now, began = self._pump.clock.now(), self._pump.clock.monotonic()
         try:
             seen = list(look(now))
             late, impaired = self.source.stalled(now), self.source.impaired
@@ -78,7 +81,8 @@ class Pumped:
                 self._take(seen)
         try:
             self._pump.rewire(self)
-            self._schedule(now)
+            spent = self._pump.clock.monotonic() - began
+            self._schedule(now, max(0.0, BREATH * spent))
         except Exception as error:  # noqa: BLE001 - the boundary: it is still read in its turn
             self._bug(error)
 
@@ -97,7 +101,7 @@ class Pumped:
             trace = "".join(traceback.format_exception(error))
             self._pump.tell_bug(f"source {self.source.name} failed:\n{trace}")
 
-    def _schedule(self, now: float) -> None:
+    def _schedule(self, now: float, breath_s: float) -> None:
         due = self.source.due_at
         if due is None or self._closed:
             return
@@ -105,7 +109,10 @@ class Pumped:
             if self._extra_at <= due:
                 return
             self._extra.cancel()
-        self._extra, self._extra_at = self._pump.loop.later(max(0.0, due - now), self._early), due
+        self._extra, self._extra_at = (
+            self._pump.loop.later(max(breath_s, due - now), self._early),
+            due,
+        )
 
     def _early(self) -> None:
         self._extra = None

@@ -17,7 +17,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
-from middlewatch.sentinels.kit.numbers import number
+from middlewatch.sentinels.kit.numbers import number, size
 from middlewatch.sentinels.kit.progress import completed
 
 from . import report
@@ -259,7 +259,11 @@ class WatchedRun:
                 "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
-        notes += [t.detail for t in self._tails.values() if t.detail]
+        for tail in self._tails.values():
+            notes += [tail.detail] if tail.detail else []
+            if tail.skipped_bytes:
+                began = f"{tail.path} was read from {size(tail.skipped_bytes)} on"
+                notes.append(f"{began}; its line numbers count from there")
         return notes
 
     @property

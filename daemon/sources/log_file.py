@@ -230,6 +230,14 @@ def last_line(fd: int) -> int:
     return start + newline + 1
 
 
+def recent(fd: int, reach_bytes: int) -> int:
+    """Offset of the first line that begins in the last ``reach_bytes``; 0 for a shorter file."""
+    start = os.fstat(fd).st_size - reach_bytes
+    if start <= 0:
+        return 0
+    return start + os.pread(fd, LINE_BYTES, start).find(b"\n") + 1
+
+
 def _candidates(path: str, place: Place) -> tuple[list[str], list[str]]:
     """Siblings that may be the file under another name, and those that may be a copy."""
     folder, base = os.path.split(path)

@@ -38,6 +38,7 @@ from .log_file import (
     last_line,
     open_log,
     open_same,
+    recent,
     rotated_after,
 )
 
@@ -49,6 +50,9 @@ SIP_BYTES = 16 * 1024
 TICK_S = 2.0
 """Coarsest clock of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
 it may change again without a sign in its modification time."""
+REACH_BYTES = 16 << 20
+"""How far back a log that is there already is read: hours of most runs, seconds of our time.
+What is older is history; `middlewatch replay` reads a whole log."""
 BEAT_S = 10.0
 """A LogGrowth at least this often, and a new attempt at missing inotify watches."""
 
@@ -103,6 +107,8 @@ class LogTail(Source):
         """Whether there was more to read than one call may: call ``read`` again soon."""
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now, in words for a person."""
+        self.skipped_bytes = 0
+        """Bytes before the place where reading began; lines are counted from there."""
         self._nameless = False
         self._via = via
         self._from_start = from_start
@@ -113,6 +119,8 @@ class LogTail(Source):
         self._looked_bytes = 0  # size of the file at the newest look
         self._beat_at = float("-inf")
         saved = offset or {}
+        skipped = saved.get("skipped_bytes")
+        self.skipped_bytes = skipped if type(skipped) is int else 0
         self._resume = Place.parse(saved)
         self._open_line = saved.get("open_line") is True
         size, chunk, grown_at = (saved.get(k) for k in ("size", "chunk_bytes", "grown_at"))
@@ -175,6 +183,7 @@ class LogTail(Source):
         return {
             **(place._asdict() if place else {}),
             "open_line": self._open_line,
+            "skipped_bytes": self.skipped_bytes,
             "size": self._size,
             "grown_at": self._grown_at,
             "chunk_bytes": self._chunk_bytes,
@@ -284,7 +293,11 @@ class LogTail(Source):
                 raise FileNotFoundError(errno.ENOENT, "another file is open there now", self._via)
             self._end_line(said, now)
             self._size = 0
-        return self._adopt(fd, 0 if place is not None or self._from_start else last_line(fd))
+            return self._adopt(fd, 0)
+        if not self._from_start:
+            return self._adopt(fd, last_line(fd))
+        self.skipped_bytes = recent(fd, REACH_BYTES)
+        return self._adopt(fd, self.skipped_bytes)
 
     def _following(self, file: OpenLog) -> tuple[str, Identity] | None:
         """Name and (device, inode) of the file that comes after this one, if there is one."""

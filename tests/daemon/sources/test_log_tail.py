@@ -22,7 +22,7 @@ from middlewatch.daemon.errors import Unsupported
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.sources.inotify import Inotify
 from middlewatch.daemon.sources.log_file import PRINT_BYTES, Place
-from middlewatch.daemon.sources.log_tail import BEAT_S, READ_BYTES, LogTail, TailState
+from middlewatch.daemon.sources.log_tail import BEAT_S, REACH_BYTES, READ_BYTES, LogTail, TailState
 from middlewatch.sentinels.kit import LogGrowth
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="drops root's rights in a child")
@@ -382,7 +382,7 @@ def test_a_folder_in_place_of_the_log_does_not_stop_the_old_file(log: Followed) 
 
 UNREADABLE = """
 import os, sys
-from middlewatch.daemon.sources.log_tail import LogTail
+from middlewatch.daemon.sources.log_tail import REACH_BYTES, LogTail
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 class Reader:
     lines = 0
@@ -886,3 +886,23 @@ def test_the_real_logrotate(tmp_path: Path, style: str) -> None:
     log.look()
     log.stop()
     assert numbers(log.got) == ([1, 2, 99] if "dateext" in style else [1, 2, 3, 4, 5, 6, 99])
+
+
+def test_a_long_log_is_read_from_near_its_end(tmp_path: Path) -> None:
+    """History is replay's business; the daemon is a guest."""
+    path = tmp_path / "train.log"
+    line = b"step 1 loss 2.0 " + b"." * 83 + b"\n"
+    path.write_bytes(line * (3 * REACH_BYTES // len(line)))
+    reader = Lines()
+    tail = LogTail(str(path), reader, None)
+    list(tail.read(1000.0))
+    while tail.due_at is not None:
+        list(tail.read(1000.0))
+    assert REACH_BYTES - len(line) <= len(line) * len(reader.got) <= REACH_BYTES
+    assert all(len(got) == len(line) - 1 for got in reader.got), "it began at the start of a line"
+    assert tail.skipped_bytes == path.stat().st_size - len(line) * len(reader.got)
+    again = LogTail(str(path), Lines(), None, offset=tail.state())
+    assert again.skipped_bytes == tail.skipped_bytes
+    assert list(again.read(1000.0))
+    for one in (tail, again):
+        one.close()
