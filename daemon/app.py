@@ -48,7 +48,7 @@ from .store import Store
 from .telling import Teller
 from .watched import WatchedRun
 
-SAVE_S = 30.0
+SAVE_S = 50.0
 """Status page, index and store are refreshed at least this often (contract: a minute)."""
 
 
@@ -89,6 +89,7 @@ class App:
             room.box_sources.append(room.pump.add(source, self._take_box))
         for run, doc in room.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
+        self._loop.serve(self._publisher.tidy)
         self._watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
@@ -225,7 +226,7 @@ class App:
         self._teller.pump()
 
     def _save(self) -> None:
-        """Half a minute has passed: refresh every page, remind, tidy up."""
+        """Refresh every page, remind, tidy up."""
         for watched in self.room.living():
             self._loop.serve(partial(self._publisher.publish, watched))
         self._loop.serve(self._teller.remind)

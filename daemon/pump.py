@@ -182,7 +182,10 @@ class Pump:
 
     def rewire(self, pumped: Pumped) -> None:
         """Wait on the descriptors that the source has now."""
-        wanted = {fd: os.fstat(fd).st_ino for fd in pumped.source.fds()}
+        fds = pumped.source.fds()
+        if not fds and not pumped.fds:
+            return
+        wanted = {fd: os.fstat(fd).st_ino for fd in fds}
         for fd in pumped.fds - wanted.keys():
             self._leave(pumped, fd)
         for fd, identity in wanted.items():

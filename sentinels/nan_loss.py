@@ -53,11 +53,13 @@ ABOUT = {
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the newest reports of a metric are all non-finite, or a line says so."""
     in_a_row = max(1, limits.in_a_row)
-    found = [
-        _judge(view, in_a_row, "train_loss", "the loss", Severity.CRITICAL),
-        _judge(view, 1, "eval_loss", "the evaluation loss", Severity.WARNING),
-        _judge(view, in_a_row, "grad_norm", "the gradient norm", Severity.WARNING),
-    ]
+    found: list[Finding | None] = []
+    if _suspicious(view):
+        found = [
+            _judge(view, in_a_row, "train_loss", "the loss", Severity.CRITICAL),
+            _judge(view, 1, "eval_loss", "the evaluation loss", Severity.WARNING),
+            _judge(view, in_a_row, "grad_norm", "the gradient norm", Severity.WARNING),
+        ]
     spoken = set()
     for finding in found:
         if finding is not None:
@@ -66,6 +68,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     for finding in _told(view, in_a_row):
         if finding.key not in spoken:
             yield finding
+
+
+def _suspicious(view: View) -> bool:
+    """A sum is finite only if every part is: the healthy case costs one addition a report."""
+    recent = islice(reversed(view.steps), LOOK_BACK)
+    return not all(math.isfinite(sum(step.values.values())) for step in recent)
 
 
 def _judge(
