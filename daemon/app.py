@@ -31,7 +31,7 @@ from .config import Config
 from .engine import Engine
 from .errors import Refused, UsageError
 from .incidents import Change, Incident, IncidentKeeper
-from .loop import Loop
+from .loop import Loop, Timer
 from .masking import mask
 from .parsers.reader import LogReader
 from .paths import StateDir
@@ -73,7 +73,7 @@ class App:
         self._inotify = Inotify()
         self._disks: Pumped | None = None
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
-        self._judging: set[str] = set()
+        self._judging: dict[str, Timer] = {}
         self._teller = Teller(self.room, self._loop, self.say)
         self._publisher = Publisher(self.room, self.say)
         answers = Answers(self.room, self._teller, self.watch, self._stop_soon)
@@ -101,6 +101,7 @@ class App:
         # What is here now stays: the collector need not walk it again and again.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(10_000, 20, 50)  # little of what a second makes is a cycle
         try:
             self._loop.run()
         finally:
@@ -177,24 +178,26 @@ class App:
 
     def _take_box(self, seen: Iterable[Observation]) -> None:
         """What all runs share: samples go to the box, the rest to every living run."""
+        living = self.room.living()
         for one in seen:
             if isinstance(one, (DiskSample, GpuSample)):
                 self.room.box.add(one)
-                for run in self.room.living():
+                for run in living:
                     run.fresh.add(type(one))
             elif isinstance(one, (SourceState, LogEvent)):
-                for run in self.room.living():
+                for run in living:
                     run.take([one])
 
     # -- judging ------------------------------------------------------------------------
 
     def _judge_soon(self, run: str) -> None:
         if run not in self._judging:
-            self._judging.add(run)
-            self._loop.later(0.0, lambda: self._judge(run, tick=False))
+            self._judging[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
 
     def _judge(self, run: str, *, tick: bool) -> None:
-        self._judging.discard(run)
+        soon = self._judging.pop(run, None)
+        if soon is not None:
+            soon.cancel()
         watched = self.room.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # over, or the tick has judged it already
@@ -204,7 +207,7 @@ class App:
         changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.line)
         open_now = keeper.open(run)
         watched.look_closer(now, self._closer_after_s)
-        changed = watched.settle(now, open_now)
+        changed = watched.settle(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:

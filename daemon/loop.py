@@ -96,6 +96,8 @@ class Loop:
     def turn(self, longest_s: float = 60.0) -> None:
         """Wait for the next event or deadline and serve what is due."""
         wait = longest_s
+        while self._heap and not self._heap[0][2].active:
+            heapq.heappop(self._heap)  # nobody waits for it: no reason to wake up
         if self._heap:
             wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
         for key, _ in self._selector.select(wait):

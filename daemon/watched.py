@@ -162,9 +162,9 @@ class WatchedRun:
         """What the sentinels are shown."""
         return self.history.view(now)
 
-    def settle(self, now: float, open_incidents: Iterable[Incident]) -> bool:
+    def settle(self, view: View, open_incidents: Iterable[Incident]) -> bool:
         """Work out the run's state; True when it changed."""
-        view = self.view(now)
+        now = view.now
         ending = view.ending
         if ending is not None and self.ended_at is None:
             self.exit = {"code": ending.exit_code, "signal": ending.signal}

@@ -57,7 +57,8 @@ def _now(status: Row) -> Iterator[str]:
     if status["exit"]:
         told = status["exit"]
         how = f"signal {told['signal']}" if told["signal"] is not None else f"status {told['code']}"
-        yield f"- ended: {status['ended_at']}, {how if how != 'status None' else 'status unknown'}"
+        at = f"{status['ended_at']}, " if status["ended_at"] else ""
+        yield f"- ended: {at}{how if how != 'status None' else 'status unknown'}"
 
 
 def _risks(status: Row, box: Row) -> Iterator[str]:

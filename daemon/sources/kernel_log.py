@@ -69,7 +69,8 @@ class KernelLog(Source):
     """
 
     name = "kernel_log"
-    every_s = 2.0
+    every_s = 10.0
+    """The device wakes us for every record; this is for one that cannot be waited on."""
 
     def __init__(
         self, match: Match, saved: dict[str, Any] | None = None, path: str = "/dev/kmsg"
@@ -96,6 +97,11 @@ class KernelLog(Source):
     def fds(self) -> Iterable[int]:
         """The device, unless this second's share has been read."""
         return (self._fd,) if self._fd >= 0 and not self.more else ()
+
+    @property
+    def due_at(self) -> float | None:
+        """At once while records are left over from a call."""
+        return 0.0 if self.more else None
 
     def ready(self, fd: int, now: float) -> Iterable[LogEvent]:
         """Read on."""

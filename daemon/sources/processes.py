@@ -22,8 +22,9 @@ from .base import Source
 MOST = 256
 """Processes sampled of one run. Eight ranks with 16 data loader workers each are 136; one
 descriptor each leaves most of the usual 1024 to the rest of the daemon."""
-CLOSER_EVERY = 10
-"""Reads between two closer looks: three more files for each process, about 30 µs each."""
+CLOSER_EVERY = 60
+"""Reads between two closer looks: three more files for each process, about 30 µs each. Who
+judges a hang asks for closer ones all the time (``closer_look``)."""
 TREE_EVERY = 5
 """Reads between two looks at the pids that are new on the box. Listing /proc and reading
 the parent of new ones costs a tenth of asking every process for its children."""
