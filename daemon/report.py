@@ -18,7 +18,6 @@ from middlewatch.sentinels.kit import (
     ProcessesSeen,
     SourceState,
 )
-from middlewatch.sentinels.kit.numbers import pace
 from middlewatch.sentinels.kit.saves import expect
 
 from .clock import iso
@@ -248,9 +247,3 @@ def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def usual_limit_s(history: RunHistory, floor_s: float = 60.0) -> float | None:
-    """Silence that would open a hang case; ``None`` while the pace is unknown."""
-    rhythm = pace(history.step_times)
-    return rhythm.limit_s(floor_s) if rhythm else None

@@ -259,6 +259,8 @@ class WatchedRun:
                 "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
+        if self._processes is not None and self._processes.left_out:
+            notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         for tail in self._tails.values():
             notes += [tail.detail] if tail.detail else []
             if tail.skipped_bytes:

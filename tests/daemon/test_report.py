@@ -59,7 +59,6 @@ def test_before_the_first_step_nothing_is_known() -> None:
     block = report.now_block(history(), NOW)
     assert {k: v for k, v in block.items() if v} == {}
     assert report.curve(history()) == {"metric": None, "points": []}
-    assert report.usual_limit_s(history()) is None
     assert report.processes([]) == []
 
 
