@@ -7,45 +7,26 @@ trouble, with the line where it first shows, and the verdict says how the log en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from middlewatch.sentinels.kit import (
     CheckpointSaved,
-    Finding,
     LogEvent,
     Observation,
-    Phase,
     RunFacts,
     Sentinel,
-    Severity,
     Step,
-    View,
 )
-from middlewatch.sentinels.kit.progress import planned
 
 from .engine import Engine
 from .history import BoxHistory, RunHistory
-from .incidents import IncidentKeeper, cause_rank
+from .incidents import IncidentKeeper
 from .masking import mask
 from .parsers.reader import LogReader
+from .verdict import Progressed, Told, judge
 
 CHUNK = 1 << 20
 """Bytes to read at a time."""
-SIDE_EFFECTS = frozenset({"rank_failed", "process_killed", "sigterm_received", "python_exception"})
-"""Classes that are the root only when nothing more exact is there."""
-DONE_REACH = 200
-"""Lines after a completion phrase in which teardown noise may still come."""
-
-
-@dataclass(slots=True)
-class Told:
-    """One trouble of the log: its first finding, and how it stands at the end."""
-
-    sentinel: str
-    first: Finding
-    newest: Finding
-    order: int
 
 
 class Replay:
@@ -63,9 +44,7 @@ class Replay:
         self._history = RunHistory(RunFacts(file, 0.0, 0.0), BoxHistory(), live=False)
         self._engine = Engine(sentinels, limits, IncidentKeeper(), tell_bug)
         self._told: dict[tuple[str, str, str], Told] = {}
-        self._done_line: int | None = None
-        self._last_step: float | None = None
-        self._last_step_line = 0
+        self._progress = Progressed()
 
     def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[dict[str, Any]]:
         """Records of the contract, metrics as they come, findings and the end last."""
@@ -77,24 +56,18 @@ class Replay:
     def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[dict[str, Any]]:
         for one in seen:
             self._history.add(one)
+            self._progress.add(one)
             if isinstance(one, Step):
-                if one.number is not None:
-                    self._last_step, self._last_step_line = one.number, one.line
                 if metrics:
                     yield self._metric(one)
-            elif isinstance(one, CheckpointSaved):
-                if metrics:
-                    yield {
-                        "type": "checkpoint_saved",
-                        "file": self.file,
-                        "line": one.line,
-                        "step": one.step,
-                        "path": one.path,
-                    }
-            elif isinstance(one, Phase) and one.name == "done":
-                self._done_line = one.line
-            elif isinstance(one, Phase) and one.name == "start":
-                self._done_line = None
+            elif isinstance(one, CheckpointSaved) and metrics:
+                yield {
+                    "type": "checkpoint_saved",
+                    "file": self.file,
+                    "line": one.line,
+                    "step": one.step,
+                    "path": one.path,
+                }
             if isinstance(one, (Step, LogEvent)):
                 self._judge(type(one))
 
@@ -125,16 +98,16 @@ class Replay:
         view = self._history.view(0.0)
         for told in sorted(self._told.values(), key=lambda t: (t.first.line, t.order)):
             yield self._finding(told)
-        verdict, cause = self._verdict(view)
+        ending = judge(self._told.values(), self._progress, view)
         yield {
             "type": "end",
             "file": self.file,
             "lines": self.reader.lines,
             "bytes": self.reader.bytes,
-            "verdict": verdict,
-            "cause": cause,
-            "last_step": self._last_step,
-            "finished_at_line": self._finished_line(view) if verdict == "finished" else None,
+            "verdict": ending.verdict,
+            "cause": ending.cause,
+            "last_step": self._progress.last_step,
+            "finished_at_line": ending.finished_line,
         }
 
     def _finding(self, told: Told) -> dict[str, Any]:
@@ -158,33 +131,3 @@ class Replay:
             "at": None,
             "details": details,
         }
-
-    def _finished_line(self, view: View) -> int | None:
-        """Where the log shows that the run reached its end, if it does."""
-        total = planned(view)
-        if total is not None and self._last_step is not None and self._last_step >= total - 1:
-            return self._last_step_line
-        return self._done_line
-
-    def _verdict(self, view: View) -> tuple[str, str | None]:
-        fatal = [
-            t
-            for t in self._told.values()
-            if t.newest.fatal and t.newest.severity >= Severity.WARNING
-        ]
-        end = self._finished_line(view)
-        if end is not None:
-            fatal = [t for t in fatal if t.first.line <= end]
-        cause = self._root(fatal)
-        if cause is not None:
-            return "failed", cause
-        return ("finished" if end is not None else "cut"), None
-
-    def _root(self, fatal: list[Told]) -> str | None:
-        """The root class: exact ones before fallout, then the highest cause, then the first."""
-        if not fatal:
-            return None
-        exact = [t for t in fatal if t.first.trouble not in SIDE_EFFECTS] or fatal
-        roots = [t for t in exact if t.first.details.get("role", "root") == "root"] or exact
-        best = min(roots, key=lambda t: (t.first.line, cause_rank(t.first.trouble)))
-        return best.first.trouble

@@ -32,3 +32,7 @@ class Signature:
     fatal: bool = True
     frameworks: tuple[str, ...] = ()
     """Programs that print it, where it is not everybody's."""
+    versions: str = ""
+    """Releases that word it so, where wordings changed: ``torch < 2.5``."""
+    source: str = ""
+    """Where the wording is from: a source file, a manual, a public issue."""
