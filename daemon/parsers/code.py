@@ -22,10 +22,9 @@ _SETTINGS = re.compile(
 _ASSIGNMENT = re.compile(r"^\s*[\w.]+ = [-+]?[\w.\"'\[\](), ]+\s*(?:#.*)?$")
 _PLAIN_ASSIGNMENT = re.compile(r"^\s*[\w.]+ = \S")
 
-HEAT_OF_CODE = 2
-HEAT_MOST = 8
-HEAT_IN_CODE = 4
-"""Two lines of code in a row make a listing; five other lines in a row end it."""
+WINDOW = 8
+"""Two lines of code in so many make a listing, and the lines right behind belong to it if
+they look it: what ends a listing is that many lines without any."""
 
 
 def is_code(text: str) -> bool:

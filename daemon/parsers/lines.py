@@ -20,8 +20,8 @@ watcher; tokenised samples and base64 images dumped into logs do reach megabytes
 
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
-    rb"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # window titles, hyperlinks
-    rb"|[PX^_][^\x1b]*(?:\x1b\\)?"  # device control strings
+    rb"|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # window titles, hyperlinks
+    rb"|[PX^_][^\x1b\n]*(?:\x1b\\)?"  # device control strings
     rb"|[ -/]*[0-~])?"
 )
 _BREAK = re.compile(rb"\r*\n|\r+(?=[^\r\n])")
@@ -57,6 +57,43 @@ class LineCutter:
         else:
             self._feed_newlines(data, cut)
         return cut
+
+    def block(self, data: bytes) -> tuple[int, bytes] | None:
+        """Number of the first line and the text of all lines that ``data`` completes.
+
+        The quick way for plain text: each line ends with a newline, none is blanked out or
+        clipped. ``None`` where carriage returns or too long lines ask for :meth:`feed`;
+        nothing has been taken in then.
+        """
+        if self._dropping or self._returned:
+            return None
+        end = data.rfind(b"\n") + 1
+        if not end or len(data) - end > self.limit:
+            return None
+        if b"\r" in data:
+            if data.endswith(b"\r"):
+                return None
+            data = data.replace(b"\r\n", b"\n")
+            if b"\r" in data:
+                return None
+            end = data.rfind(b"\n") + 1
+        text = self.partial + data[:end]
+        if b"\r" in self.partial or self._has_long_line(text):
+            return None
+        first = self.number
+        self.number += text.count(b"\n")
+        self.partial = data[end:]
+        return first, self._strip(text)
+
+    def _has_long_line(self, text: bytes) -> bool:
+        """Jumps from one newline to the last one within reach: next to nothing to do."""
+        at, size, limit = 0, len(text), self.limit
+        while size - at > limit + 1:
+            newline = text.rfind(b"\n", at, at + limit + 1)
+            if newline < 0:
+                return True
+            at = newline + 1
+        return False
 
     def flush(self) -> list[RawLine]:
         """The unfinished last piece, if there is one: the stream has ended."""

@@ -2,7 +2,7 @@
 
 A line (in lower case) that holds none of a signature's atoms cannot match it, and atoms have
 no digits, so the candidates of a line are the same for its whole shape and are remembered
-with it. Patterns are compiled when a first candidate line turns up.
+with it (:mod:`.hints`). Patterns are compiled when a first candidate line turns up.
 """
 
 from __future__ import annotations
@@ -34,27 +34,32 @@ _SIGNAL_NAMES = {
 }
 
 
-def _index() -> tuple[tuple[str, tuple[int, ...]], ...]:
-    atoms: dict[str, list[int]] = {}
-    for i, row in enumerate(SIGNATURES):
-        for atom in row.atoms:
-            atoms.setdefault(atom, []).append(i)
-    return tuple((atom, tuple(rows)) for atom, rows in atoms.items())
-
-
-_ATOMS = _index()
-
-
 @cache
 def _pattern(index: int) -> re.Pattern[str]:
     return re.compile(SIGNATURES[index].pattern)
 
 
+def atoms() -> dict[str, list[int]]:
+    """Every atom with the indices of the signatures that ask for it."""
+    known: dict[str, list[int]] = {}
+    for i, row in enumerate(SIGNATURES):
+        for atom in row.atoms:
+            known.setdefault(atom, []).append(i)
+    return known
+
+
+@cache
+def _encoded_atoms() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+    return tuple((atom.encode(), tuple(rows)) for atom, rows in atoms().items())
+
+
 def candidates(text: str) -> tuple[int, ...]:
-    """Indices of the signatures that lines of this text's shape may match, in order."""
-    low = text.lower()
-    found = {i for atom, rows in _ATOMS if atom in low for i in rows}
-    return tuple(sorted(found))
+    """Indices of the signatures that one text may match, in order.
+
+    The plain way, for a text that is looked at once; lines go through :mod:`.hints`.
+    """
+    low = text.encode("utf-8", "surrogateescape").lower()
+    return tuple(sorted({i for atom, rows in _encoded_atoms() if atom in low for i in rows}))
 
 
 def matches(text: str, rows: Iterable[int]) -> list[tuple[Signature, dict[str, object]]]:

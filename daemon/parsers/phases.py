@@ -68,7 +68,7 @@ SAVED: tuple[str, ...] = (
     rf"(?i:^\W*(?:\S+ )?writ(?:ing|ten|e) (?:model )?checkpoint) (?:to )?{_PATH}",
     r"(?i:^\W*(?:\S+ )?sav(?:ed|ing) )(?:[\w ]{0,20} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t7))",
 )
-_SAVED_ATOMS = ("saving", "saved", "writing", "written", "write")
+SAVED_ATOMS = ("saving", "saved", "writing", "written", "write")
 _STEP_IN_PATH = re.compile(
     r"(?:^|[/\\_.-])(?:step|iter|iteration|checkpoint|ckpt|global_step|G|D|model)[=_-]?0*(\d+)"
 )
@@ -101,7 +101,7 @@ def phase_of(text: str, rows: tuple[int, ...]) -> PhaseName | None:
 def may_be_saved(text: str) -> bool:
     """Lines of this text's shape may claim a saved checkpoint."""
     low = text.lower()
-    return any(a in low for a in _SAVED_ATOMS)
+    return any(a in low for a in SAVED_ATOMS)
 
 
 def saved(text: str) -> tuple[float | None, str | None] | None:

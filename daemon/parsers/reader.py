@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase
@@ -17,10 +18,11 @@ from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Ph
 from . import code, matcher, phases, tables
 from .fields import evaluate
 from .heads import rank_prefix
+from .hints import hints_of
 from .lines import LineCutter, RawLine
 from .metrics import Report, examine
 from .progress import Progress
-from .shapes import ShapeCache, shape_of
+from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .signature import Signature
 from .text import decode, plain
 from .tracebacks import Raised, Tracebacks
@@ -47,26 +49,32 @@ class _Known:
 
 _CODE = _Known(code=True)
 _UNSEEN = _Known()
+_LONG_AGO = -(1 << 30)
 
 
 class LogReader:
-    """Reads one log file; keeps what it needs to understand the next line, and no more."""
+    """Reads one log file; keeps what it needs to understand the next line, and no more.
 
-    def __init__(self, file: str, rank: int | None = None) -> None:
+    ``shape_bytes`` bounds the memory of line shapes: a daemon that reads a line a second can
+    do with little, the reading of gigabytes at once gains from more.
+    """
+
+    def __init__(self, file: str, rank: int | None = None, *, shape_bytes: int = MAX_BYTES) -> None:
         self.file = file
         self.rank = rank
         """Rank of the process that writes the file; a rank in a line's prefix wins over it."""
         self.bytes = 0
         """Bytes fed so far."""
-        self.tail: deque[tuple[int, str]] = deque(maxlen=TAIL_LINES)
-        """The last lines with their numbers, each at most 400 characters. Of a line that is
-        redrawn again and again only the newest state is kept."""
         self._cutter = LineCutter()
-        self._shapes: ShapeCache[_Known | None] = ShapeCache()
+        self._lines: ShapeCache[_Known | None] = ShapeCache(shape_bytes)
+        """By the line with its digits blotted out: most lines are found here already."""
+        self._shapes: ShapeCache[_Known | None] = ShapeCache(shape_bytes)
         self._progress = Progress(file)
         self._tracebacks = Tracebacks()
         self._header: tables.Header | None = None
-        self._heat = 0
+        self._code = (_LONG_AGO, _LONG_AGO)
+        """Numbers of the last two lines of program text."""
+        self._tail: deque[tuple[int, bytes]] = deque(maxlen=TAIL_LINES)
 
     @property
     def lines(self) -> int:
@@ -78,53 +86,118 @@ class LogReader:
         """Lines that were longer than 64 KiB and lost their end."""
         return self._cutter.clipped
 
+    @property
+    def tail(self) -> list[tuple[int, str]]:
+        """The last lines with their numbers, each at most 400 characters, without blank ones.
+
+        Of a line that is redrawn again and again only the newest state is kept.
+        """
+        return [(n, plain(decode(p))) for n, p in self._tail if p and not p.isspace()]
+
     def feed(self, data: bytes, now: float) -> list[Observation]:
         """What the lines that ``data`` completes say, in order. ``now`` is epoch seconds."""
         self.bytes += len(data)
-        return self._read(self._cutter.feed(data), now)
+        said: list[Observation] = []
+        block = self._cutter.block(data)
+        if block is None:
+            self._read_pieces(self._cutter.feed(data), now, said)
+        else:
+            number, text = block
+            pieces = text.split(b"\n")
+            pieces.pop()
+            self._read(pieces, text, number, None, now, said)
+            kept = min(TAIL_LINES, len(pieces))
+            numbers = range(self._cutter.number - kept, self._cutter.number)
+            self._tail.extend(zip(numbers, pieces[-kept:], strict=True))
+        return said
 
     def finish(self, now: float) -> list[Observation]:
         """The file has ended: read the last line even without its newline."""
-        said = self._read(self._cutter.flush(), now)
+        said: list[Observation] = []
+        self._read_pieces(self._cutter.flush(), now, said)
         for raised in self._tracebacks.finish():
             said += self._raised(raised, raised.head_line, self.rank, now)
         return said
 
-    def _read(self, cut: list[RawLine], now: float) -> list[Observation]:
-        said: list[Observation] = []
-        tail, tracebacks = self.tail, self._tracebacks
-        for number, piece, ended in cut:
-            shape = shape_of(piece)
-            known = self._shapes.get(shape, _UNSEEN)
-            if known is _UNSEEN:
-                known = self._shapes.older(shape, _UNSEEN)
-                if known is _UNSEEN:
-                    known = self._judge(piece)
-                    self._shapes.put(shape, known)
-            text = decode(piece)
+    def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
+        """Lines that are redrawn, clipped or blanked out."""
+        if not cut:
+            return
+        pieces = [piece for _, piece, _ in cut]
+        where = [(number, ended) for number, _, ended in cut]
+        self._read(pieces, b"\n".join(pieces), 0, where, now, said)
+        tail = self._tail
+        for number, piece, _ in cut:
             if tail and tail[-1][0] == number:
                 tail.pop()
-            tail.append((number, plain(text)))
+            tail.append((number, piece))
+
+    def _read(
+        self,
+        pieces: list[bytes],
+        text: bytes,
+        first: int,
+        where: list[tuple[int, bool]] | None,
+        now: float,
+        said: list[Observation],
+    ) -> None:
+        """Look every line up by its shape; ``where`` has (number, ended) if they do not just
+        follow each other from ``first`` on. ``text`` is the lines, joined."""
+        progress, tracebacks = self._progress, self._tracebacks
+        active = tracebacks.active or progress.open
+        number, ended = first, True
+        for i, known in enumerate(
+            map(self._lines.known.get, zeroed(text).split(b"\n"), repeat(_UNSEEN))
+        ):
+            if known is None and not active:
+                continue
+            if i == len(pieces):
+                break
+            piece = pieces[i]
+            if known is _UNSEEN:
+                known = self._look_up(piece)
+                if known is None and not active:
+                    continue
+            if not piece or piece.isspace():
+                continue
+            if where is None:
+                number = first + i
+            else:
+                number, ended = where[i]
+            line = decode(piece)
             report = None if known is None else known.only
-            if report is not None and not self._heat and not tracebacks.open:
-                self._report(report, piece, text, number, ended, now, said)
-            elif known is not None or self._heat or self._tracebacks.active or self._progress.open:
-                self._tell(known or _UNSEEN, piece, text, number, ended, now, said)
-        return said
+            if (
+                report is not None
+                and not tracebacks.active
+                and number - self._code[0] > code.WINDOW
+            ):
+                self._report(report, piece, line, number, ended, now, said)
+            else:
+                self._tell(known or _UNSEEN, piece, line, number, ended, now, said)
+            active = tracebacks.active or progress.open
+
+    def _look_up(self, piece: bytes) -> _Known | None:
+        """What is known about a line that looks new."""
+        shape = shape_of(piece)
+        known = self._shapes.known.get(shape, _UNSEEN)
+        if known is _UNSEEN:
+            known = self._judge(piece)
+            self._shapes.put(shape, known)
+        self._lines.put(zeroed(piece), known)
+        return known
 
     def _judge(self, piece: bytes) -> _Known | None:
         """Everything that can be said about a line's shape."""
         text = decode(piece)[:MAX_MATCHED]
         _, begin, _ = rank_prefix(text)
         rest = text[begin:]
-        known = _Known(trace=Tracebacks.concerns(rest))
+        hints = hints_of(piece)
+        known = _Known(trace=hints.trace and Tracebacks.concerns(rest))
         if known.trace:
             return known
         if code.is_code(rest):
             return _CODE
-        known.rows = matcher.candidates(rest)
-        known.phases = phases.phase_candidates(rest)
-        known.saved = phases.may_be_saved(rest)
+        known.rows, known.phases, known.saved = hints.rows, hints.phases, hints.saved
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
             known.report = examine(decode(piece), self._header)
@@ -153,11 +226,9 @@ class LogReader:
         ):
             return
         if known.code:
-            self._heat = min(self._heat + code.HEAT_OF_CODE, code.HEAT_MOST)
+            self._code = (self._code[1], number)
             return
-        listing = self._heat >= code.HEAT_IN_CODE
-        self._heat = max(0, self._heat - 1)
-        if listing and code.may_be_code(rest):
+        if number - self._code[0] <= code.WINDOW and code.may_be_code(rest):
             return
         if known.rows:
             said += (
@@ -202,6 +273,7 @@ class LogReader:
         """Rows mean something else now: forget what was known about them."""
         if header != self._header:
             self._header = header
+            self._lines.clear()
             self._shapes.clear()
 
     def _in_traceback(
@@ -294,7 +366,7 @@ class LogReader:
             "progress": self._progress.save(),
             "tracebacks": self._tracebacks.save(),
             "header": None if header is None else [header.mark, *header.names],
-            "heat": self._heat,
+            "code": list(self._code),
         }
 
     @classmethod
@@ -311,6 +383,7 @@ class LogReader:
         reader._tracebacks.restore(state.get("tracebacks"))
         if isinstance(header, list) and len(header) > 2 and all(isinstance(c, str) for c in header):
             reader._header = tables.Header(header[0], tuple(header[1:]))
-        heat = state.get("heat")
-        reader._heat = heat if type(heat) is int else 0
+        listing = state.get("code")
+        if isinstance(listing, list) and len(listing) == 2 and all(type(n) is int for n in listing):
+            reader._code = (listing[0], listing[1])
         return reader

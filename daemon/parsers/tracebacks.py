@@ -86,6 +86,16 @@ def _shape(text: str) -> str:
 class Tracebacks:
     """Follows the open tracebacks of one log."""
 
+    ATOMS = (
+        "traceback (most recent call last)",
+        "during handling of the above exception",
+        "the above exception was the direct cause",
+        "exception ignored in",
+        "exception in thread",
+        '", line ',
+    )
+    """As in a signature: one of them is in every line that :meth:`concerns` this class."""
+
     def __init__(self) -> None:
         self.open: dict[str, Open] = {}
         """By prefix of their lines (rank), empty for none."""
