@@ -20,8 +20,8 @@ watcher; tokenised samples and base64 images dumped into logs do reach megabytes
 
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
-    rb"|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # window titles, hyperlinks
-    rb"|[PX^_][^\x1b\n]*(?:\x1b\\)?"  # device control strings
+    rb"|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?"  # window titles, hyperlinks
+    rb"|[PX^_][^\x1b\r\n]*(?:\x1b\\)?"  # device control strings
     rb"|[ -/]*[0-~])?"
 )
 _BREAK = re.compile(rb"\r*\n|\r+(?=[^\r\n])")
@@ -58,32 +58,31 @@ class LineCutter:
             self._feed_newlines(data, cut)
         return cut
 
-    def block(self, data: bytes) -> tuple[int, bytes] | None:
-        """Number of the first line and the text of all lines that ``data`` completes.
+    def block(self, data: bytes) -> tuple[int, bytes, bytes]:
+        """Number of the first line, the text of the lines that ``data`` completes, the rest.
 
-        The quick way for plain text: each line ends with a newline, none is blanked out or
-        clipped. ``None`` where carriage returns or too long lines ask for :meth:`feed`;
-        nothing has been taken in then.
+        The quick way, for many lines at once: in the text each line ends with a newline, and
+        carriage returns part the updates of a line. The text is empty where a piece is too
+        long. The rest, which may be all of the data, wants to be given to :meth:`feed`.
         """
-        if self._dropping or self._returned:
-            return None
         end = data.rfind(b"\n") + 1
-        if not end or len(data) - end > self.limit:
-            return None
-        if b"\r" in data:
-            if data.endswith(b"\r"):
-                return None
-            data = data.replace(b"\r\n", b"\n")
-            if b"\r" in data:
-                return None
-            end = data.rfind(b"\n") + 1
-        text = self.partial + data[:end]
-        if b"\r" in self.partial or self._has_long_line(text):
-            return None
+        if not end or self._dropping:
+            return self.number, b"", data
+        returned = b"\r" if self._returned else b""
+        text = self.partial + returned + data[:end]
+        if b"\r" in text:
+            while b"\r\n" in text:
+                text = text.replace(b"\r\n", b"\n")
+            long = self._has_long_line(text.replace(b"\r", b"\n"))
+        else:
+            long = self._has_long_line(text)
+        if long:
+            return self.number, b"", data
         first = self.number
         self.number += text.count(b"\n")
-        self.partial = data[end:]
-        return first, self._strip(text)
+        self.partial = b""
+        self._returned = False
+        return first, self._strip(text), data[end:]
 
     def _has_long_line(self, text: bytes) -> bool:
         """Jumps from one newline to the last one within reach: next to nothing to do."""

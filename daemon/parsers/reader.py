@@ -8,7 +8,7 @@ on how they were split.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -33,7 +33,7 @@ MAX_MATCHED = 4096
 
 
 @dataclass(slots=True)
-class _Known:
+class Known:
     """What is known about lines of one shape."""
 
     rows: tuple[int, ...] = ()
@@ -47,8 +47,29 @@ class _Known:
     """The report, when there is nothing else."""
 
 
-_CODE = _Known(code=True)
-_UNSEEN = _Known()
+Place = Callable[[int], tuple[int, bool]]
+"""Index of a piece -> (line number, ended)."""
+
+
+def _places(first: int, text: bytes) -> Place:
+    """Where the pieces of a text with carriage returns stand; asked in rising order."""
+    breaks = text.translate(None, _NO_BREAKS)
+    last, number = 0, first
+
+    def place(i: int) -> tuple[int, bool]:
+        nonlocal last, number
+        if i < last:
+            last, number = 0, first
+        number += breaks.count(b"\n", last, i)
+        last = i
+        return number, breaks[i] == 0x0A
+
+    return place
+
+
+_NO_BREAKS = bytes(c for c in range(256) if c not in b"\r\n")
+_CODE = Known(code=True)
+UNSEEN = Known()
 _LONG_AGO = -(1 << 30)
 
 
@@ -66,9 +87,9 @@ class LogReader:
         self.bytes = 0
         """Bytes fed so far."""
         self._cutter = LineCutter()
-        self._lines: ShapeCache[_Known | None] = ShapeCache(shape_bytes)
+        self._lines: ShapeCache[Known | None] = ShapeCache(shape_bytes)
         """By the line with its digits blotted out: most lines are found here already."""
-        self._shapes: ShapeCache[_Known | None] = ShapeCache(shape_bytes)
+        self._shapes: ShapeCache[Known | None] = ShapeCache(shape_bytes)
         self._progress = Progress(file)
         self._tracebacks = Tracebacks()
         self._header: tables.Header | None = None
@@ -92,23 +113,17 @@ class LogReader:
 
         Of a line that is redrawn again and again only the newest state is kept.
         """
-        return [(n, plain(decode(p))) for n, p in self._tail if p and not p.isspace()]
+        return [(n, plain(decode(p))) for n, p in self._tail]
 
     def feed(self, data: bytes, now: float) -> list[Observation]:
         """What the lines that ``data`` completes say, in order. ``now`` is epoch seconds."""
         self.bytes += len(data)
         said: list[Observation] = []
-        block = self._cutter.block(data)
-        if block is None:
-            self._read_pieces(self._cutter.feed(data), now, said)
-        else:
-            number, text = block
-            pieces = text.split(b"\n")
-            pieces.pop()
-            self._read(pieces, text, number, None, now, said)
-            kept = min(TAIL_LINES, len(pieces))
-            numbers = range(self._cutter.number - kept, self._cutter.number)
-            self._tail.extend(zip(numbers, pieces[-kept:], strict=True))
+        first, text, rest = self._cutter.block(data)
+        if text:
+            self._read_block(first, text, now, said)
+        if rest:
+            self._read_pieces(self._cutter.feed(rest), now, said)
         return said
 
     def finish(self, now: float) -> list[Observation]:
@@ -119,51 +134,71 @@ class LogReader:
             said += self._raised(raised, raised.head_line, self.rank, now)
         return said
 
+    def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
+        """Lines, each with its newline, numbered from ``first`` on."""
+        place: Place | None = None
+        if b"\r" in text:
+            place = _places(first, text)
+            text = text.replace(b"\r", b"\n")
+        pieces = text.split(b"\n")
+        pieces.pop()
+        self._read(pieces, text, first, place, now, said)
+        self._keep(
+            (place(i)[0] if place else first + i, pieces[i])
+            for i in range(max(0, len(pieces) - TAIL_LINES), len(pieces))
+        )
+
     def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
-        """Lines that are redrawn, clipped or blanked out."""
-        if not cut:
-            return
-        pieces = [piece for _, piece, _ in cut]
-        where = [(number, ended) for number, _, ended in cut]
-        self._read(pieces, b"\n".join(pieces), 0, where, now, said)
+        """Lines and updates one by one."""
+        if cut:
+            pieces = [piece for _, piece, _ in cut]
+            places = [(number, ended) for number, _, ended in cut]
+            self._read(pieces, b"\n".join(pieces), 0, places.__getitem__, now, said)
+            self._keep((number, piece) for number, piece, _ in cut)
+
+    def _keep(self, lines: Iterable[tuple[int, bytes]]) -> None:
         tail = self._tail
-        for number, piece, _ in cut:
-            if tail and tail[-1][0] == number:
-                tail.pop()
-            tail.append((number, piece))
+        for line in lines:
+            if line[1] and not line[1].isspace():
+                if tail and tail[-1][0] == line[0]:
+                    tail.pop()
+                tail.append(line)
 
     def _read(
         self,
         pieces: list[bytes],
         text: bytes,
         first: int,
-        where: list[tuple[int, bool]] | None,
+        place: Place | None,
         now: float,
         said: list[Observation],
     ) -> None:
-        """Look every line up by its shape; ``where`` has (number, ended) if they do not just
-        follow each other from ``first`` on. ``text`` is the lines, joined."""
+        """Look every piece up by its shape.
+
+        ``text`` is the pieces, joined with newlines; without ``place`` they are whole lines
+        that follow each other from ``first`` on.
+        """
         progress, tracebacks = self._progress, self._tracebacks
         active = tracebacks.active or progress.open
         number, ended = first, True
         for i, known in enumerate(
-            map(self._lines.known.get, zeroed(text).split(b"\n"), repeat(_UNSEEN))
+            map(self._lines.known.get, zeroed(text).split(b"\n"), repeat(UNSEEN))
         ):
             if known is None and not active:
                 continue
             if i == len(pieces):
                 break
             piece = pieces[i]
-            if known is _UNSEEN:
+            if known is UNSEEN:
                 known = self._look_up(piece)
                 if known is None and not active:
                     continue
             if not piece or piece.isspace():
                 continue
-            if where is None:
+            if place is None:
                 number = first + i
             else:
-                number, ended = where[i]
+                number, ended = place(i)
             line = decode(piece)
             report = None if known is None else known.only
             if (
@@ -173,43 +208,50 @@ class LogReader:
             ):
                 self._report(report, piece, line, number, ended, now, said)
             else:
-                self._tell(known or _UNSEEN, piece, line, number, ended, now, said)
+                self._tell(known or UNSEEN, piece, line, number, ended, now, said)
             active = tracebacks.active or progress.open
 
-    def _look_up(self, piece: bytes) -> _Known | None:
+    def _look_up(self, piece: bytes) -> Known | None:
         """What is known about a line that looks new."""
         shape = shape_of(piece)
-        known = self._shapes.known.get(shape, _UNSEEN)
-        if known is _UNSEEN:
+        known = self._shapes.known.get(shape, UNSEEN)
+        if known is UNSEEN:
             known = self._judge(piece)
             self._shapes.put(shape, known)
         self._lines.put(zeroed(piece), known)
         return known
 
-    def _judge(self, piece: bytes) -> _Known | None:
+    def _judge(self, piece: bytes) -> Known | None:
         """Everything that can be said about a line's shape."""
         text = decode(piece)[:MAX_MATCHED]
         _, begin, _ = rank_prefix(text)
         rest = text[begin:]
         hints = hints_of(piece)
-        known = _Known(trace=hints.trace and Tracebacks.concerns(rest))
+        known = Known(trace=hints.trace and Tracebacks.concerns(rest))
         if known.trace:
             return known
         if code.is_code(rest):
             return _CODE
         known.rows, known.phases, known.saved = hints.rows, hints.phases, hints.saved
-        known.header = tables.header_of(rest)
-        if known.header is None and not code.is_settings(rest):
-            known.report = examine(decode(piece), self._header)
-        if known == _UNSEEN:
+        self._judge_numbers(known, rest, piece)
+        if known == UNSEEN:
             return None
-        if known == _Known(report=known.report):
+        if known == Known(report=known.report):
             known.only = known.report
         return known
 
+    def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+        known.header = tables.header_of(rest)
+        if known.header is None and not code.is_settings(rest):
+            known.report = examine(decode(piece), self._header)
+
+    def _in_listing(self, rest: str, number: int) -> bool:
+        """The line belongs to program text that is being printed."""
+        return number - self._code[0] <= code.WINDOW and code.may_be_code(rest)
+
     def _tell(
         self,
-        known: _Known,
+        known: Known,
         piece: bytes,
         text: str,
         number: int,
@@ -226,9 +268,10 @@ class LogReader:
         ):
             return
         if known.code:
-            self._code = (self._code[1], number)
+            if ended:
+                self._code = (self._code[1], number)
             return
-        if number - self._code[0] <= code.WINDOW and code.may_be_code(rest):
+        if self._in_listing(rest, number):
             return
         if known.rows:
             said += (

@@ -1,0 +1,131 @@
+"""Reading a log for its events alone: no metrics, and the speed of a text search.
+
+For backlogs of many gigabytes. What it says of troubles, phases and saved checkpoints is
+what :class:`.reader.LogReader` says; the numbers of the training are passed over. With one of
+the optional engines only the lines that may be news are ever looked at in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from middlewatch.sentinels.kit import Observation
+
+from . import code
+from .finders import Finder
+from .lines import RawLine
+from .reader import UNSEEN, Known, LogReader
+from .shapes import MAX_BYTES, zeroed
+from .text import decode
+
+NEWLINE = 0x0A
+
+
+class EventReader(LogReader):
+    """Reads the events of one log. It keeps no :attr:`tail`."""
+
+    def __init__(
+        self,
+        file: str,
+        rank: int | None = None,
+        *,
+        shape_bytes: int = MAX_BYTES,
+        finder: Finder | None = None,
+    ) -> None:
+        super().__init__(file, rank, shape_bytes=shape_bytes)
+        self._finder = finder
+        self._text = b""
+        self._begin = 0
+        """Of the line that is being told, in the text."""
+        self._one_by_one = False
+        self._told_to = (0, self._code)
+        """Line up to which all program text is known, and its last two lines."""
+
+    def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+        """Numbers are not asked for."""
+
+    def _keep(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        """Nobody asks for the tail of a backlog."""
+
+    def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
+        if self._finder is None:
+            super()._read_block(first, text, now, said)
+            return
+        updates = b"\r" in text
+        pieces = text.replace(b"\r", b"\n") if updates else text
+        known_lines, tracebacks = self._lines.known, self._tracebacks
+        self._text = text
+        at, number = 0, first
+        for hot in self._finder.find(text):
+            if hot < at:
+                continue
+            if tracebacks.active:
+                at, number = self._follow(pieces, at, number, now, said)
+                if hot < at:
+                    continue
+            begin = pieces.rfind(b"\n", at, hot) + 1 or at
+            number += text.count(b"\n", at, begin)
+            at = pieces.find(b"\n", hot) + 1
+            piece = pieces[begin : at - 1]
+            known = known_lines.get(zeroed(piece), UNSEEN)
+            if known is UNSEEN:
+                known = self._look_up(piece)
+            ended = not updates or text[at - 1] == NEWLINE
+            if known is not None:
+                self._begin = begin
+                self._tell(known, piece, decode(piece), number, ended, now, said)
+            number += ended
+        if tracebacks.active:
+            self._follow(pieces, at, number, now, said)
+        last = self._cutter.number - 1
+        self._told_to = (last, self._listing_before(len(text), last + 1))
+
+    def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
+        self._one_by_one = True
+        self._code = self._told_to[1]
+        super()._read_pieces(cut, now, said)
+        self._one_by_one = False
+        if cut:
+            self._told_to = (cut[-1][0] - (not cut[-1][2]), self._code)
+
+    def _follow(
+        self, pieces: bytes, at: int, number: int, now: float, said: list[Observation]
+    ) -> tuple[int, int]:
+        """Tell every line from ``at`` on while a traceback is open; where it stopped."""
+        self._code = self._listing_before(at, number)
+        self._told_to = (number - 1, self._code)
+        while self._tracebacks.active and at < len(pieces):
+            end = pieces.find(b"\n", at)
+            piece = pieces[at:end]
+            ended = self._text[end] == NEWLINE
+            if piece and not piece.isspace():
+                self._begin = at
+                known = self._look_up(piece)
+                self._tell(known or UNSEEN, piece, decode(piece), number, ended, now, said)
+            at, number = end + 1, number + ended
+            self._told_to = (number - 1, self._code)
+        return at, number
+
+    def _in_listing(self, rest: str, number: int) -> bool:
+        if self._finder is None or self._one_by_one:
+            return super()._in_listing(rest, number)
+        if not code.may_be_code(rest):
+            return False
+        return number - self._listing_before(self._begin, number)[0] <= code.WINDOW
+
+    def _listing_before(self, begin: int, number: int) -> tuple[int, int]:
+        """Numbers of the last two lines of program text before the piece at ``begin``."""
+        text, (told, before) = self._text, self._told_to
+        found: list[int] = []
+        end = text.rfind(b"\n", 0, begin)
+        line = number - 1
+        while end >= 0 and line > told and number - line <= code.WINDOW and len(found) < 2:
+            start = text.rfind(b"\n", 0, end) + 1
+            piece = text[start:end].rpartition(b"\r")[2]
+            known = self._look_up(piece) if piece and not piece.isspace() else None
+            if known is not None and known.code:
+                found.append(line)
+            end = start - 1
+            line -= 1
+        older = [*found, before[1], before[0]]
+        return older[1], older[0]
