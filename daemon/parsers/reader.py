@@ -232,7 +232,13 @@ class LogReader:
             return known
         if code.is_code(rest):
             return _CODE
-        known.rows, known.phases, known.saved = hints.rows, hints.phases, hints.saved
+        known.rows = hints.rows
+        if hints.phases or hints.saved:
+            # their patterns do not ask which digits stand there: what the shape itself
+            # does not match, no line of it does
+            shape = decode(shape_of(rest.encode("utf-8", "surrogateescape")))
+            known.phases = tuple(i for i in hints.phases if phases.phase_of(shape, (i,)))
+            known.saved = hints.saved and phases.saved(shape) is not None
         self._judge_numbers(known, rest, piece)
         if known == UNSEEN:
             return None
