@@ -53,7 +53,7 @@ class EventReader(LogReader):
             return
         updates = b"\r" in text
         pieces = text.replace(b"\r", b"\n") if updates else text
-        known_lines, tracebacks = self._lines.known, self._tracebacks
+        tracebacks = self._tracebacks
         self._text = text
         at, number = 0, first
         for hot in self._finder.find(text):
@@ -67,9 +67,7 @@ class EventReader(LogReader):
             number += text.count(b"\n", at, begin)
             at = pieces.find(b"\n", hot) + 1
             piece = pieces[begin : at - 1]
-            known = known_lines.get(zeroed(piece), UNSEEN)
-            if known is UNSEEN:
-                known = self._look_up(piece)
+            known = self._known(piece)
             ended = not updates or text[at - 1] == NEWLINE
             if known is not None:
                 self._begin = begin
@@ -100,11 +98,15 @@ class EventReader(LogReader):
             ended = self._text[end] == NEWLINE
             if piece and not piece.isspace():
                 self._begin = at
-                known = self._look_up(piece)
+                known = self._known(piece)
                 self._tell(known or UNSEEN, piece, decode(piece), number, ended, now, said)
             at, number = end + 1, number + ended
             self._told_to = (number - 1, self._code)
         return at, number
+
+    def _known(self, piece: bytes) -> Known | None:
+        known = self._lines.known.get(zeroed(piece), UNSEEN)
+        return self._look_up(piece) if known is UNSEEN else known
 
     def _in_listing(self, rest: str, number: int) -> bool:
         if self._finder is None or self._one_by_one:
@@ -122,7 +124,7 @@ class EventReader(LogReader):
         while end >= 0 and line > told and number - line <= code.WINDOW and len(found) < 2:
             start = text.rfind(b"\n", 0, end) + 1
             piece = text[start:end].rpartition(b"\r")[2]
-            known = self._look_up(piece) if piece and not piece.isspace() else None
+            known = self._known(piece) if piece and not piece.isspace() else None
             if known is not None and known.code:
                 found.append(line)
             end = start - 1

@@ -62,6 +62,28 @@ def candidates(text: str) -> tuple[int, ...]:
     return tuple(sorted({i for atom, rows in _encoded_atoms() if atom in low for i in rows}))
 
 
+_QUANTIFIER = re.compile(r"\{(\d*)(?:,\d*)?\}")
+_NEGATED = re.compile(r"\(\?<?!")
+
+
+@cache
+def _asks_which_digits(index: int) -> bool:
+    """The answer of a pattern may differ between lines that differ in their digits alone.
+
+    A pattern that is no different for ``7`` and ``1234`` names no digit, counts none, and
+    denies nothing within a bounded distance.
+    """
+    pattern = SIGNATURES[index].pattern
+    counts = any(int(m[1] or 0) > 1 for m in _QUANTIFIER.finditer(pattern))
+    plain = _QUANTIFIER.sub("", pattern).replace(r"\d", "").replace("0-9", "")
+    return counts or any(map(str.isdigit, plain)) or bool(_NEGATED.search(pattern))
+
+
+def may_match(shape: str, index: int) -> bool:
+    """False where no line of a shape (its numbers written as ``0``) matches the signature."""
+    return _asks_which_digits(index) or _pattern(index).search(shape) is not None
+
+
 def matches(text: str, rows: Iterable[int]) -> list[tuple[Signature, dict[str, object]]]:
     """(signature, details) of every trouble the text speaks of: one signature per class."""
     found: list[tuple[Signature, dict[str, object]]] = []

@@ -18,7 +18,7 @@ from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Ph
 from . import code, matcher, phases, tables
 from .fields import evaluate
 from .heads import rank_prefix
-from .hints import hints_of
+from .hints import NONE, hints_of
 from .lines import LineCutter, RawLine
 from .metrics import Report, examine
 from .progress import Progress
@@ -179,11 +179,11 @@ class LogReader:
         that follow each other from ``first`` on.
         """
         progress, tracebacks = self._progress, self._tracebacks
-        active = tracebacks.active or progress.open
+        tracing = tracebacks.active
+        active = tracing or progress.open
         number, ended = first, True
-        for i, known in enumerate(
-            map(self._lines.known.get, zeroed(text).split(b"\n"), repeat(UNSEEN))
-        ):
+        shapes = zeroed(text).split(b"\n")
+        for i, known in enumerate(map(self._lines.known.get, shapes, repeat(UNSEEN))):
             if known is None and not active:
                 continue
             if i == len(pieces):
@@ -199,20 +199,21 @@ class LogReader:
                 number = first + i
             else:
                 number, ended = place(i)
+            if known is _CODE and not tracing:
+                if ended:
+                    self._code = (self._code[1], number)
+                continue
             line = decode(piece)
             report = None if known is None else known.only
-            if (
-                report is not None
-                and not tracebacks.active
-                and number - self._code[0] > code.WINDOW
-            ):
+            if report is not None and not tracing and number - self._code[0] > code.WINDOW:
                 self._report(report, piece, line, number, ended, now, said)
             else:
                 self._tell(known or UNSEEN, piece, line, number, ended, now, said)
-            active = tracebacks.active or progress.open
+                tracing = tracebacks.active
+            active = tracing or progress.open
 
     def _look_up(self, piece: bytes) -> Known | None:
-        """What is known about a line that looks new."""
+        """What is known about a line whose very digits make it look new."""
         shape = shape_of(piece)
         known = self._shapes.known.get(shape, UNSEEN)
         if known is UNSEEN:
@@ -226,19 +227,19 @@ class LogReader:
         text = decode(piece)[:MAX_MATCHED]
         _, begin, _ = rank_prefix(text)
         rest = text[begin:]
-        hints = hints_of(piece)
-        known = Known(trace=hints.trace and Tracebacks.concerns(rest))
+        found = hints_of(piece)
+        known = Known(trace=found.trace and Tracebacks.concerns(rest))
         if known.trace:
             return known
         if code.is_code(rest):
             return _CODE
-        known.rows = hints.rows
-        if hints.phases or hints.saved:
-            # their patterns do not ask which digits stand there: what the shape itself
-            # does not match, no line of it does
+        if found is not NONE:
+            # a pattern that does not ask which digits stand there matches all lines of a
+            # shape or none
             shape = decode(shape_of(rest.encode("utf-8", "surrogateescape")))
-            known.phases = tuple(i for i in hints.phases if phases.phase_of(shape, (i,)))
-            known.saved = hints.saved and phases.saved(shape) is not None
+            known.rows = tuple(i for i in found.rows if matcher.may_match(shape, i))
+            known.phases = tuple(i for i in found.phases if phases.phase_of(shape, (i,)))
+            known.saved = found.saved and phases.saved(shape) is not None
         self._judge_numbers(known, rest, piece)
         if known == UNSEEN:
             return None
