@@ -136,6 +136,8 @@ class LogReader:
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
         """Lines, each with its newline, numbered from ``first`` on."""
+        if text.find(b"\n") == len(text) - 1 and self._is_no_news(first, text[:-1]):
+            return
         place: Place | None = None
         if b"\r" in text:
             place = _places(first, text)
@@ -147,6 +149,18 @@ class LogReader:
             (place(i)[0] if place else first + i, pieces[i])
             for i in range(max(0, len(pieces) - TAIL_LINES), len(pieces))
         )
+
+    def _is_no_news(self, number: int, line: bytes) -> bool:
+        """One line of a live log that is known to tell nothing: done with it."""
+        if self._lines.known.get(zeroed(line), UNSEEN) is not None:
+            return False
+        if self._progress.open or self._tracebacks.active or not line or line.isspace():
+            return False
+        tail = self._tail
+        if tail and tail[-1][0] == number:
+            tail.pop()
+        tail.append((number, line))
+        return True
 
     def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
         """Lines and updates one by one."""
