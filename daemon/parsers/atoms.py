@@ -32,10 +32,15 @@ class AtomIndex:
         }
         self._by_stem: dict[bytes, list[bytes]] = {}
         self._stemless: list[bytes] = []
+        """Atoms that are all signs and digits."""
+        self._unstemmed: list[bytes] = []
+        """The same, and those of scripts without ASCII letters."""
         for atom in self.atoms:
             stem = max(_RUN.findall(atom.decode()), key=len, default="")
-            if len(stem) < MIN_STEM:  # Chinese, or all signs and digits
-                self._stemless.append(atom)
+            if len(stem) < MIN_STEM:
+                self._unstemmed.append(atom)
+                if atom.isascii():
+                    self._stemless.append(atom)
             else:
                 self._by_stem.setdefault(stem.encode(), []).append(atom)
         self._by_head: dict[bytes, list[bytes]] = {}
@@ -47,7 +52,7 @@ class AtomIndex:
         """The numbers of all atoms that are in the line, whatever its case (ASCII only)."""
         low = line.lower()
         found: set[int] = set()
-        for atom in self._stemless:
+        for atom in self._stemless if low.isascii() else self._unstemmed:
             if atom in low:
                 found.update(self.atoms[atom])
         words = self._words

@@ -12,25 +12,47 @@ from dataclasses import dataclass
 from .text import MAX_TEXT
 
 HEAD = "Traceback (most recent call last)"
+_HEAD = re.compile(
+    r"Traceback \(most recent call last\)"
+    r"(?P<rest>:?\s*$|:?\s*[\u2500-\u257f|+=-].*$|:?[\\ ]+n?\s*.*\bFile\b.*$)",
+    re.DOTALL,
+)
+"""The head and what may follow it: nothing, a box's edge, or the rest of the traceback, where
+a collector has joined the lines. Anything else speaks about tracebacks."""
 _CHAIN = (
     "During handling of the above exception",
     "The above exception was the direct cause",
 )
 _FRAME = re.compile(r'^\s{1,12}File "[^"]{1,300}", line \d+, in \S')
-_IGNORED = re.compile(r"^Exception (?:ignored in|in thread)\b")
+_IGNORED = re.compile(
+    r'^(?:Exception ignored in\b|Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
+    r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved)"
+)
+_BETWEEN = re.compile(
+    r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
+)
+"""Lines at the left edge that are of the traceback: a Rich box, loguru, IPython, C++ frames."""
+_REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
     re.DOTALL,
 )
 _LOOKS_LIKE_ERROR = re.compile(
-    r"(?:Error|Exception|Interrupt|Exit|Iteration|Warning|[Tt]imeout|Failure|Abort|Fault|Refused|Exceeded|Exhausted"
-    r"|Unavailable|NotFound|Cancelled|Diverged|gaierror|Quit)$"
+    r"(?:Error|Exception|ExceptionGroup|Interrupt|Exit|Iteration|Warning|[Tt]imeout|Failure|Abort|Fault|Refused|Exceeded"
+    r"|Exhausted|Unavailable|NotFound|Cancelled|Diverged|gaierror|Quit)$"
 )
 _CAMEL = re.compile(r"^_?[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+$")
+_DOTTED = re.compile(r"^(?:error|Empty|Full|Panic)$")
+_JOINED = re.compile(
+    r"(?:^|\\n|\s)(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit))(?P<tail>:\s?.*)?$",
+    re.DOTALL,
+)
 
 MAX_OPEN = 64
 """Tracebacks followed at once: the ranks of eight nodes."""
 MAX_LINES = 400
+ANNOUNCED = 3
+"""Lines of other processes between an announcement and the traceback it is about."""
 MAX_STRAY = 40
 """Lines of other output within a traceback, printed by other processes, before it is given up."""
 
@@ -45,6 +67,8 @@ class Open:
     """What the log library writes before each line, as a shape."""
     ignored: bool
     chained: bool
+    headless: bool = False
+    """It began with a frame: a stack that was printed for another reason looks the same."""
     seen: int = 0
     stray: int = 0
 
@@ -72,7 +96,12 @@ def split_error(text: str) -> tuple[str, str] | None:
     if match is None:
         return None
     name = match["name"].rpartition(".")[2]
-    if _LOOKS_LIKE_ERROR.search(name) or ("." in match["name"] and _CAMEL.match(name)):
+    if _LOOKS_LIKE_ERROR.search(name):
+        return name, (match["message"] or "").strip()
+    dotted = "." in match["name"]
+    if dotted and (
+        _CAMEL.match(name) or _DOTTED.match(name) or (name[0].isupper() and match["message"])
+    ):
         return name, (match["message"] or "").strip()
     if text.rstrip() != match["name"] and _CAMEL.match(name) and ":" in text:
         return name, (match["message"] or "").strip()
@@ -92,6 +121,10 @@ class Tracebacks:
         "the above exception was the direct cause",
         "exception ignored in",
         "exception in thread",
+        "--- logging error",
+        "error in atexit",
+        "error in sys.",
+        "exception was never retrieved",
         '", line ',
     )
     """As in a signature: one of them is in every line that :meth:`concerns` this class."""
@@ -99,63 +132,90 @@ class Tracebacks:
     def __init__(self) -> None:
         self.open: dict[str, Open] = {}
         """By prefix of their lines (rank), empty for none."""
-        self._ignored = False
-        self._chained = False
+        self._ignored = 0
+        self._chained = 0
+        """Lines in which the traceback that was announced so may still begin."""
 
     @property
     def active(self) -> bool:
         """Lines have to be shown to :meth:`feed` now."""
-        return bool(self.open) or self._ignored or self._chained
+        return bool(self.open or self._ignored or self._chained)
 
     @staticmethod
     def concerns(text: str) -> bool:
         """A line of this shape must be shown to :meth:`feed` at any time."""
         return (
-            HEAD in text
+            (HEAD in text and _HEAD.search(text) is not None)
             or text.startswith(_CHAIN)
             or bool(_IGNORED.match(text) or _FRAME.match(text))
         )
 
     def feed(self, prefix: str, text: str, line: int) -> tuple[bool, Raised | None]:
         """(the line belongs to a traceback, the exception it ends with)."""
-        at = text.find(HEAD)
-        if at >= 0:
-            return True, self._begin(prefix, text, at, line)
+        head = _HEAD.search(text) if HEAD in text else None
+        if head is not None:
+            return True, self._begin(prefix, text, head, line)
         if text.startswith(_CHAIN):
-            self._chained = True
+            self._chained = ANNOUNCED
             return True, None
         if _IGNORED.match(text):
-            self._ignored = True
+            self._ignored = ANNOUNCED
             return True, None
         trace = self.open.get(prefix)
-        if trace is None and _FRAME.match(text):
+        if trace is not None:
+            return self._follow(prefix, trace, text)
+        if _FRAME.match(text):
             # the head is missing: the log begins here, or its head went elsewhere
-            return True, self._begin(prefix, text, 0, line)
-        if trace is None:
-            self._ignored = self._chained = False
-            return False, None
-        return self._follow(prefix, trace, text)
+            return True, self._open(prefix, Open(line, text, "", *self._announced(), headless=True))
+        if self._ignored and split_error(text) is not None:
+            self._ignored = 0  # an exception without a traceback
+            return True, None
+        self._ignored = max(0, self._ignored - 1)
+        self._chained = max(0, self._chained - 1)
+        return False, None
 
-    def _begin(self, prefix: str, text: str, at: int, line: int) -> Raised | None:
+    def _announced(self) -> tuple[bool, bool]:
+        said = bool(self._ignored), bool(self._chained)
+        self._ignored = self._chained = 0
+        return said
+
+    def _begin(self, prefix: str, text: str, head: re.Match[str], line: int) -> Raised | None:
+        ignored, chained = self._announced()
+        if "File" in head["rest"]:
+            return self._joined(text, head["rest"], line, ignored, chained)
+        lead = _shape(text[: head.start()])
+        if lead.endswith("+ Exception Group "):
+            lead = lead[: -len("+ Exception Group ")] + "| "
+        return self._open(prefix, Open(line, text, lead if lead.strip() else "", ignored, chained))
+
+    def _open(self, prefix: str, trace: Open) -> Raised | None:
+        """Follow a traceback; what the same process had begun before is given up."""
         before = self.open.pop(prefix, None)
         if len(self.open) >= MAX_OPEN:
             self.open.pop(next(iter(self.open)))
-        lead = _shape(text[:at])
-        self.open[prefix] = Open(
-            line, text, lead if lead.strip() else "", self._ignored, self._chained
-        )
-        self._ignored = self._chained = False
+        self.open[prefix] = trace
         return None if before is None else self._unfinished(before)
+
+    @staticmethod
+    def _joined(text: str, rest: str, line: int, ignored: bool, chained: bool) -> Raised:
+        """A whole traceback in one line, as JSON writers and log collectors leave it."""
+        last = re.split(r"\\n(?=\S)", rest.rstrip(" \"'}],"))[-1]
+        match = _JOINED.search(last)
+        if match is None:
+            return Raised(line, text, "", "", "", ignored, chained)
+        name, message = match["name"], (match["tail"] or "")[1:].strip()
+        error = f"{name}: {message}" if message else name
+        return Raised(line, text, error, name.rpartition(".")[2], message, ignored, chained)
 
     def _follow(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
         trace.seen += 1
         if trace.lead:
             text = self._without_lead(trace.lead, text)
-        if text[:1].isspace() or text.startswith(("|", "+")):
+        if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)
         if error is None:
-            return self._given_up(prefix, trace, stray=True)
+            return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
         raised = Raised(trace.line, trace.text, text, *error, trace.ignored, trace.chained)
         return True, raised
@@ -180,19 +240,31 @@ class Tracebacks:
         return text[at:]
 
     @staticmethod
-    def _unfinished(trace: Open) -> Raised:
+    def _unfinished(trace: Open) -> Raised | None:
+        if trace.headless:
+            return None
         return Raised(trace.line, trace.text, "", "", "", trace.ignored, trace.chained)
 
     def finish(self) -> list[Raised]:
         """The log has ended: tracebacks that never came to their exception."""
         left = [self._unfinished(t) for t in self.open.values()]
         self.open.clear()
-        return left
+        return [raised for raised in left if raised is not None]
 
     def save(self) -> dict[str, object]:
         """What the next lines depend on, as plain JSON values."""
         rows = [
-            [p, t.line, t.text[: MAX_TEXT + 1], t.lead, t.ignored, t.chained, t.seen, t.stray]
+            [
+                p,
+                t.line,
+                t.text[: MAX_TEXT + 1],
+                t.lead,
+                t.ignored,
+                t.chained,
+                t.headless,
+                t.seen,
+                t.stray,
+            ]
             for p, t in self.open.items()
         ]
         return {"open": rows, "ignored": self._ignored, "chained": self._chained}
@@ -201,14 +273,22 @@ class Tracebacks:
         """Take back what :meth:`save` gave; anything else is passed over."""
         if not isinstance(state, dict):
             return
-        self._ignored = state.get("ignored") is True
-        self._chained = state.get("chained") is True
+        ignored, chained = state.get("ignored"), state.get("chained")
+        self._ignored = min(ignored, ANNOUNCED) if type(ignored) is int else 0
+        self._chained = min(chained, ANNOUNCED) if type(chained) is int else 0
         rows = state.get("open")
         for row in rows if isinstance(rows, list) else ():
-            if not isinstance(row, list) or len(row) != 8 or len(self.open) >= MAX_OPEN:
+            if not isinstance(row, list) or len(row) != 9 or len(self.open) >= MAX_OPEN:
                 continue
-            prefix, line, text, lead, ignored, chained, seen, stray = row
+            prefix, line, text, lead, ignored, chained, headless, seen, stray = row
             if type(line) is int and type(seen) is int and type(stray) is int:
                 self.open[str(prefix)] = Open(
-                    line, str(text), str(lead), ignored is True, chained is True, seen, stray
+                    line,
+                    str(text),
+                    str(lead),
+                    ignored is True,
+                    chained is True,
+                    headless is True,
+                    seen,
+                    stray,
                 )
