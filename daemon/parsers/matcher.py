@@ -11,45 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from .signature import Signature
-from .signatures_box import BOX
-from .signatures_checkpoints import CHECKPOINTS
-from .signatures_collectives import COLLECTIVES
-from .signatures_cuda import CUDA
-from .signatures_gpu import GPU
-from .signatures_jobs import JOBS
-from .signatures_kernel import KERNEL
-from .signatures_languages import LANGUAGES
-from .signatures_launchers import LAUNCHERS
-from .signatures_memory import MEMORY
-from .signatures_network import NETWORK
-from .signatures_nvrm import NVRM
-from .signatures_run import RUN
-from .signatures_schedulers import SCHEDULERS
-from .signatures_stalls import STALLS
-from .signatures_start import START
-from .signatures_trackers import TRACKERS
-
-SIGNATURES: tuple[Signature, ...] = (
-    NVRM
-    + GPU
-    + CUDA
-    + COLLECTIVES
-    + MEMORY
-    + BOX
-    + KERNEL
-    + LAUNCHERS
-    + JOBS
-    + SCHEDULERS
-    + START
-    + RUN
-    + CHECKPOINTS
-    + TRACKERS
-    + NETWORK
-    + STALLS
-    + LANGUAGES
-)
-"""All of them, more exact ones before more general ones of the same class."""
+from .signatures import SIGNATURES, Signature
 
 _NUMBERS = frozenset({"rank", "gpu", "xid", "exitcode", "signal", "pid", "count"})
 _SIZES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

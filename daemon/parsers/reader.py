@@ -23,7 +23,7 @@ from .lines import LineCutter, RawLine
 from .metrics import Report, examine
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
-from .signature import Signature
+from .signatures import Signature
 from .text import decode, plain
 from .tracebacks import Raised, Tracebacks
 

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from middlewatch.daemon.parsers.signatures_box import BOX
-from middlewatch.daemon.parsers.signatures_gpu import GPU
-from middlewatch.daemon.parsers.signatures_run import RUN
+from middlewatch.daemon.parsers.signatures.box import BOX
+from middlewatch.daemon.parsers.signatures.gpu import GPU
+from middlewatch.daemon.parsers.signatures.run import RUN
 from middlewatch.sentinels.kit import (
     CheckpointSaved,
     CheckpointSeen,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from middlewatch.daemon.parsers.matcher import SIGNATURES, candidates, matches
-from middlewatch.daemon.parsers.signature import Signature
+from middlewatch.daemon.parsers.signatures import Signature
 
 VOCABULARY = frozenset(
     [
