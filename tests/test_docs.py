@@ -28,7 +28,7 @@ from middlewatch import __version__
 from middlewatch.daemon import app, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.exit_record import ExitRecord
-from middlewatch.daemon.parsers.matcher import SIGNATURES
+from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.daemon.paths import StateDir
 from middlewatch.daemon.sinks import phone
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import matcher, phases
+from . import matcher, phases, signatures
 from .atoms import AtomIndex
 from .tracebacks import Tracebacks
 
-_PHASE = len(matcher.SIGNATURES)
+_PHASE = len(signatures.SIGNATURES)
 _SAVED = _PHASE + len(phases.PHASES)
 _TRACE = _SAVED + 1
 

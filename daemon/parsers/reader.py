@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase
+from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
 
 from . import code, matcher, phases, tables
 from .fields import evaluate
+from .happenings import Place, of_line, of_raised
 from .heads import rank_prefix
 from .hints import NONE, hints_of
 from .lines import LineCutter, RawLine
 from .metrics import Report, examine
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
-from .signatures import Signature
 from .text import decode, plain
-from .tracebacks import Raised, Tracebacks
+from .tracebacks import Tracebacks
 
 TAIL_LINES = 200
 MAX_MATCHED = 4096
@@ -47,11 +47,11 @@ class Known:
     """The report, when there is nothing else."""
 
 
-Place = Callable[[int], tuple[int, bool]]
+Where = Callable[[int], tuple[int, bool]]
 """Index of a piece -> (line number, ended)."""
 
 
-def _places(first: int, text: bytes) -> Place:
+def _places(first: int, text: bytes) -> Where:
     """Where the pieces of a text with carriage returns stand; asked in rising order."""
     breaks = text.translate(None, _NO_BREAKS)
     last, number = 0, first
@@ -131,14 +131,14 @@ class LogReader:
         said: list[Observation] = []
         self._read_pieces(self._cutter.flush(), now, said)
         for raised in self._tracebacks.finish():
-            said += self._raised(raised, raised.head_line, self.rank, now)
+            said += of_raised(raised, Place(now, self.file, raised.head_line, self.rank))
         return said
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
         """Lines, each with its newline, numbered from ``first`` on."""
         if text.find(b"\n") == len(text) - 1 and self._is_no_news(first, text[:-1]):
             return
-        place: Place | None = None
+        place: Where | None = None
         if b"\r" in text:
             place = _places(first, text)
             text = text.replace(b"\r", b"\n")
@@ -183,7 +183,7 @@ class LogReader:
         pieces: list[bytes],
         text: bytes,
         first: int,
-        place: Place | None,
+        place: Where | None,
         now: float,
         said: list[Observation],
     ) -> None:
@@ -295,10 +295,7 @@ class LogReader:
         if self._in_listing(rest, number):
             return
         if known.rows:
-            said += (
-                self._event(row, details, rest, number, rank, now)
-                for row, details in matcher.matches(rest, known.rows)
-            )
+            said += of_line(rest, known.rows, Place(now, self.file, number, rank))
         if known.header is not None:
             self._set_header(known.header)
         elif known.report is not None:
@@ -351,75 +348,9 @@ class LogReader:
     ) -> bool:
         belongs, raised = self._tracebacks.feed(prefix.strip()[:80], rest, number)
         if raised is not None:
-            said += self._raised(raised, number if raised.text else raised.head_line, rank, now)
+            line = number if raised.text else raised.head_line
+            said += of_raised(raised, Place(now, self.file, line, rank))
         return belongs
-
-    def _raised(self, raised: Raised, number: int, rank: int | None, now: float) -> list[LogEvent]:
-        """The events of one traceback: its exact class if there is one, else the exception."""
-        details: dict[str, object] = {"traceback_line": raised.head_line}
-        if raised.exception:
-            details |= {"exception": raised.exception, "message": plain(raised.message, 300)}
-        if raised.chained:
-            details["chained"] = True
-        text = raised.text or raised.head_text
-        found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
-        exact = [(row, more) for row, more in found if row.severity != "info"]
-        said: list[LogEvent] = []
-        # a script that started another one: its exception is a trouble of its own
-        if raised.ignored or not exact or raised.exception == "CalledProcessError":
-            said.append(self._exception(raised, text, details, number, rank, now))
-        if not raised.ignored:
-            said += (
-                self._event(row, details | more, text, number, rank, now) for row, more in exact
-            )
-        return said
-
-    def _exception(
-        self,
-        raised: Raised,
-        text: str,
-        details: Mapping[str, object],
-        number: int,
-        rank: int | None,
-        now: float,
-    ) -> LogEvent:
-        return LogEvent(
-            at=now,
-            trouble="python_exception",
-            role="confirmation" if raised.ignored else "root",
-            severity="info" if raised.ignored else "critical",
-            fatal=not raised.ignored,
-            text=plain(text),
-            file=self.file,
-            line=number,
-            rank=rank,
-            signature="traceback",
-            details=details,
-        )
-
-    def _event(
-        self,
-        row: Signature,
-        details: Mapping[str, object],
-        text: str,
-        number: int,
-        rank: int | None,
-        now: float,
-    ) -> LogEvent:
-        named = details.get("rank")
-        return LogEvent(
-            at=now,
-            trouble=row.trouble,
-            role=row.role,
-            severity=row.severity,
-            fatal=row.fatal,
-            text=plain(text),
-            file=self.file,
-            line=number,
-            rank=named if isinstance(named, int) else rank,
-            signature=row.id,
-            details=details,
-        )
 
     def save(self) -> dict[str, Any]:
         """State as plain JSON values, for :meth:`restore` after a restart."""

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from middlewatch.daemon.parsers.events import EventReader
 from middlewatch.daemon.parsers.finders import ENGINES, Finder, best_finder, finder
 from middlewatch.daemon.parsers.hints import INDEX, hints_of
-from middlewatch.daemon.parsers.matcher import SIGNATURES, candidates
+from middlewatch.daemon.parsers.matcher import candidates
 from middlewatch.daemon.parsers.reader import LogReader
+from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation
 
 LINES = [

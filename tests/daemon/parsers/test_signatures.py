@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from middlewatch.daemon.parsers.matcher import SIGNATURES, candidates, matches
-from middlewatch.daemon.parsers.signatures import Signature
+from middlewatch.daemon.parsers.matcher import candidates, matches
+from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
 
 VOCABULARY = frozenset(
     [

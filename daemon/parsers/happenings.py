@@ -1,0 +1,79 @@
+"""What happened: the events of a line, and of a traceback that came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from middlewatch.sentinels.kit import LogEvent
+
+from . import matcher
+from .signatures import Signature
+from .text import plain
+from .tracebacks import Raised
+
+
+class Place(NamedTuple):
+    """When and where something was read."""
+
+    at: float
+    file: str
+    line: int
+    rank: int | None
+
+
+def of_line(text: str, rows: Iterable[int], place: Place) -> list[LogEvent]:
+    """The events of a line, of which the signatures ``rows`` may speak."""
+    return [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
+
+
+def of_raised(raised: Raised, place: Place) -> list[LogEvent]:
+    """The events of one traceback: its exact class if there is one, else the exception."""
+    details: dict[str, object] = {"traceback_line": raised.head_line}
+    if raised.exception:
+        details |= {"exception": raised.exception, "message": plain(raised.message, 300)}
+    if raised.chained:
+        details["chained"] = True
+    text = raised.text or raised.head_text
+    found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
+    exact = [(row, more) for row, more in found if row.severity != "info"]
+    said: list[LogEvent] = []
+    # a script that started another one: its exception is a trouble of its own
+    if raised.ignored or not exact or raised.exception == "CalledProcessError":
+        said.append(_exception(raised, text, details, place))
+    if not raised.ignored:
+        said += (_event(row, details | more, text, place) for row, more in exact)
+    return said
+
+
+def _exception(raised: Raised, text: str, details: Mapping[str, object], place: Place) -> LogEvent:
+    return LogEvent(
+        at=place.at,
+        trouble="python_exception",
+        role="confirmation" if raised.ignored else "root",
+        severity="info" if raised.ignored else "critical",
+        fatal=not raised.ignored,
+        text=plain(text),
+        file=place.file,
+        line=place.line,
+        rank=place.rank,
+        signature="traceback",
+        details=details,
+    )
+
+
+def _event(row: Signature, details: Mapping[str, object], text: str, place: Place) -> LogEvent:
+    named = details.get("rank")
+    return LogEvent(
+        at=place.at,
+        trouble=row.trouble,
+        role=row.role,
+        severity=row.severity,
+        fatal=row.fatal,
+        text=plain(text),
+        file=place.file,
+        line=place.line,
+        rank=named if isinstance(named, int) else place.rank,
+        signature=row.id,
+        details=details,
+    )
