@@ -37,6 +37,8 @@ class Engine:
         self._limits = dict(limits)
         self._tell_bug = tell_bug
         self._errors: dict[str, int] = {}
+        self._worth: dict[tuple[frozenset[type], bool], tuple[tuple[str, Sentinel], ...]] = {}
+        """Whom to ask, by what arrived: few combinations of few types ever come."""
 
     def findings(
         self, view: View, fresh: Collection[type], *, tick: bool
@@ -48,8 +50,9 @@ class Engine:
         """
         found: list[tuple[str, Finding]] = []
         asked: dict[str, float] = {}
-        for name, sentinel in self._sentinels.items():
-            if not (tick and sentinel.every_tick) and not any(t in fresh for t in sentinel.on):
+        for name, sentinel in self._worth_asking(frozenset(fresh), tick=tick):
+            if sentinel.ledgers and view.all_quiet(sentinel.ledgers):
+                asked[name] = sentinel.clears_after_s  # it could not say anything
                 continue
             try:
                 said = sentinel(view, self._limits.get(name))
@@ -62,6 +65,18 @@ class Engine:
             asked[name] = sentinel.clears_after_s
             found += [(name, finding) for finding in said]
         return found, asked
+
+    def _worth_asking(
+        self, fresh: frozenset[type], *, tick: bool
+    ) -> tuple[tuple[str, Sentinel], ...]:
+        known = self._worth.get((fresh, tick))
+        if known is None:
+            known = self._worth[fresh, tick] = tuple(
+                (name, sentinel)
+                for name, sentinel in self._sentinels.items()
+                if (tick and sentinel.every_tick) or not fresh.isdisjoint(sentinel.on)
+            )
+        return known
 
     def judge(
         self,

@@ -13,6 +13,7 @@ from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
     GpuSample,
+    Ledger,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -24,6 +25,7 @@ from middlewatch.sentinels.kit import (
     SourceState,
     Step,
     View,
+    ledgers,
 )
 
 CURVE_POINTS = 480
@@ -83,6 +85,7 @@ class RunHistory:
         self.live = live
         self.ended = False
         self.gap_at: float | None = None
+        self._shown: View | None = None
         self.steps: deque[Step] = deque(maxlen=512)
         self.step_times: deque[tuple[float, float]] = deque(maxlen=512)
         self.latest: dict[str, float] = {}
@@ -102,9 +105,15 @@ class RunHistory:
         self.saving_at: float | None = None
         self.sources: dict[str, SourceState] = {}
         self.curves: dict[str, Curve] = {}
+        self.ledgers: dict[type[Ledger], Ledger] = {kind: kind() for kind in ledgers()}
+        self._fed: dict[type, tuple[Ledger, ...]] = {}
+        for kind in {kind for ledger in self.ledgers for kind in ledger.takes}:
+            self._fed[kind] = tuple(one for one in self.ledgers.values() if kind in one.takes)
 
     def add(self, seen: Observation) -> None:
         """Keep one observation where it belongs."""
+        for ledger in self._fed.get(type(seen), ()):
+            ledger.add(seen)
         if isinstance(seen, Step):
             self._add_step(seen)
         elif isinstance(seen, ProcessesSeen):
@@ -158,7 +167,10 @@ class RunHistory:
 
     def view(self, now: float) -> View:
         """Everything at ``now``; the buffers themselves, not copies: rules only read."""
-        return View(
+        shown = self._shown
+        if shown and not self.live and (shown.now, shown.ended) == (now, self.ended):
+            return shown  # an old log has no clock and no box: nothing else can change
+        self._shown = View(
             now=now,
             run=self.facts,
             live=self.live,
@@ -177,8 +189,10 @@ class RunHistory:
             saving_at=self.saving_at,
             checkpoints=self.checkpoints,
             sources=tuple(self.sources.values()),
+            ledgers=self.ledgers,
             gap_s=0.0 if self.gap_at is None else max(0.0, now - self.gap_at),
         )
+        return self._shown
 
     def save(self) -> dict[str, Any]:
         """What a restarted daemon needs to go on deciding where this one stopped."""
@@ -191,6 +205,7 @@ class RunHistory:
             "not_finite_since": self.not_finite_since,
             "phases": [asdict(p) for p in list(self.phases)[-16:]],
             "curves": {n: {"points": c.points, "stride": c.stride} for n, c in self.curves.items()},
+            "ledgers": {kind.__name__: one.save() for kind, one in self.ledgers.items()},
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -205,6 +220,8 @@ class RunHistory:
         for name, curve in saved.get("curves", {}).items():
             points = [(float(x), float(y)) for x, y in curve["points"]]
             self.curves[name] = Curve(points, int(curve["stride"]))
+        for kind, ledger in self.ledgers.items():
+            ledger.restore(saved.get("ledgers", {}).get(kind.__name__, {}))
 
 
 def _number(saved: Any) -> float | None:

@@ -28,6 +28,7 @@ _CAUSES: tuple[frozenset[str], ...] = (
     frozenset({"cgroup_oom_kill", "host_oom_kill", "cuda_oom", "accel_oom", "shm_exhausted"}),
     frozenset({"disk_full", "inode_exhausted", "quota_exceeded", "disk_error", "fs_error"}),
     frozenset({"loss_nan", "loss_inf", "grad_nonfinite"}),
+    frozenset({"loss_diverged", "loss_spike", "loss_scale_exhausted"}),
     frozenset({"stopped"}),
 )
 _SYMPTOMS: tuple[frozenset[str], ...] = (
@@ -35,6 +36,7 @@ _SYMPTOMS: tuple[frozenset[str], ...] = (
     frozenset({"process_killed", "rank_failed", "sigterm_received"}),
     frozenset({"silent_end", "checkpoint_stale"}),
     frozenset({"throughput_collapse", "blind"}),
+    frozenset({"grad_spike", "overflow_skip", "loss_missing", "loss_zero"}),
 )
 
 

@@ -1,4 +1,4 @@
-"""Reading a finished log: the daemon's parsers and sentinels, without clock or box.
+"""Reading finished logs: the daemon's parsers and sentinels, without clock or box.
 
 Every observation goes through the same rules with ``live=False``; a finding is kept once per
 trouble, with the line where it first shows, and the verdict says how the log ends.
@@ -6,16 +6,18 @@ trouble, with the line where it first shows, and the verdict says how the log en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Union
 
 from middlewatch.sentinels.kit import (
     CheckpointSaved,
     LogEvent,
     Observation,
+    Phase,
     RunFacts,
     Sentinel,
     Step,
+    View,
 )
 
 from .engine import Engine
@@ -23,82 +25,94 @@ from .history import BoxHistory, RunHistory
 from .incidents import IncidentKeeper
 from .masking import mask
 from .parsers.reader import LogReader
-from .verdict import Progressed, Told, judge
+from .verdict import Ending, Progressed, Tellings, Told, judge
 
-CHUNK = 1 << 20
-"""Bytes to read at a time."""
+Record = dict[str, Any]
+"""One line of ``replay --json``."""
+Seen = Union[Step, LogEvent, Phase, CheckpointSaved]
+"""What a line of a log can be."""
+Listen = Callable[[Seen, int], None]
+"""Told every observation and a number that grows as the log goes on."""
+
+
+class Place(NamedTuple):
+    """A line of a file as it was given."""
+
+    file: str
+    line: int
+
+
+class Rules(NamedTuple):
+    """Who judges a replay."""
+
+    sentinels: Mapping[str, Sentinel]
+    limits: Mapping[str, Any]
+    tell_bug: Callable[[str], None]
+    """Told, in words, when a rule fails."""
+
+
+class Case:
+    """What the rules make of one run's observations, in the order they come."""
+
+    def __init__(self, name: str, rules: Rules) -> None:
+        self.tellings = Tellings()
+        self.progress = Progressed()
+        self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
+        self._engine = Engine(rules.sentinels, rules.limits, IncidentKeeper(), rules.tell_bug)
+
+    @property
+    def view(self) -> View:
+        """What the rules see."""
+        return self._history.view(0.0)
+
+    def add(self, one: Observation) -> None:
+        """Take the next observation, and ask the rules about it."""
+        self._history.add(one)
+        self.progress.add(one)
+        if isinstance(one, (Step, LogEvent)):
+            self._ask(type(one))
+
+    def close(self) -> list[Told]:
+        """Nothing more comes: every trouble, by the line where it first shows."""
+        self._history.ended = True
+        self._ask(Step, LogEvent)
+        return self.tellings.all()
+
+    def _ask(self, *fresh: type) -> None:
+        found, _ = self._engine.findings(self.view, set(fresh), tick=False)
+        self.tellings.take(found)
 
 
 class Replay:
     """One log from its first byte to its last."""
 
-    def __init__(
-        self,
-        file: str,
-        sentinels: dict[str, Sentinel],
-        limits: dict[str, Any],
-        tell_bug: Callable[[str], None],
-    ) -> None:
+    def __init__(self, file: str, rules: Rules, listen: Listen | None = None) -> None:
         self.file = file
         self.reader = LogReader(file)
-        self._history = RunHistory(RunFacts(file, 0.0, 0.0), BoxHistory(), live=False)
-        self._engine = Engine(sentinels, limits, IncidentKeeper(), tell_bug)
-        self._told: dict[tuple[str, str, str], Told] = {}
-        self._progress = Progressed()
+        self.case = Case(file, rules)
+        self.troubles: list[tuple[Told, Place]] = []
+        """After the end: every trouble and where it first shows."""
+        self.ending = Ending("cut", None, None)
+        self._listen = listen
 
-    def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[dict[str, Any]]:
+    def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[Record]:
         """Records of the contract, metrics as they come, findings and the end last."""
         for chunk in chunks:
-            yield from self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
+            yield from self.feed(chunk, metrics=metrics)
+        yield from self.end(metrics=metrics)
+
+    def feed(self, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
+        """The next bytes: what they report."""
+        return self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
+
+    def end(self, *, metrics: bool) -> Iterator[Record]:
+        """There are no more bytes: the last reports, the findings, how it ended."""
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
-        yield from self._end()
-
-    def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[dict[str, Any]]:
-        for one in seen:
-            self._history.add(one)
-            self._progress.add(one)
-            if isinstance(one, Step):
-                if metrics:
-                    yield self._metric(one)
-            elif isinstance(one, CheckpointSaved) and metrics:
-                yield {
-                    "type": "checkpoint_saved",
-                    "file": self.file,
-                    "line": one.line,
-                    "step": one.step,
-                    "path": one.path,
-                }
-            if isinstance(one, (Step, LogEvent)):
-                self._judge(type(one))
-
-    def _metric(self, step: Step) -> dict[str, Any]:
-        return {
-            "type": "metric",
-            "file": self.file,
-            "line": step.line,
-            "step": step.number,
-            "epoch": step.epoch,
-            "rank": step.rank,
-            "values": dict(step.values),
-        }
-
-    def _judge(self, *fresh: type) -> None:
-        found, _ = self._engine.findings(self._history.view(0.0), set(fresh), tick=False)
-        for sentinel, finding in found:
-            key = (sentinel, finding.key, finding.trouble)
-            told = self._told.get(key)
-            if told is None:
-                self._told[key] = Told(sentinel, finding, finding, len(self._told))
-            else:
-                told.newest = finding
-
-    def _end(self) -> Iterator[dict[str, Any]]:
-        self._history.ended = True
-        self._judge(Step, LogEvent)
-        view = self._history.view(0.0)
-        for told in sorted(self._told.values(), key=lambda t: (t.first.line, t.order)):
-            yield self._finding(told)
-        ending = judge(self._told.values(), self._progress, view)
+        told = self.case.close()
+        self.troubles = [(each, Place(self.file, each.first.line)) for each in told]
+        for each, place in self.troubles:
+            yield finding(each, place, each.first.decided_line)
+        ending = self.ending = judge(told, self.case.progress, self.case.view)
         yield {
             "type": "end",
             "file": self.file,
@@ -106,28 +120,67 @@ class Replay:
             "bytes": self.reader.bytes,
             "verdict": ending.verdict,
             "cause": ending.cause,
-            "last_step": self._progress.last_step,
+            "last_step": self.case.progress.last_step,
             "finished_at_line": ending.finished_line,
         }
 
-    def _finding(self, told: Told) -> dict[str, Any]:
-        first, newest = told.first, told.newest
-        # What and where as it first showed; how bad and how often as it stands at the end.
-        text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
-        details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
-        if "count" in newest.details:
-            details["count"] = newest.details["count"]
+    def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[Record]:
+        for one in seen:
+            self.case.add(one)
+            if not isinstance(one, (Step, LogEvent, Phase, CheckpointSaved)):
+                continue
+            if self._listen is not None:
+                self._listen(one, one.line)
+            if metrics and isinstance(one, (Step, CheckpointSaved)):
+                yield report(one)
+
+
+def report(one: Step | CheckpointSaved) -> Record:
+    """A step or a claimed save, as ``--metrics`` prints it."""
+    if isinstance(one, CheckpointSaved):
         return {
-            "type": "finding",
-            "file": self.file,
-            "line": first.line,
-            "decided_line": first.decided_line or first.line,
-            "class": first.trouble,
-            "severity": newest.severity.label,
-            "fatal": newest.fatal,
-            "sentinel": told.sentinel,
-            "summary": mask(first.summary),
-            "evidence": mask(text)[:400],
-            "at": None,
-            "details": details,
+            "type": "checkpoint_saved",
+            "file": one.file,
+            "line": one.line,
+            "step": one.step,
+            "path": one.path,
         }
+    return {
+        "type": "metric",
+        "file": one.file,
+        "line": one.line,
+        "step": one.number,
+        "epoch": one.epoch,
+        "rank": one.rank,
+        "values": dict(one.values),
+    }
+
+
+def finding(told: Told, place: Place, decided_line: int) -> Record:
+    """One trouble. ``decided_line`` is 0 where it is the line where the trouble shows."""
+    first, newest = told.first, told.newest
+    # Where as it first showed; what, how bad and how often as it stands at the end.
+    details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
+    if "count" in newest.details:
+        details["count"] = newest.details["count"]
+    return {
+        "type": "finding",
+        "file": place.file,
+        "line": place.line,
+        "decided_line": decided_line or place.line,
+        "class": newest.trouble,
+        "severity": newest.severity.label,
+        "fatal": newest.fatal,
+        "sentinel": told.sentinel,
+        "summary": mask(newest.summary),
+        "evidence": proof(told),
+        "at": None,
+        "details": details,
+    }
+
+
+def proof(told: Told) -> str:
+    """The log line that shows a trouble, at most 400 characters; else its summary."""
+    first = told.first
+    text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
+    return mask(text)[:400]

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from middlewatch.sentinels.kit import Finding, Observation, Phase, Severity, Step, View
-from middlewatch.sentinels.kit.progress import planned
+from middlewatch.sentinels.kit import Finding, Severity, View
+from middlewatch.sentinels.kit.troubles import COLLECTIVE, Troubles
 
+from .finishing import Progressed
 from .incidents import cause_rank
+
+__all__ = ["Ending", "Progressed", "Tellings", "Told", "judge"]
 
 SIDE_EFFECTS = frozenset({"rank_failed", "process_killed", "sigterm_received", "python_exception"})
 """Classes that are the root only when nothing more exact is there."""
+TEARDOWN = (
+    SIDE_EFFECTS
+    | COLLECTIVE
+    | {
+        "dataloader_worker_killed",
+        "shm_exhausted",
+        "interrupted",
+        "network_error",
+        "tracker_network_error",
+        "tracker_write_failed",
+    }
+)
+"""Noise of a program that takes itself apart, when it comes after the last step."""
+LOST_AT_THE_END = frozenset({"ckpt_write_failed", "disk_full", "inode_exhausted", "quota_exceeded"})
+"""What is a failure also after the log says that training is done: the result is not saved."""
 
 
 @dataclass(slots=True)
@@ -22,6 +40,46 @@ class Told:
     first: Finding
     newest: Finding
     order: int
+
+
+class Tellings:
+    """All troubles of a log, each once, as rules tell them again and again."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str, str], Told] = {}
+
+    def take(self, found: Sequence[tuple[str, Finding]]) -> None:
+        """(sentinel, finding) of one round. A trouble that turns out to be of another class
+        (a spike that does not come back) stays the same trouble."""
+        said = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
+        for sentinel, finding in found:
+            key = (sentinel, finding.key, finding.trouble)
+            told = self._told.get(key)
+            if told is None:
+                before = self._given_way(sentinel, finding.key, said)
+                told = Told(sentinel, finding, finding, len(self._told))
+                if before is not None:
+                    told = self._told.pop(before)
+                self._told[key] = told
+            told.newest = finding
+            if _role(told.first) != "root" and _role(finding) == "root":
+                told.first = finding  # what came before it was its fallout
+
+    def _given_way(
+        self, sentinel: str, key: str, said: set[tuple[str, str, str]]
+    ) -> tuple[str, str, str] | None:
+        for known in self._told:
+            if known[:2] == (sentinel, key) and known not in said:
+                return known
+        return None
+
+    def all(self) -> list[Told]:
+        """By the line where they first show."""
+        return sorted(self._told.values(), key=lambda t: (t.first.line, t.order))
+
+
+def _role(finding: Finding) -> object:
+    return finding.details.get("role", "root")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,49 +93,53 @@ class Ending:
     finished_line: int | None
 
 
-class Progressed:
-    """How far the log got: its last step, and where it says that the run is over."""
-
-    def __init__(self) -> None:
-        self.last_step: float | None = None
-        self.last_step_line = 0
-        self.done_line: int | None = None
-
-    def add(self, one: Observation) -> None:
-        """Look at one observation, in order."""
-        if isinstance(one, Step):
-            if one.number is not None:
-                self.last_step, self.last_step_line = one.number, one.line
-        elif isinstance(one, Phase) and one.name == "done":
-            self.done_line = one.line
-        elif isinstance(one, Phase) and one.name == "start":
-            self.done_line = None
-
-    def finished_line(self, view: View) -> int | None:
-        """Where the log shows that the run reached its end, if it does."""
-        total = planned(view)
-        if total is not None and self.last_step is not None and self.last_step >= total - 1:
-            return self.last_step_line
-        return self.done_line
-
-
 def judge(told: Iterable[Told], progress: Progressed, view: View) -> Ending:
     """The verdict over all troubles of a log."""
-    fatal = [t for t in told if t.newest.fatal and t.newest.severity >= Severity.WARNING]
+    stands = (t.newest for t in told)
+    fatal = [f for f in stands if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view)
     if end is not None:
-        fatal = [t for t in fatal if t.first.line <= end]
-    cause = _root(fatal)
+        claimed = progress.done_line is not None
+        fatal = [f for f in fatal if f.line <= end or _still_counts(f, claimed=claimed)]
+    cause = _root(fatal, _begun_again(view))
     if cause is not None:
         return Ending("failed", cause, None)
     return Ending("cut" if end is None else "finished", None, end)
 
 
-def _root(fatal: list[Told]) -> str | None:
-    """The root class: exact ones before fallout, then the highest cause, then the first."""
+def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
+    """True for what is no noise of a program that takes itself apart after its end.
+
+    What was not saved is lost after the last step too. A program that does not even say
+    (``claimed``) that it is done may have failed in what it does last.
+    """
+    if claimed:
+        return fatal.trouble in LOST_AT_THE_END
+    return fatal.trouble not in TEARDOWN
+
+
+def _begun_again(view: View) -> int:
+    """The line after which the log tells of another attempt; 0 for none."""
+    troubles = view.ledger(Troubles)
+    return 0 if troubles is None else max(troubles.begun_again.values(), default=0)
+
+
+def _root(fatal: list[Finding], begun_again: int) -> str | None:
+    """The root class: of the last attempt, exact before fallout, then the first."""
     if not fatal:
         return None
-    exact = [t for t in fatal if t.first.trouble not in SIDE_EFFECTS] or fatal
-    roots = [t for t in exact if t.first.details.get("role", "root") == "root"] or exact
-    best = min(roots, key=lambda t: (t.first.line, cause_rank(t.first.trouble)))
-    return best.first.trouble
+    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS]
+    roots = [f for f in exact if _role(f) == "root"] or exact
+    own = [f for f in roots if f.trouble not in COLLECTIVE]
+    if own:
+        return _first([f for f in own if f.line > begun_again] or own)
+    if roots:
+        # Ranks that wait for one that raised an exception are not what happened.
+        first = min(f.line for f in roots)
+        raised = [f for f in fatal if f.trouble == "python_exception" and f.line < first]
+        return _first(raised or roots)
+    return _first(fatal)
+
+
+def _first(among: Iterable[Finding]) -> str:
+    return min(among, key=lambda f: (f.line, cause_rank(f.trouble))).trouble

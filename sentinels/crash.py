@@ -40,6 +40,7 @@ from .kit import (
 )
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
+from .kit.troubles import BY_NUMBERS, Troubles, say
 
 ELSEWHERE = frozenset(
     [
@@ -59,8 +60,8 @@ ELSEWHERE = frozenset(
         "loss_inf",
         "val_loss_nan",
         "grad_nonfinite",
-        "overflow_skip",
         "loss_scale_exhausted",
+        *BY_NUMBERS,
     ]
 )
 """Classes that have a sentinel of their own, which knows more than the line."""
@@ -95,7 +96,9 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about the end of the main process, or a fatal error that nothing followed."""
     if not view.live:
-        yield from _replayed(view)
+        troubles = view.ledger(Troubles)
+        if troubles is not None:
+            yield from troubles.told(but=ELSEWHERE)
         return
     ending = view.ending
     if ending is None:
@@ -143,7 +146,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary = f"process {ending.pid} {how}"
     else:
         trouble = cause.trouble
-        summary = f"{_say(cause)}; the run {how}"
+        summary = f"{say(cause)}; the run {how}"
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
@@ -187,16 +190,6 @@ def _may_end(event: LogEvent, told: str) -> bool:
     return event.fatal or "exception" in event.details
 
 
-def _say(event: LogEvent) -> str:
-    exception, message = event.details.get("exception"), event.details.get("message")
-    if exception:
-        text = f"{exception}: {message}" if message else str(exception)
-    else:
-        text = event.text.strip()
-    where = "" if event.rank is None else f" (rank {event.rank})"
-    return (text if len(text) <= 160 else text[:159] + "…") + where
-
-
 def _killed_for_memory(view: View, ending: ProcessEnded) -> bool:
     """True when the kill counter rose around the end."""
     near = [m.oom_kills for m in view.memory if abs(m.at - ending.at) <= 15]
@@ -229,7 +222,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
         key="error",
         severity=Severity.WARNING if cause.trouble == "interrupted" else Severity.CRITICAL,
         fatal=True,
-        summary=f"{_say(cause)}; no step since {span(view.now - cause.at)}{alive}",
+        summary=f"{say(cause)}; no step since {span(view.now - cause.at)}{alive}",
         evidence=(Evidence("log", cause.text, cause.at),),
         file=cause.file,
         line=cause.line,
@@ -241,28 +234,6 @@ def _badly(ending: ProcessEnded) -> bool:
     """A rank ended, or a child with a bad status; other children come and go."""
     known = ending.signal is not None or ending.exit_code is not None
     return ending.exit_code != 0 and (ending.rank is not None or known)
-
-
-def _replayed(view: View) -> Iterator[Finding]:
-    """Every class of an old log once, at its first line; overcome ones as a note."""
-    by_trouble: dict[str, list[LogEvent]] = {}
-    for event in view.events:
-        if event.trouble not in ELSEWHERE:
-            by_trouble.setdefault(event.trouble, []).append(event)
-    for trouble, events in by_trouble.items():
-        first = next((e for e in events if e.role == "root"), events[0])
-        overcame = view.overcame(events[-1])
-        yield Finding(
-            trouble=trouble,
-            key=trouble,
-            severity=Severity.INFO if overcame else Severity.parse(first.severity),
-            fatal=first.fatal and not overcame,
-            summary=_say(first),
-            evidence=(Evidence("log", first.text, first.at),),
-            file=first.file,
-            line=first.line,
-            details={**first.details, "rank": first.rank, "count": len(events), "role": first.role},
-        )
 
 
 SENTINEL = Sentinel(

@@ -93,10 +93,9 @@ def _lost(
 
 
 def _told(event: LogEvent, severity: Severity) -> Finding:
-    xid = event.details.get("xid")
     return Finding(
         trouble=event.trouble,
-        key=event.trouble if xid is None else f"xid{xid}",
+        key=_key(event),
         severity=severity,
         fatal=event.fatal and severity is Severity.CRITICAL,
         summary=f"a GPU failed: {event.text.strip()[:160]}",
@@ -107,19 +106,23 @@ def _told(event: LogEvent, severity: Severity) -> Finding:
     )
 
 
+def _key(event: LogEvent) -> str:
+    xid = event.details.get("xid")
+    return event.trouble if xid is None else f"xid{xid}"
+
+
 def _replayed(view: View) -> Iterator[Finding]:
     """Every code of an old log at its first line; overcome ones as a note."""
-    told: set[str] = set()
+    first: dict[str, LogEvent] = {}
+    newest: dict[str, LogEvent] = {}
     for event in view.events:
-        if event.trouble not in CLASSES:
-            continue
+        if event.trouble in CLASSES:
+            key = _key(event)
+            first.setdefault(key, event)
+            newest[key] = event
+    for key, event in first.items():
         severity = Severity.parse(event.severity)
-        if view.overcame(event):
-            severity = Severity.INFO
-        finding = _told(event, severity)
-        if finding.key not in told:
-            told.add(finding.key)
-            yield finding
+        yield _told(event, Severity.INFO if view.overcame(newest[key]) else severity)
 
 
 def _fatal(event: LogEvent) -> bool:

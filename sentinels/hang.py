@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from .kit import (
     Evidence,
     Finding,
+    LogEvent,
     ProcessesSeen,
     ProcessSample,
     Sentinel,
@@ -37,7 +38,10 @@ from .kit import (
 )
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
+from .kit.troubles import Troubles
 from .kit.work import Work, gpu_works, work_of
+
+CLASSES = ("hang",)
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,12 @@ QUIET_PHASES = ("compile", "load", "evaluate", "save")
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Open a case by silence, decide it by what the processes do."""
-    if not view.live or view.ending is not None:
+    if not view.live:
+        troubles = view.ledger(Troubles)
+        if troubles is not None:
+            yield from troubles.told(of=CLASSES)
+        return
+    if view.ending is not None:
         return
     silent_s, limit_s, since = case(view, limits)
     if silent_s < limit_s + limits.evidence_s:
@@ -196,4 +205,6 @@ def _line(p: ProcessSample) -> str:
     return f"pid {p.pid}{rank} {p.name}: state {p.state}{wchan}, {p.cpu_s:.0f} s CPU so far"
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step, ProcessesSeen), every_tick=True, clears_after_s=5.0)
+SENTINEL = Sentinel(
+    check, Limits(), on=(LogEvent, Step, ProcessesSeen), every_tick=True, clears_after_s=5.0
+)

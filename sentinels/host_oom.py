@@ -55,9 +55,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _counted(view, limits, *rise)
         return
     event = next((e for e in reversed(view.events) if _ours(view, e)), None)
+    if event is None and not view.live:  # what comes before a kill, and no kill
+        event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None or (view.live and view.now - event.at < limits.settle_s):
         return
-    overcame = view.overcame(event)
+    overcame = event.severity == "info" or view.overcame(event)
     if overcame and view.live:
         return
     yield Finding(

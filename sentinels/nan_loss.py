@@ -12,10 +12,11 @@ Remedy:
        same step fails again, look at its batch, not at the rate.
 Not: do not resume from a checkpoint saved after the first non-finite step.
 Retry: only after a change; the identical command ends the same way.
-Classes: loss_nan loss_inf val_loss_nan grad_nonfinite loss_scale_exhausted overflow_skip
+Classes: loss_nan loss_inf val_loss_nan grad_nonfinite
 Sources: two values in a row: reviewers of public tools split on patience because a loss
     scaler skips single steps; two is the smallest number that forgives one. No scaler runs
-    in an evaluation, so there one is enough for a warning.
+    in an evaluation, so there one is enough for a warning. One of several losses that is not
+    a number (a mask without objects) is a warning, all of them are the end.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
+from .kit.finite import Finiteness, Streak
 from .kit.numbers import number
+from .kit.troubles import Troubles
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,16 @@ class Limits:
     """Non-finite reports in a row before anyone is woken; a loss scaler skips single ones."""
 
 
-LOOK_BACK = 96
-"""Reports looked at: enough for the newest two of each of 32 interleaved ranks."""
+CALLED = {
+    "train_loss": "the loss",
+    "eval_loss": "the evaluation loss",
+    "grad_norm": "the gradient norm",
+}
 ABOUT = {
     "loss_nan": "train_loss",
     "loss_inf": "train_loss",
     "val_loss_nan": "eval_loss",
     "grad_nonfinite": "grad_norm",
-    "loss_scale_exhausted": "loss_scale",
-    "overflow_skip": "overflow",
 }
 """What a line speaks about, by its class: a value and a line about it are one trouble."""
 
@@ -53,16 +56,10 @@ ABOUT = {
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the newest reports of a metric are all non-finite, or a line says so."""
     in_a_row = max(1, limits.in_a_row)
-    found: list[Finding | None] = []
-    if _suspicious(view):
-        found = [
-            _judge(view, in_a_row, "train_loss", "the loss", Severity.CRITICAL),
-            _judge(view, 1, "eval_loss", "the evaluation loss", Severity.WARNING),
-            _judge(view, in_a_row, "grad_norm", "the gradient norm", Severity.WARNING),
-        ]
     spoken = set()
-    for finding in found:
-        if finding is not None:
+    values = view.ledger(Finiteness)
+    if values is not None and not values.quiet:
+        for finding in _values(values, view, in_a_row):
             spoken.add(finding.key)
             yield finding
     for finding in _told(view, in_a_row):
@@ -70,53 +67,60 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             yield finding
 
 
-def _suspicious(view: View) -> bool:
-    """A sum is finite only if every part is: the healthy case costs one addition a report."""
-    recent = islice(reversed(view.steps), LOOK_BACK)
-    return not all(math.isfinite(sum(step.values.values())) for step in recent)
+def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
+    for metric, severity in (
+        ("train_loss", Severity.CRITICAL),
+        ("eval_loss", Severity.WARNING),
+        ("grad_norm", Severity.WARNING),
+    ):
+        patience = 1 if metric == "eval_loss" else in_a_row
+        streaks = values.lasting(metric)
+        if streaks:
+            yield from _lasting(streaks[0], view, patience, severity)
+        elif not view.live:
+            yield from _came_back(values.ended(metric), patience)
+    for streak in values.lasting()[:1]:
+        severity = Severity.WARNING if streak.alone else Severity.CRITICAL
+        yield from _lasting(streak, view, in_a_row, severity)
 
 
-def _judge(
-    view: View, in_a_row: int, metric: str, called: str, severity: Severity
-) -> Finding | None:
-    over = view.ended or view.ending is not None
-    for bad in _streaks(view, metric):
-        if len(bad) < in_a_row:
-            if not over:
-                continue
-            severity = Severity.WARNING  # the last report of all: nothing will forgive it
-        first, decided = bad[-1], bad[-min(in_a_row, len(bad))]
-        value = first.values[metric]
-        where = "" if first.number is None else f" since step {number(first.number)}"
-        return Finding(
-            trouble=_trouble(metric, value),
-            key=metric,
-            severity=severity,
-            fatal=severity is Severity.CRITICAL,
-            summary=f"{called} is {_spell(value)}{where}",
-            evidence=(Evidence("log", first.text, first.at),) if first.text else (),
-            file=first.file,
-            line=first.line,
-            decided_line=decided.line,
-            details={"step": first.number, "metric": metric, "rank": first.rank},
-        )
-    return None
+def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> Iterator[Finding]:
+    if streak.count < in_a_row:
+        if not view.ended and view.ending is None:
+            return
+        severity = Severity.WARNING  # the last report of all: nothing will forgive it
+    yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
 
 
-def _streaks(view: View, metric: str) -> list[list[Step]]:
-    """The newest non-finite reports, newest first, of every rank and file; longest first."""
-    bad: dict[tuple[str, int | None], list[Step]] = {}
-    over: set[tuple[str, int | None]] = set()
-    for step in islice(reversed(view.steps), LOOK_BACK):
-        value = step.values.get(metric)
-        if value is None:
-            continue
-        stream = (step.file, step.rank)
-        if math.isfinite(value):
-            over.add(stream)
-        elif stream not in over:
-            bad.setdefault(stream, []).append(step)
-    return sorted(bad.values(), key=len, reverse=True)
+def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:
+    """An old log: it was no number for a while, and the run overcame it."""
+    if streak is None or streak.over is None or streak.count < in_a_row:
+        return
+    severity = Severity.INFO if streak.count == 1 else Severity.WARNING
+    was = f"{_name(streak)} was {_spell(streak.first.value)} in {streak.count} reports"
+    yield _finding(streak, in_a_row, severity, was)
+
+
+def _finding(streak: Streak, in_a_row: int, severity: Severity, says: str) -> Finding:
+    first = streak.first
+    where = "" if first.step is None else f" since step {number(first.step)}"
+    if streak.over is not None:
+        where = "" if first.step is None else f" from step {number(first.step)} on"
+        if streak.over.step is not None:
+            where += f", until step {number(streak.over.step)}"
+    component = None if streak.metric in CALLED else streak.metric
+    return Finding(
+        trouble=_trouble(streak.metric, first.value),
+        key=streak.metric if component is None else "components",
+        severity=severity,
+        fatal=severity is Severity.CRITICAL,
+        summary=says + where,
+        evidence=(Evidence("log", first.text, first.at),) if first.text else (),
+        file=streak.file,
+        line=first.line,
+        decided_line=streak.decided(in_a_row).line,
+        details={"step": first.step, "metric": streak.metric, "rank": streak.rank},
+    )
 
 
 def _told(view: View, in_a_row: int) -> Iterator[Finding]:
@@ -132,8 +136,7 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             continue
         severity = Severity.INFO if overcame else Severity.parse(newest.severity)
         lasts = len([e for e in events[-in_a_row:] if not view.overcame(e)]) == in_a_row
-        over = not view.live or view.ending is not None or metric == "loss_scale"
-        if not over and not lasts:
+        if view.live and view.ending is None and not lasts:
             severity = min(severity, Severity.WARNING)
         yield Finding(
             trouble=newest.trouble,
@@ -156,8 +159,14 @@ def _trouble(metric: str, value: float) -> str:
     return "loss_inf" if math.isinf(value) else "loss_nan"
 
 
+def _name(streak: Streak) -> str:
+    return CALLED.get(streak.metric, streak.metric)
+
+
 def _spell(value: float) -> str:
     return "NaN" if math.isnan(value) else "infinite"
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step, LogEvent, ProcessEnded))
+SENTINEL = Sentinel(
+    check, Limits(), on=(Step, LogEvent, ProcessEnded), ledgers=(Finiteness, Troubles)
+)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import number
 from .kit.progress import completed, planned
+from .kit.troubles import BY_NUMBERS
 
 __all__ = ["SENTINEL", "Limits", "check", "completed", "planned"]
 
@@ -49,7 +50,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     known = ending.exit_code is not None or ending.signal is not None
     if known and ending.exit_code != 0:
         return  # crash tells it
-    if any(e.fatal and e.file != "kernel" and not view.overcame(e) for e in view.events):
+    if any(_may_end(e) and not view.overcame(e) for e in view.events):
         return  # its log tells why
     reached = view.last_step.number if view.last_step else None
     if reached is None and view.step_times:
@@ -71,6 +72,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         evidence=(Evidence("process", f"pid {ending.pid} is gone {how}", ending.at),),
         details={"exitcode": ending.exit_code, "step": reached, "total": total},
     )
+
+
+def _may_end(event: LogEvent) -> bool:
+    """True for a line that another rule tells as the end."""
+    return event.fatal and event.file != "kernel" and event.trouble not in BY_NUMBERS
 
 
 SENTINEL = Sentinel(

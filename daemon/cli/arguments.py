@@ -183,7 +183,19 @@ def _checks(add: Add) -> None:
         "read finished logs and say what happened; needs no daemon",
         "middlewatch replay train.log --json --metrics",
     )
-    sub.add_argument("file", nargs="+", help="log files")
+    sub.add_argument(
+        "file",
+        nargs="*",
+        metavar="FILE",
+        help="log files, packed or not (gzip, xz, zstd, bzip2); - is standard input",
+    )
+    sub.add_argument(
+        "--run",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="the files are ranks, or rotated parts, of one run: judge them together",
+    )
     sub.add_argument("--metrics", action="store_true", help="print every metric too (with --json)")
     _json(sub)
     sub = add(

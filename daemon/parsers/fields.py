@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .keys import key_unit
+
 Reading = Literal["plain", "ratio", "inverse"]
 
 _UNITS: dict[str, float] = {
@@ -17,9 +19,10 @@ _UNITS: dict[str, float] = {
     "min": 60.0, "h": 3600.0, "%": 0.01,
     "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12,
     "KB": 2.0**10, "KiB": 2.0**10, "MB": 2.0**20, "MiB": 2.0**20, "GB": 2.0**30, "GiB": 2.0**30,
-    "TB": 2.0**40, "TiB": 2.0**40,
+    "TB": 2.0**40, "TiB": 2.0**40, "Mb": 2.0**20, "Gb": 2.0**30, "Mi": 2.0**20, "Gi": 2.0**30,
     "s/it": 1.0, "sec/it": 1.0, "s/iter": 1.0, "sec/iter": 1.0, "s/step": 1.0, "sec/step": 1.0,
     "s/batch": 1.0, "sec/batch": 1.0, "ms/step": 1e-3, "ms/it": 1e-3, "ms/iter": 1e-3, "ms/batch": 1e-3,
+    "us/step": 1e-6, "us/iter": 1e-6, "secs/step": 1.0, "seconds/step": 1.0, "min/it": 60.0,
 }  # fmt: skip
 """Binary sizes throughout: what trainers print as GB comes from a division by 2**30."""
 
@@ -27,14 +30,21 @@ TIME_UNITS = frozenset({"ms", "us", "µs", "ns", "s", "sec", "secs", "m", "min",
 COUNT_UNITS = frozenset({"k", "K", "M", "B", "G", "T"})
 SIZE_UNITS = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 RATE_UNITS = {
-    **dict.fromkeys(("tok/s", "tokens/s", "tok/sec", "tokens/sec", "token/s", "toks/s"), "tokens_per_s"),
+    **dict.fromkeys(
+        ("tok/s", "tokens/s", "tok/sec", "tokens/sec", "token/s", "toks/s", "words/s", "words/sec", "tokens/second"),
+        "tokens_per_s",
+    ),
     **dict.fromkeys(
         ("samples/s", "sample/s", "samples/sec", "img/s", "imgs/s", "imgs/sec", "images/s", "images/sec",
-         "img/sec", "seq/s", "seqs/s", "examples/s", "examples/sec", "/s", "utts/s"),
+         "img/sec", "seq/s", "seqs/s", "examples/s", "examples/sec", "/s", "utts/s", "samples/second", "images/second"),
         "samples_per_s",
     ),
     **dict.fromkeys((u for u in _UNITS if "/" in u), "step_time_s"),
-    **dict.fromkeys(("it/s", "its/s", "iter/s", "iters/s", "it/sec", "steps/s", "step/s", "steps/sec", "b/s"), "it/s"),
+    **dict.fromkeys(
+        ("it/s", "its/s", "iter/s", "iters/s", "it/sec", "steps/s", "step/s", "steps/sec", "b/s", "batch/s", "batches/s",
+         "updates/s"),
+        "it/s",
+    ),
 }  # fmt: skip
 """Units that say by themselves what the number is."""
 
@@ -43,12 +53,13 @@ NUMBER_TEXT = (
     r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])(?:\.[0-9]+)?"
     r"|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
     r"|\.[0-9]+(?:[eE][-+]?[0-9]+)?"
-    r"|(?:nan|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.0)?)"
+    r"|(?:nan|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.[0-9]+)?)"
 )
 NUMBER = re.compile(
-    rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/])(?!\s?[=:]))?(?![A-Za-z_0-9])(?!:[0-9]{{2}}\b)"
+    rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/])(?!\s?[=:])"
+    r"|(?<=[0-9])(?P<other>[A-Za-z]{1,9}(?:/[A-Za-z]{1,9}){0,2}))?(?![A-Za-z_0-9]|\.[0-9]|-[A-Za-z])(?!:[0-9]{2}\b)"
 )
-"""A number that stands by itself, with the unit behind it."""
+"""A number that stands by itself, with the unit behind it, known or not."""
 _TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
 _TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
 _IN_KEY = re.compile(r"[^\W\d][\w.@(-]*$|[@(]$")
@@ -56,8 +67,8 @@ _IN_KEY = re.compile(r"[^\W\d][\w.@(-]*$|[@(]$")
 
 def parse_number(text: str) -> float:
     """The value of what ``NUMBER`` matched; raises ValueError for anything else."""
-    if text.endswith(("nan.0", "inf.0")):
-        text = text[:-2]
+    if "n" in text or "N" in text:
+        text = text.partition(".")[0]  # nan.0: a format for floats, blindly applied
     return float(text.replace(",", ""))
 
 
@@ -86,14 +97,24 @@ class Field:
     reading: Reading = "plain"
     numbered: bool = False
     """Digits of its key mean something: ``loss_0``, ``lr(1e-3)``."""
+    key: str = ""
+    """The log's own name, where ``name`` is ours: what it is called when another is better."""
+    weight: int = 0
+    """Among several of one name the heaviest keeps it."""
+    comma: bool = False
+    """Its comma is a decimal point."""
 
 
 def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
     """How a number called ``name`` (from the folded ``key``) with this unit is read."""
+    if name == "it/s":
+        return 1.0, "inverse"
     if name == "step_time_s":
-        return (
-            _UNITS[unit] if unit in _UNITS and unit not in COUNT_UNITS else _time_of_key(key)
-        ), "plain"
+        if unit in RATE_UNITS and RATE_UNITS[unit] == "it/s":
+            return 1.0, "inverse"
+        if unit in COUNT_UNITS:
+            return (1e3 if unit in ("k", "K") else 1.0) * _time_of_key(key), "plain"
+        return _UNITS[unit] if unit in _UNITS else _time_of_key(key), "plain"
     if name in ("mfu", "accuracy"):
         return (0.01, "plain") if unit == "%" else (1.0, "ratio")
     if name == "gpu_mem_bytes":
@@ -104,7 +125,9 @@ def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
 
 
 def _time_of_key(key: str) -> float:
-    return 1e-3 if key.startswith("ms/") or key.endswith(("(ms)", " ms")) else 1.0
+    if key.startswith(("ms/", "ms per ")):
+        return 1e-3
+    return key_unit(key)[1] or 1.0
 
 
 def _size_factor(key: str, unit: str | None) -> float:
@@ -112,7 +135,7 @@ def _size_factor(key: str, unit: str | None) -> float:
         return SIZE_UNITS[unit]
     if unit in _UNITS and unit is not None and unit.endswith("B") and len(unit) > 1:
         return _UNITS[unit]
-    if "gb" in key:
+    if "gb" in key or "gib" in key:
         return 2.0**30
     # detectron2, mmengine and timm print MiB without saying so
     return 2.0**20
@@ -135,7 +158,8 @@ def evaluate(text: str, fields: list[Field]) -> Values:
     """Read every field from the text. The first of a name wins."""
     found: dict[str, float] = {}
     for f in fields:
-        value = parse_number(text[f.start : f.end])
+        number = text[f.start : f.end]
+        value = parse_number(number.replace(",", ".") if f.comma else number)
         if f.name not in found and (value > 0 or f.reading != "inverse"):
             found[f.name] = read(value, f.factor, f.reading)
     return _sorted_out(found)
@@ -164,6 +188,8 @@ class Plan:
     """(index, number) of the numbers within keys, which must not change."""
     parts: bool = False
     """Some fields are parts of ``train_loss``."""
+    comma: bool = False
+    """Commas are decimal points."""
 
     def read(self, line: bytes) -> Values | None:
         """The values of a line, or ``None`` when its numbers are not where they should be."""
@@ -178,7 +204,7 @@ class Plan:
             for name, index, factor, reading in self.fields:
                 token = tokens[index]
                 if b"," in token:
-                    token = _without_thousands(token)
+                    token = token.replace(b",", b".") if self.comma else _without_thousands(token)
                 value = float(token) * factor
                 if reading == "plain":
                     found[name] = value
@@ -201,7 +227,7 @@ class Plan:
 
 def _without_thousands(token: bytes) -> bytes:
     head, *groups = token.partition(b".")[0].split(b",")
-    if len(head) > 3 or any(len(g) != 3 for g in groups):
+    if len(head) > 3 or head == b"0" or any(len(g) != 3 for g in groups):
         raise ValueError(token)
     return token.replace(b",", b"")
 
@@ -209,7 +235,12 @@ def _without_thousands(token: bytes) -> bytes:
 def plan_for(text: str, fields: list[Field]) -> Plan | None:
     """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
     starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
-    plan = Plan(len(starts), [], parts=any(f.name.startswith("+") for f in fields))
+    plan = Plan(
+        len(starts),
+        [],
+        parts=any(f.name.startswith("+") for f in fields),
+        comma=any(f.comma for f in fields),
+    )
     seen: set[str] = set()
     for f in fields:
         if f.name in seen:

@@ -1,4 +1,4 @@
-"""What stands before or around the numbers: rank prefixes, times, progress bars, counters.
+"""What stands before the message: prefixes of launchers and collectors, times, callers.
 
 Every function works on a text whose length never changes: what was understood is blanked
 out, so that positions found later still point into the line.
@@ -7,97 +7,64 @@ out, so that positions found later still point into the line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from .fields import RATE_UNITS, Field, Reading
+from .fields import Field
 
-_RANK = re.compile(
-    r"\s*(?:\[(?:default|rank|Rank|RANK)[ :_=-]?(?P<a>\d{1,5})(?:/\d+)?\]:?"  # torchrun, torch
+_NO_ROLE = r"(?!(?:epochs?|steps?|iters?|iteration|batch|ep|fold|train|val|valid|test|stage|phase)[ _-]?\d)"
+_PREFIX = re.compile(
+    r"\s*(?:\[(?:default|rank|Rank|RANK|Trainer|trainer|worker|Worker)[ :_=-]?(?P<a>\d{1,5})(?:/\d+)?\]:?"  # torchrun, torch
+    rf"|\[{_NO_ROLE}[A-Za-z_]{{3,24}}(?P<r>\d{{1,5}})\]:(?=\s)"  # torchrun with another --role
     r"|\[(?P<b>\d{1,5})\]:(?=\s*\S)"
-    r"|(?P<c>\d{1,4}):(?=\s)"  # srun -l
+    r"|(?P<c>\d{1,4}):(?= {1,4}(?!\d+\.\d+, )\S)"  # srun -l
     r"|(?:[Rr]ank|RANK)[ _:=-]?(?P<d>\d{1,5})\s*[:\]|]"
-    r"|\([A-Za-z_]\w* pid=[^)]{1,80}\)"  # Ray
-    r"|\[1,(?P<e>\d{1,5})\]<std(?:out|err)>:"  # mpirun --tag-output
+    r"|\((?:[\w.:<>=-]{1,60} ){0,3}pid=\d[^()]{0,80}\)"  # Ray, vLLM
+    r"|\[(?:[\w.@-]{1,60}@)?\d+,(?P<e>\d{1,5})\]<std(?:out|err|diag)>:"  # mpirun --tag-output
+    r"|\[?pods?/[\w.-]{1,120}(?:/[\w.-]{1,80})?\]?:?(?=\s)"  # kubectl logs --prefix
+    r"|[a-z][a-z0-9-]{1,60}-[a-z0-9]{6,10}-[a-z0-9]{5} [a-z][a-z0-9-]{0,40}(?= )"  # stern
+    r"|20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP](?= ))?"  # CRI, docker -t
+    rf"|{_NO_ROLE}[a-z][a-z0-9._-]{{0,60}}[_-]\d{{1,4}} {{1,40}}\|(?=\s)"  # docker compose
+    r"|\d\d:\d\d:\d\d [a-z][\w-]{0,30}\.\d+ +\|(?=\s)"  # foreman, honcho
+    r"|(?:node|host|worker|gpu|compute|server|ip|cn|gn|nid|dgx|hgx|pod|trainer|master|slave|vm|n)"
+    r"(?:[-_.]?[a-z]{1,12})?[-_]?\d[\w.-]{0,60}:(?= )"  # pdsh, clush, dsh
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,64} (?:python[\d.]*|torchrun|accelerate|deepspeed|srun|bash|sh|uv|conda)"
+    r"\[\d+\]:(?=\s)"  # journald
     r")\s?"
 )
+_RANK_INSIDE = re.compile(
+    r"[\[(](?:[^\[\]()\n]{0,60}[,| ])?(?:global[ _])?(?:[Rr]ank|RANK)[ :=_]?\s?(?P<rank>\d{1,9})(?:/\d+)?[\])]"
+)
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME = re.compile(
-    r"\d{4}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?"
+    r"\d{4}[-/]\d\d[-/]\d\d[ T_-]\d\d[:-]\d\d(?:[:-]\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?"
     r"|^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w./-]+:\d+\]"  # glog
     r"|\[?[IWEF]\d{3,4} \d\d:\d\d:\d\d\.\d+(?: \d+)? [\w./-]+:\d+\]"
-    r"|\b\d\d[/-]\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|\b\d\d?[/.-]\d\d?(?:[/.-](?:20)?\d\d)?,? \d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?: [AP]M)?\b"
     r"|\b20\d{6}[ _-]?\d\d:?\d\d:?\d\d\b"
-    r"|\b(?:\d+ days?,? )?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b(?![<\]])"
+    rf"|\b(?:{_DAY},? )?(?:{_MONTH} [ \d]\d|\d\d? {_MONTH})(?: 20\d\d)? \d\d:\d\d:\d\d(?: [A-Z]{{3,4}})?(?: 20\d\d)?\b"
+    r"|\b(?:\d+ days?,? )?\d{1,3}:\d\d:\d\d(?:[.,]\d+)?\b(?![<\]])"
+    r"|\[\d\d:\d\d(?::\d\d)?\]"
+    r"|\b20\d\d-\d\d-\d\d\b"
 )
 _CALLER = re.compile(
-    r"[\[(](?:[A-Z]+\|)?[\w./-]+\.(?:py|cc|cpp|cu|cuh|h|c)(?:[: ](?:line )?\d+)?(?::\w+)?[\])]"
-    r"|\[[A-Za-z_][\w.]*:\d+\]"
+    r"[\[(](?:[A-Z]+\|)?[\w./-]+\.(?:py|cc|cpp|cu|cuh|h|c|rs|jl)(?:[: ](?:line )?\d+)?(?::\w+)?[\])]"
+    r"|[\[(][A-Za-z_][\w.]*(?::[A-Za-z_]\w*)?:\d+(?:, rank=\d+)?[\])]"
+    r"|(?<![\w.])[A-Za-z_]\w{0,40}(?:\.\w{1,40}){1,8}:(?:[A-Za-z_<]\w{0,40}>?:)?\d+(?=\s|$)"  # loguru, OLMo
+    r"|^\s*(?:INFO|WARNING|ERROR|DEBUG|CRITICAL):[\w.-]{1,60}:"
+    r"|(?:^|\s)[\w/.-]{1,150}\.py:\d+(?=[\s\]:])"
 )
-
-_BAR = re.compile(
-    r"(?P<percent>\d{1,3})%\s*(?:\|[^|\[]{0,400}\|)?\s*"
-    r"(?P<n>\d+(?:\.\d+)?)(?P<nk>[kKMG]?)/(?P<t>\d+(?:\.\d+)?)(?P<tk>[kKMG]?)"
-    r"\s*\[(?P<spent>[\d:]+)<(?P<left>[^,\]]*)(?:,\s*(?P<rate>\d+(?:\.\d+)?|\?)\s?(?P<unit>[\w/]+))?"
-)
-_KERAS_BAR = re.compile(r"^\s*(?P<n>\d+)/(?P<t>\d+)\s+(?:\[[=>.]+\]|[━─]{5,})")
-_RICH_BAR = re.compile(
-    r"(?P<head>[^━╸╺\d]{0,200}(?P<epoch>\d+)?(?:/\d+)?[^━╸╺\d]{0,40})[━╸╺ ]{6,}\s*(?P<n>\d+)/(?P<t>\d+)\s+[\d:]+\s+•\s+[-\d:]+"
-    r"(?:\s+(?P<rate>\d+(?:\.\d+)?)(?P<unit>it/s|s/it))?"
-)
-_MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_EVALUATING = re.compile(
-    r"\b(?:valid\w*|val|eval\w*|test\w*|sanity\w*|predict\w*|infer\w*|generat\w*)\b", re.IGNORECASE
-)
-_TRAINING = re.compile(
-    r"\b(?:train\w*|epochs?|ep|steps?|iters?|iterations?|fine-?tun\w*|optimi[sz]\w*|loss)\b",
-    re.IGNORECASE,
-)
-
-_COUNTERS = tuple(
-    re.compile(p)
-    for p in (
-        # Epoch: [3][40/500]   Epoch(train) [1][40/500]   Train: [3/300][40/500]   [epoch 3][iter 0/110]
-        r"(?i:\b(?:epoch|train|training))(?:\(\w+\))?\s*:?\s*\[?\s*(?P<epoch>\d+)(?:/\d+)?\s*\]\s*\[(?:iter)?\s*(?P<batch>\d+)\s*/\s*(?P<of>\d+)\s*\]",
-        # Train: 0 [  50/10009 (  0%)]   Train Epoch: 5 [640/50000 (1%)]   Epoch 5 [40/500]
-        r"(?i:\b(?:epoch|train|training)):?\s*(?P<epoch>\d+)(?:/\d+)?\s*,?\s*\[\s*(?P<batch>\d+)\s*/\s*(?P<of>\d+)",
-        # Epoch [3/300], Step [40/500]
-        r"(?i:\bepoch):?\s*\[\s*(?P<epoch>\d+)\s*/\s*\d+\s*\]\s*,?\s*(?i:step|iter|batch|iteration)s?:?\s*\[\s*(?P<batch>\d+)\s*/\s*(?P<of>\d+)",
-        # | epoch   1 |   200/ 2983 batches      epoch 001:   3615 / 6547 loss=
-        r"(?i:\bepoch)\s+(?P<epoch>\d+)\s*[|:,]\s*(?:(?i:batch|step|iter)\s*:?\s*)?(?P<batch>\d+)\s*/\s*(?P<of>\d+)\b",
-        r"\[step=(?P<step>[\d,]+)/(?P<total>[\d,]+)",
-        # iteration 12/ 500   step 1,234/10,000   Learning iteration 12/1500   Iter [50/500]   Step: 3 / 10   第 3/10 步
-        r"(?i:\b(?:iterations?|iters?|steps?|global[_ ]step|batch)|步数?)\s*[:=：]?\s*\[?\s*(?P<step>\d[\d,]*)\s*/\s*(?P<total>\d[\d,]*)",
-        r"第\s*(?P<step>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?步",
-        r"(?i:\bepochs?)\s*[:=]?\s*\[?\s*(?P<epoch>\d+)\s*/\s*\d+",
-        r"第\s*(?P<epoch>\d+)\s*(?:/\s*\d+\s*)?(?:轮|个?epoch)",
-        # Iter(train) [  50/40000]   12/500 loss 3.2
-        r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]",
-        r"^\s*\[?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*loss)",
-        r"^\s*(?P<step>\d+)\)\s+(?=loss)",  # absl submissions
-        r"^\s*s:(?P<step>\d+)\s+(?=t[re]l:)",  # llm.c
-    )
+_LEFT = re.compile(
+    r"(?i:\b(?:eta|remaining|elapsed|time left|remaining time|elapsed time|cost time|已用|剩余)\b['\"]?\s*[:=(]?\s*['\"]?)"
+    r"(?:\d+ ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b[, ]{0,2}(?:and )?){1,5}"
 )
 
 
-@dataclass(slots=True)
-class Bar:
-    """A progress bar of the line."""
-
-    label: str
-    """What is written before it: ``Epoch 3``, ``Validation``, or nothing."""
-    done: float
-    total: float
-
-    @property
-    def evaluating(self) -> bool:
-        """Its label says that it is an evaluation."""
-        return bool(_EVALUATING.search(self.label)) and not re.search(
-            r"\btrain", self.label, re.IGNORECASE
-        )
-
-    @property
-    def training(self) -> bool:
-        """Its label says that it counts training steps."""
-        return not self.evaluating and bool(_TRAINING.search(self.label))
+_BLANKED = (
+    (re.compile(r"\d:\d\d|20\d\d-\d\d"), _TIME),
+    (re.compile(r":\s?\d|\.py|^\s*[A-Z]{4,8}:|\w\(|line \d"), _CALLER),
+    (re.compile(r"eta|ETA|Eta|emaining|lapsed|left|cost|已用|剩余"), _LEFT),
+)
+"""What is in every line that the pattern behind it matches: looked for first, being cheap."""
 
 
 def blank(text: str, start: int, end: int) -> str:
@@ -111,7 +78,7 @@ def rank_prefix(text: str) -> tuple[int | None, int, Field | None]:
     found: Field | None = None
     at = 0
     for _ in range(3):
-        match = _RANK.match(text, at)
+        match = _PREFIX.match(text, at)
         if match is None:
             break
         group = match.lastgroup
@@ -122,66 +89,19 @@ def rank_prefix(text: str) -> tuple[int | None, int, Field | None]:
     return rank, at, found
 
 
-def without_times(text: str) -> str:
-    """Blank out time stamps, durations as h:mm:ss, and ``[file.py:12]`` callers."""
-    for pattern in (_TIME, _CALLER):
-        for match in pattern.finditer(text):
-            text = blank(text, match.start(), match.end())
-    return text
+def rank_inside(text: str) -> Field | None:
+    """The rank of ``[2026-01-02 03:04:05] [INFO] [Rank 3] …``: in brackets, never as a word.
 
-
-def take_bar(text: str, fields: list[Field]) -> tuple[str, Bar | None]:
-    """Find a progress bar, add its fields, blank it out."""
-    keras = _KERAS_BAR.match(text)
-    if keras:
-        fields.append(Field("step", *keras.span("n")))
-        fields.append(Field("of", *keras.span("t")))
-        bar = Bar("Epoch", float(keras["n"]), float(keras["t"]))
-        return blank(text, *keras.span()), bar
-    match = _BAR.search(text) if "%" in text and "[" in text else None
-    if match is None and "━" in text:
-        match = _RICH_BAR.match(text)
-    if match is None:
-        return text, None
-    groups = match.groupdict()
-    many = _MULTIPLES[groups.get("nk") or ""]
-    label = text[: match.start()] if "percent" in groups else groups["head"]
-    bar = Bar(
-        label.strip()[-80:],
-        float(match["n"]) * many,
-        float(match["t"]) * _MULTIPLES[groups.get("tk") or ""],
-    )
-    fields.append(Field("step", *match.span("n"), many))
-    fields.append(Field("of", *match.span("t"), _MULTIPLES[groups.get("tk") or ""]))
-    if not re.search(r"epoch|\bep\b", label, re.IGNORECASE):
-        fields.append(Field("total", *match.span("t"), _MULTIPLES[groups.get("tk") or ""]))
-    elif groups.get("epoch"):
-        fields.append(Field("epoch", *match.span("epoch")))
-    rate = RATE_UNITS.get(groups.get("unit") or "")
-    if groups.get("rate") not in (None, "?") and rate in ("it/s", "step_time_s"):
-        reading: Reading = "inverse" if rate == "it/s" else "plain"
-        fields.append(Field("step_time_s", *match.span("rate"), 1.0, reading))
-    start = match.start() if "percent" in groups else match.end("head")
-    return blank(text, start, match.end()), bar
-
-
-def take_counters(text: str, fields: list[Field]) -> str:
-    """Find ``step 3/10`` forms, add their fields, blank them out.
-
-    A batch counted within its epoch is the step as the log counts it, but its ``of`` is not
-    the end of the run and is dropped.
+    A bare ``rank: 8`` is as often the rank of an adapter or of a search result.
     """
-    have = {f.name for f in fields}
-    for pattern in _COUNTERS:
-        match = pattern.search(text)
-        if match is None:
-            continue
-        for group, span in (
-            (g, match.span(g)) for g, v in match.groupdict().items() if v is not None
-        ):
-            name = "step" if group == "batch" else group
-            if name not in have:
-                fields.append(Field(name, *span))
-        have = {f.name for f in fields}
-        text = blank(text, *match.span())
+    match = _RANK_INSIDE.search(text[:200]) if "ank" in text or "RANK" in text else None
+    return None if match is None else Field("rank", *match.span("rank"))
+
+
+def without_times(text: str) -> str:
+    """Blank out time stamps, durations, and ``[file.py:12]`` callers."""
+    for clue, pattern in _BLANKED:
+        if clue.search(text):
+            for match in pattern.finditer(text):
+                text = blank(text, match.start(), match.end())
     return text

@@ -10,24 +10,31 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from . import grammar, heads, tables
-from .fields import Field, Plan, Values, plan_for
-from .synonyms import RL_KEYS, fold
+from . import bars, counters, forms, grammar, heads, tables
+from .fields import Field, Plan, Values, parse_number, plan_for
+from .keys import fold, is_learning, is_loss
+from .ranking import COUNTS, MEASURES, sum_of_parts
 
-MEASURES = frozenset(
-    {"train_loss", "eval_loss", "grad_norm", "tokens_per_s", "samples_per_s", "step_time_s", "mfu"}
-    | {"loss_scale", "accuracy"}
-)
-"""Any one of these makes a line a report. ``lr`` and memory alone are as often a setting."""
-COUNTS = frozenset({"step", "epoch", "total", "of", "rank"})
+__all__ = ["COUNTS", "MEASURES", "Report", "examine"]
 
 MAX_TEXT = 16 * 1024
 """Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
 _CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
-_REMAINING = re.compile(r"(?i:\b(?:eta|elapsed|remaining|time left)\b[\s:=]*[\w:]*)")
+_REMAINING = re.compile(
+    r"(?i:\b(?:eta|elapsed|remaining|time left|time taken|took|cost)\b[\s:=]*[\w:.]*(?: (?:secs?|seconds?|mins?|minutes?|s|m|h)\b)?)"
+)
+_CLOSING = re.compile(
+    r"(?i:\b(?:summary|results?|completed?|finished|done|took)\b)|总结|结果|训练|完成|耗时"
+)
 _HEAD_WORDS = 3
-_INDENTED = re.compile(r"^(?:\s{2,}|\t)\S")
+_INDENTED = re.compile(r"^(?:\s{2,}|\t)\S|^ ?[\"'][^\"']{1,80}[\"']: ?[^{\[]{1,60}$|^ \| > ")
+_MEMBER = re.compile(r"^\s*[\"'][^\"']{1,80}[\"']\s?: ?[^,{}\[\]]{1,60},?\s*$")
+_DECIMAL_COMMA = re.compile(
+    r"(?i:loss\w*|pérdida|perda|perte|verlust|потери|lr|rate|norm|acc\w*|损失|准确率|学习率)[\"']?\s?[:=：\s]\s?[\"']?-?\d+,\d+(?![\d,.])"
+)
+_DECIMAL_POINT = re.compile(r"\d\.\d")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 BarKind = Literal["", "train", "evaluate", "plain", "other"]
 
@@ -56,6 +63,14 @@ class Report:
     """Carries a key that only reinforcement learning has."""
     row: bool = False
     """Read with the help of a table header."""
+    member: bool = False
+    """One ``"key": value`` of a JSON object written over several lines."""
+    step_key: str = ""
+    """What the log calls the step."""
+    plan_only: bool = False
+    """Tells nothing but how long the run shall be."""
+    bare: bool = False
+    """Two numbers without a name: counts only in a series."""
 
     def read(self, piece: bytes) -> Values | None:
         """Values of a line of this shape, ``None`` where only :func:`examine` can tell."""
@@ -65,9 +80,10 @@ class Report:
 @dataclass(slots=True)
 class _Draft:
     fields: list[Field] = field(default_factory=list)
-    bar: heads.Bar | None = None
+    bar: bars.Bar | None = None
     row: bool = False
     cell: bool = False
+    bare: bool = False
 
 
 def examine(text: str, header: tables.Header | None = None) -> Report | None:
@@ -78,13 +94,22 @@ def examine(text: str, header: tables.Header | None = None) -> Report | None:
     draft = _Draft()
     _, begin, rank = heads.rank_prefix(text)
     rest = heads.blank(text, 0, begin)
-    _fill(rest, begin, header, draft)
+    comma = (
+        "," in rest and bool(_DECIMAL_COMMA.search(rest[:1000])) and not _DECIMAL_POINT.search(rest)
+    )
+    _fill(_COMMA.sub(".", rest) if comma else rest, begin, header, draft)
     if not draft.fields:
         return None
     report = _judged(text, begin, draft)
     if report is not None:
+        if rank is None and not draft.cell:
+            rank = heads.rank_inside(rest)
         if rank is not None:
+            report.fields = [f for f in report.fields if f.name != "rank"]
             report.fields.append(rank)
+        if comma:
+            for one in report.fields:
+                one.comma = True
         report.plan = plan_for(text, report.fields)
     return report
 
@@ -95,22 +120,50 @@ def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) ->
         draft.cell = True
         draft.fields.append(cell[1])
         return
-    text, draft.bar = heads.take_bar(text, draft.fields)
+    text, draft.bar = bars.take_bar(text, draft.fields)
     if header is not None:
         row = tables.row_fields(text, header)
         if row:
             draft.row = True
             have = {f.name for f in row}
+            have |= {"total"} if "epoch" in have else set()
             draft.fields = row + [f for f in draft.fields if f.name not in have]
             return
-    row = tables.headless_row(text)
+    row = tables.headless_row(text) or forms.fixed_form(text)
     if row:
-        draft.fields.extend(row)
+        have = {f.name for f in draft.fields}
+        draft.fields.extend(f for f in row if f.name not in have)
         return
-    text = heads.without_times(text)
     if draft.bar is None:
-        text = heads.take_counters(text, draft.fields)
+        bare = tables.bare_row(text)
+        if bare:
+            draft.bare = True
+            draft.fields.extend(bare)
+            return
+    text = heads.without_times(text)
+    if not _CLUE.search(text):
+        return
+    if draft.bar is None:
+        text = counters.take_counters(text, draft.fields)
     grammar.scan(text, draft.fields)
+    _find_the_sum(text, draft.fields)
+
+
+def _find_the_sum(text: str, fields: list[Field]) -> None:
+    """``B: 5.1 | C: 2.2 | M: 4.0 | T: 11.3``: the number that is the sum is the loss."""
+    if any(f.name.lstrip("+") in ("train_loss", "eval_loss") for f in fields):
+        return
+    for chosen in (
+        [f for f in fields if len(f.name) == 1],
+        [f for f in fields if is_loss(fold(f.name))],
+    ):
+        if len(chosen) < 4:
+            continue
+        values = [parse_number(text[f.start : f.end]) * f.factor for f in chosen]
+        index = len(chosen) - 1 if chosen[-1].name == "T" else sum_of_parts(values)
+        if index is not None:
+            chosen[index].name = "train_loss"
+            return
 
 
 def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
@@ -119,35 +172,64 @@ def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
     if any(f.name.startswith("+") for f in fields):
         names.add("train_loss")
     own = names - COUNTS
-    if draft.bar is not None:
-        own = own - {"step_time_s"} | ({"step_time_s"} if _own_step_time(fields) else set())
+    if draft.bar is not None and not _own_step_time(fields):
+        own = own - {"step_time_s"}
+    counted = bool(names & {"step", "epoch"})
+    losses = sum(1 for n in own if n not in MEASURES and is_loss(fold(n)))
+    if draft.bar is None and not draft.row and _is_prose(text[begin:], len(fields)):
+        return None
     report = Report(
         fields,
         None,
         bar=_bar_kind(draft.bar),
         measured=bool(own & MEASURES),
-        counted=bool(names & {"step", "epoch"}),
+        counted=counted,
         own=len(own),
         cell=draft.cell,
-        inner=draft.cell or bool(_INDENTED.match(text[begin:])),
-        learning=any(fold(f.name) in RL_KEYS for f in fields),
+        inner=draft.cell or bool(_INDENTED.match(text[begin : begin + 200])),
+        learning=any(is_learning(fold(f.name)) for f in fields),
         row=draft.row,
+        member=len(fields) == 1 and bool(_MEMBER.match(text[begin : begin + 200])),
+        step_key=next((f.key for f in fields if f.name == "step"), ""),
+        plan_only=not own and not counted and bool(names & {"total", "epochs"}),
+        bare=draft.bare,
     )
-    report.head = (
-        report.counted and not own and draft.bar is None and _only_counts(text, begin, fields)
-    )
+    report.head = counted and not own and draft.bar is None and _only_counts(text, begin, fields)
     worth = (
-        report.measured or report.bar or report.head or (own and (report.counted or report.inner))
+        report.measured
+        or report.bar
+        or report.head
+        or (own and (counted or report.inner))
+        or losses >= 2
+        or (report.learning and own)
+        or (report.plan_only and _announces(text, begin, report))
     )
     return report if worth else None
 
 
+def _is_prose(text: str, fields: int) -> bool:
+    """A sentence in which a number or two occur, and no report."""
+    if any(c in text for c in ":=|[\t："):
+        return False
+    return len(_PROSE.findall(text[:1000])) > 3 * fields + 4
+
+
+def _announces(text: str, begin: int, report: Report) -> bool:
+    """A line that is about the length of the run, and not one setting of many."""
+    if len(text) - begin > 160:
+        return False
+    return report.member or bool(_ANNOUNCED.search(text))
+
+
+_ANNOUNCED = re.compile(r"\bTotal (?:optimization |training )?steps = [\d,]+|\bNum Epochs = [\d,]+")
+
+
 def _own_step_time(fields: list[Field]) -> bool:
-    """Another step time than the bar's, which is always among the first three fields."""
-    return sum(1 for f in fields if f.name == "step_time_s") > 1
+    """Another step time than the bar's."""
+    return any(f.name == "step_time_s" and f.weight >= 0 for f in fields)
 
 
-def _bar_kind(bar: heads.Bar | None) -> BarKind:
+def _bar_kind(bar: bars.Bar | None) -> BarKind:
     if bar is None:
         return ""
     if not _PROSE.search(bar.label):
@@ -159,9 +241,10 @@ def _bar_kind(bar: heads.Bar | None) -> BarKind:
 
 def _only_counts(text: str, begin: int, fields: list[Field]) -> bool:
     """The line has hardly a word besides its counters."""
-    counts = [f for f in fields if f.name in ("step", "epoch", "total")]
+    counts = [f for f in fields if f.name in ("step", "epoch", "total", "epochs")]
     if len(text) - begin > 160 or not counts:
         return False
-    behind = _REMAINING.sub("", text[max(f.end for f in counts) :])
-    before = heads.without_times(text[begin : min(f.start for f in counts)])
+    text = heads.without_times(text)
+    behind = _CLOSING.sub("", _REMAINING.sub("", text[max(f.end for f in counts) :]))
+    before = text[begin : min(f.start for f in counts)]
     return len(_PROSE.findall(behind)) == 0 and len(_PROSE.findall(before)) <= _HEAD_WORDS

@@ -11,66 +11,145 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
     (
         "done",
         (
-            r"(?i:\btraining (?:is )?(?:now )?(?:completed?|finished|done|has finished|has completed)\b)|`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d+` reached"
-            r"|(?i:^\W*(?:finished|done|completed) training\b)|\bmax_(?:steps|iters|epochs) .{0,20}reached|\d+ epochs completed in [\d.]+ hours|(?i:\btotal training time\b|^\W*training time\b)|exiting program (?:at|after) iteration"
-            r"|after training is done|'train_runtime':|\btrain_runtime\s+=|训练(?:已)?(?:完成|结束)"
+            r"(?i:\b(?:training|fine-?tuning|pre-?training|optimi[sz]ation) (?:run |job |loop )?(?:is |was |has )?(?:been |now |all )?(?:successfully )?(?:completed?|finished|done|ended)\b(?! (?:epoch|step|batch|iter)))"
+            r"|`Trainer\.fit` stopped: `max_(?:epochs|steps|time)=[^`]{1,30}` reached"
+            r"|(?i:^\W*(?:\S+ ){0,4}(?:finished|done|completed|end of|finishing) (?:all )?(?:the )?(?:training|fine-?tuning|pre-?training)\b(?! (?:epoch|step|batch|iter|loop for|set|data)))"
+            r"|\bmax_(?:steps|iters|epochs|iterations) .{0,20}reached|\d+ epochs completed in [\d.]+ hours"
+            r"|(?i:\btotal training time\b|^\W*(?:\S+ - )?training time\b|\btraining took \d|\btotal time (?:taken )?for training\b)"
+            r"|exiting program (?:at|after) iteration|after training is done|'train_runtime':|\btrain_runtime\s+=|\"train_runtime\":"
+            r"|(?i:\b(?:early stopping|early stop)\b(?! (?:patience|counter|enabled|callback|with|is (?:on|off|enabled|disabled)|[:=]))(?:.{0,40}\b(?:after|at|triggered|reached)\b)?)|\bEarlyStopping: |did not improve in the last \d+ records"
+            r"|(?i:\breached max(?:imum)?[_ ](?:steps|epochs|iterations|number of)\b)|\| done training in [\d.]+ seconds|Total training time: |Loss for final step"
+            r"|(?i:\bfinal model saved\b)|(?i:\bfinal validation (?:loss|accuracy)\b)|训练(?:已经?)?(?:全部)?(?:完成|结束|完毕)|(?:完成|结束)训练|学習(?:が)?(?:完了|終了)"
         ),
         (
             "training",
+            "tuning",
+            "optimisation is",
+            "optimization is",
+            "optimization finished",
+            "optimization complete",
             "trainer.fit",
             "reached",
             "epochs completed",
             "exiting program",
             "train_runtime",
+            "early stop",
+            "earlystopping",
+            "did not improve",
+            "final step",
+            "final model",
+            "final validation",
             "训练",
+            "学習",
         ),
     ),
     (
         "evaluate",
-        r"(?i:^\W*(?:\S+ )?(?:running|starting|start|begin(?:ning)?) (?:evaluation|validation|eval)\b)|\*\*\*\*\* Running (?:Evaluation|Prediction|evaluation)|(?i:^\W*(?:evaluating|validating)\b)|Sanity Checking|begin validation on",
+        r"(?i:^\W*(?:\S+ ){0,2}(?:running|starting|start|begin(?:ning)?) (?:the )?(?:evaluation|validation|eval|validate)\b)|\*\*\*\*\* Running (?:Evaluation|Prediction|evaluation|validation)|(?i:(?:^\W*|[\]:>] |INFO\W{1,3})(?:evaluating|validating)\b)|Sanity Checking|begin validation on|> EVALUATION|开始(?:验证|评估|测试)",
         (
             "evaluation",
             "validation",
+            "validate",
             "evaluating",
             "validating",
             "sanity checking",
             "prediction",
             " eval",
+            "开始验证",
+            "开始评估",
+            "开始测试",
         ),
     ),
     (
         "compile",
-        r"(?i:\bcompiling (?:the )?(?:model|function|kernel|graph|module|with)\b)|torch\.compile|Building extension module|ninja: |Emitting ninja build file|(?i:\bAUTOTUNE \w+\()|Using .{1,200}torch_extensions.{0,80} as PyTorch extensions root",
-        ("compiling", "torch.compile", "extension", "ninja", "autotune"),
+        r"(?i:\bcompiling (?:the )?(?:model|function|kernel|graph|module|with|transformerblock|each)\b)|torch\.compile|Building extension module|ninja: |Emitting ninja build file|(?i:\bAUTOTUNE \w+\()|Using .{1,200}torch_extensions.{0,80} as PyTorch extensions root|Finished XLA compilation|Compiling jit\(|Compiled cluster using XLA|compiling dataset index builder|compiling and loading fused kernels",
+        (
+            "compiling",
+            "compiled cluster",
+            "xla compilation",
+            "torch.compile",
+            "extension",
+            "ninja",
+            "autotune",
+        ),
     ),
     (
         "load",
-        r"(?i:^\W*(?:\S+ ){0,3}(?:loading|resuming(?: training)?|restoring|restored|resumed)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data))|Loading checkpoint shards",
-        ("loading", "resum", "restor"),
+        r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))|Loading checkpoint shards|(?:加载|恢复)(?:检查点|模型|权重|数据)",
+        ("loading", "loaded", "resum", "restor", "加载", "恢复"),
     ),
     (
         "start",
-        r"\*\*\*\*\* Running training|(?i:^\W*(?:\S+ ){0,3}(?:start(?:ing)?|begin(?:ning)?|launch(?:ing)?) (?:the )?(?:training|pretraining|pre-training|fine-?tuning)\b)|before the start of training step|开始训练",
-        ("training", "pretraining", "fine", "pre-training", "开始训练"),
+        r"\*\*\*\*\* Running training|(?i:^\W*(?:\S+ ){0,4}(?:start(?:ing|ed)?|begin(?:ning)?|launch(?:ing)?) (?:the )?(?:training|pretraining|pre-training|fine-?tuning)\b)|before the start of training step|Training starts at step|> TRAINING|training \.\.\.$|开始训练|学習開始",
+        ("training", "pretraining", "fine", "pre-training", "开始训练", "学習開始"),
     ),
 )
 """(phase, pattern, atoms as in a signature), the first that matches counts."""
 
-_PATH = r"[\"'`<]?(?P<path>(?:\w+://)?(?:[\w.~$-]*[/\\])[^\s\"'`,;>]*|[\w.-]+\.(?:pth?|ckpt|safetensors|bin|tar|npz|msgpack|h5|keras|t7))"
-SAVED: tuple[str, ...] = (
-    r"successfully saved checkpoint (?:at|from) iteration\s+(?P<step>\d+)(?:.{0,30}? to (?P<path>\S+))?",
-    rf"(?i:\bsav(?:ed|ing) (?:a |the |model )?(?:checkpoint|snapshot)\b)(?!.{{0,40}}\b(?:every|interval)).{{0,30}}?(?i:(?:at|for|after|@) (?:step|iteration|iter|epoch) (?P<step>\d+))(?:.{{0,60}}?{_PATH})?",
-    (
-        rf"(?i:\bsav(?:ed|ing)\b)(?!.{{0,40}}\b(?:every|interval|frequency|steps =|config\b|tokenizer|vocab|image|figure|plot|log))"
-        rf".{{0,80}}?(?i:\b(?:checkpoint|model|state|weights|snapshot|policy)s?\b).{{0,80}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:|=>|->|→)\s*:?\s*{_PATH}"
-    ),
-    rf"(?i:\b(?:checkpoint|model|weights|snapshot)s? (?:successfully )?(?:was |were |is |has been )?(?:saved|written)\b).{{0,40}}?(?:\bto\b|\bin\b|\bat\b|\bas\b|:)\s*:?\s*{_PATH}",
-    rf"(?i:^\W*(?:\S+ )?writ(?:ing|ten|e) (?:model )?checkpoint) (?:to )?{_PATH}",
-    r"(?i:^\W*(?:\S+ )?sav(?:ed|ing) )(?:[\w ]{0,20} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t7))",
+MAX_CLAIM = 1000
+"""Characters of a line that can hold a claim."""
+_EXTENSION = r"(?:pth?|ckpt|safetensors|bin|tar|npz|npy|msgpack|h\d|hdf\d|keras|t\d|zip|weights|pdparams|gguf|pkl|params|nemo|distcp|ot|jld2|bson|mat|onnx|model)"
+_PATH = (
+    r"[\"'`<(]?(?P<path>(?:\w+://)?(?:[\w.~$=+@{}-]*[/\\])[^\s\"'`,;>]*"
+    rf"|[\w.=+@-]+\.{_EXTENSION}(?![\w/]))"
 )
-SAVED_ATOMS = ("saving", "saved", "writing", "written", "write")
+_VERB = r"(?i:\b(?:sav(?:ed?|ing)|wrote|writ(?:ing|ten|e)|dump(?:ing|ed)|stor(?:ing|ed)|export(?:ing|ed))\b)"
+_THING = (
+    r"(?i:\b(?:checkpoints?|ckpts?|model|models|weights|snapshot|(?:training |current |optimizer |train )?state|state_dict|policy"
+    r"|adapter|parameters|params|network|optimizer|lora)\b)"
+)
+_AT = r"(?:\bto\b|\bin\b|\binto\b|\bat\b|\bas\b|:|=>|->|→|至|到)"
+_NOT = re.compile(
+    r"(?i:\b(?:every|interval|frequency|config(?:uration)?|tokenizer|vocab\w*|images?|figures?|plots?|logs?|predictions?|dataset|samples?"
+    r"|not|n't|cannot|failed|failure|fail|error|unable|could not|will be|would be|about to|loading|loaded|restor\w+|resum\w+"
+    r"|args|skip\w*|preparing|metrics|results?|history|summary|embedding cache|stats|statistics|deleting|removing|steps =)\b)"
+    r"|将|失败|无法"
+)
+SAVED: tuple[str, ...] = (
+    # saving the checkpoint at step 500 …, and what else can only be a claim
+    rf"{_VERB} (?:(?i:a|the|an|best|latest|last|final|full|new|model|training|current|async|sharded|state and|training state and|model and optimizer) ){{0,4}}(?i:checkpoints?|snapshot|ckpt)\b",
+    rf"{_VERB}(?: [\w/-]{{1,30}}){{0,8}}? {_THING}.{{0,80}}?{_AT}\s*:?\s*{_PATH}",
+    rf"{_THING}(?: of [\w. ]{{1,20}})?(?: (?:successfully|was|were|is|has been|have been|weights|file|states?))*\s(?i:saved|written|exported)\b.{{0,40}}?{_AT}\s*:?\s*{_PATH}",
+    r"(?i:\bbest model saved at epoch \d+|\bsaving the (?:latest|best) model\b|\bsaving the model at the end of epoch|\bsaving (?:current )?(?:model|state) at (?:step|iteration|epoch|iter)\b)",
+    r"(?i:^\W*(?:\S+ ){0,5}sav(?:ed|ing)) (?:[\w ]{0,30} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t\d|msgpack|pdparams|npz))(?!\w)",
+    r"> (?:CHECKPOINT|BEST MODEL) : (?P<path>\S+)",
+    r"(?i:\bsave_checkpoint(?: to|:)) [\"'`]?(?P<path>\S+)",
+    r"(?i:\bfinished (?:async_save|asynchronous save)\b).{0,40}? to (?P<path>\S+)",
+    r"(?i:\basync dist-ckpt save for) (?P<path>\S+) finished|Checkpoint global_step\d+ is ready now",
+    rf"(?:保存|存储)(?:模型|检查点|权重|参数|断点).{{0,20}}?(?:至|到|:|：|于|在)?\s*:?\s*{_PATH}|(?:模型|检查点|权重|参数)(?:已经?|成功)*保存(?:至|到|于|在|:|：)\s*{_PATH.replace('?P<path>', '?P<path2>')}",
+    rf"(?i:\bbest (?:checkpoint|model)\b.{{0,80}}? is saved to) {_PATH}",
+)
+"""Claims that a checkpoint was saved; which line it is about is found out beside."""
+SAVED_ATOMS = (
+    "saving",
+    "saved",
+    "save",
+    "writing",
+    "written",
+    "wrote",
+    "write ",
+    "dumping",
+    "storing",
+    "stored",
+    "exported",
+    "exporting",
+    "checkpoint :",
+    "best model :",
+    "is ready now",
+    "保存",
+    "存储",
+)
 _STEP_IN_PATH = re.compile(
-    r"(?:^|[/\\_.-])(?:step|iter|iteration|checkpoint|ckpt|global_step|G|D|model)[=_-]?0*(\d+)"
+    r"(?:^|[/\\_.-])(?:global_?step|step|iter|iteration|checkpoint|ckpt|G|D|model|model_step|batch)s?[=_-]?(?:\d+_)?0*(\d+)(?=$|[/\\_.-])"
+    r"|[/_-]0*(\d+)_(?:steps|iters|adapters|iterations)\b"
+)
+_GAN_PATH = re.compile(r"(?:^|/)[GD]_\d+\.pth$")
+"""VITS and its children: the iteration that they tell beside it is the epoch."""
+_OF_SHARD = re.compile(r"-\d{5}-of-\d{5}")
+_STEP_SAID = re.compile(
+    r"(?i:\b(?:at|for|after|from|of|to|@)\s{1,2}(?:the )?(?:last |global |training )?(?:step|iteration|iter|update)s?,?(?: step)?[ =:#]{1,6}(?P<a>\d+))"
+    r"|(?i:@ (?P<b>\d+) updates|\b(?:at|after) (?P<c>\d+) (?:iterations|steps|updates|iters))"
+    r"|(?i:\b(?:total_iters|iters|step|global_step|iteration|iter)[ =:_]{0,3}(?P<d>\d+)\b)|(?i:\bcheckpoints for (?P<e>\d+) into)"
 )
 
 
@@ -106,15 +185,39 @@ def may_be_saved(text: str) -> bool:
 
 def saved(text: str) -> tuple[float | None, str | None] | None:
     """(step, path) of a line that claims that a checkpoint was saved."""
+    text = text[:MAX_CLAIM]
     for index in range(len(SAVED)):
         match = _saved_pattern(index).search(text)
         if match is None:
             continue
-        groups = match.groupdict()
-        path = (groups.get("path") or "").rstrip(".,:)") or None
-        step = groups.get("step")
-        if step is None and path is not None:
-            numbers = _STEP_IN_PATH.findall(path)
-            step = numbers[-1] if numbers else None
-        return (None if step is None else float(step)), path
+        path, begin = _path(match, text)
+        # words in a path mean nothing
+        if _NOT.search(text, max(0, match.start() - 40), begin):
+            return None
+        return _step(text, path), path
     return None
+
+
+def _path(match: re.Match[str], text: str) -> tuple[str | None, int]:
+    """The path of a claim, and how far the words before it reach."""
+    for group in ("path", "path2"):
+        if match.groupdict().get(group):
+            return match[group].rstrip(".,:)!") or None, match.start(group)
+    behind = _any_path().search(text, match.end())
+    if behind is None:
+        return None, match.end() + 30
+    return behind["path"].rstrip(".,:)!") or None, behind.start("path")
+
+
+def _step(text: str, path: str | None) -> float | None:
+    named = _STEP_IN_PATH.findall(_OF_SHARD.sub("", path)) if path is not None else []
+    in_path = next((g for g in named[-1] if g), None) if named else None
+    said = _STEP_SAID.search(text)
+    if said is not None and not (in_path and _GAN_PATH.search(path or "")):
+        return float(next(g for g in said.groups() if g is not None))
+    return None if in_path is None else float(in_path)
+
+
+@cache
+def _any_path() -> re.Pattern[str]:
+    return re.compile(rf"(?:^|[\s\"'`(:=]){_PATH}")

@@ -12,7 +12,9 @@ from typing import Any
 from middlewatch.sentinels.kit import Observation, Phase, Step
 
 from .fields import Values
-from .metrics import MEASURES, Report
+from .metrics import Report
+from .ranking import MEASURES
+from .series import Series
 from .text import plain
 
 HEAD_LINES = 12
@@ -37,6 +39,8 @@ class Progress:
         self._head: tuple[float | None, float | None] | None = None
         self._head_left = 0
         self._head_full = False
+        self._head_weak = False
+        """It may as well be the line ``step: 100`` of a printed configuration."""
         self._bar: tuple[float, float | None] | None = None
         self._bar_left = 0
         self._main_of: float | None = None
@@ -45,14 +49,24 @@ class Progress:
         self._evaluating = False
         self._shown: tuple[float, float, bool] | None = None
         """(at, step, all finite) of the redraw reported last."""
+        self._measured = False
+        """The record that is open has told a measure."""
+        self._last: float | None = None
+        """Step of the last report that had one."""
+        self._total: float | None = None
+        """Steps that the program announced before it began."""
+        self._epochs: float | None = None
+        """Epochs that it announced, until a report has passed them on."""
+        self._series = Series()
 
     @property
     def open(self) -> bool:
         """A record may go on: :meth:`other_line` wants to hear of lines without a report."""
-        return self._head is not None
+        return self._head is not None or self._series.open
 
     def other_line(self, text: str) -> None:
         """A line without a report: rules and braces end a record."""
+        self._series.end()
         self._head_left -= 1
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
@@ -68,7 +82,19 @@ class Progress:
         text: str,
     ) -> list[Observation]:
         """The observations that one report gives: at most a phase and a step."""
+        if report.plan_only:
+            return self._planned(report, values, now, line)
+        if report.bare:
+            return [
+                Step(now, step, {name: value}, file=self.file, line=at)
+                for at, step, name, value in self._series.add(
+                    line, values.step, values.named.get("column 2")
+                )
+            ]
+        if self._series.open:
+            self._series.end()
         named = dict(values.named)
+        epochs = named.pop("epochs", None)
         self.learning = self.learning or report.learning
         if self.learning and "train_loss" in named:
             named["loss"] = named.pop("train_loss")
@@ -86,8 +112,17 @@ class Progress:
                 values.step = values.total = None
                 named.pop("step_time_s", None)
         step, epoch = self._counted(report, values, named)
-        if not self._worth(report, step, epoch, named):
+        worth = self._worth(report, step, epoch, named)
+        self._measured = not named.keys().isdisjoint(MEASURES) or (self._measured and report.inner)
+        if not worth:
             return said
+        if step is not None:
+            self._last = step
+        total = values.total
+        if total is None and self._total is not None and not report.bar:
+            total = self._total if step is not None and step <= self._total else None
+        if epochs is None and self._epochs is not None:
+            epochs, self._epochs = self._epochs, None
         if ended or self._due(step, values.of, named, now):
             number = values.rank if values.rank is not None else rank
             said.append(
@@ -96,14 +131,35 @@ class Progress:
                     step,
                     named,
                     epoch,
-                    values.total,
+                    total,
                     None if number is None else int(number),
                     self.file,
                     line,
                     "" if all(map(math.isfinite, named.values())) else plain(text),
+                    epochs,
                 )
             )
         return said
+
+    def _planned(self, report: Report, values: Values, now: float, line: int) -> list[Observation]:
+        """How long the run shall be, told on a line of its own.
+
+        A trainer says so before it begins. In a JSON object it is a setting as often, so
+        there it counts only behind the steps that it was about (``trainer_state.json``).
+        """
+        epochs = values.named.get("epochs")
+        total = values.total if values.total and values.total > 0 else None
+        if not report.member:
+            self._total = total or self._total
+            self._epochs = epochs or self._epochs
+            return []
+        if self._last is None or (total is not None and total < self._last):
+            return []
+        if epochs is not None and epochs <= 0:
+            epochs = None
+        if total is None and epochs is None:
+            return []
+        return [Step(now, None, {}, total=total, file=self.file, line=line, epochs=epochs)]
 
     def _bar_seen(self, report: Report, values: Values, named: dict[str, float]) -> bool:
         """True when the bar counts training steps."""
@@ -152,12 +208,22 @@ class Progress:
             head = self._head = None
         if report.counted and (report.head or report.inner) and not report.row:
             old_step, old_epoch = head if head is not None and report.inner else (None, None)
+            if old_step is not None and step is not None and not report.member and report.step_key:
+                # "Learning iteration 3/500" heads the record in which "Total timesteps" is told
+                named[report.step_key] = step
+                step = old_step
             step = old_step if step is None else step
             epoch = old_epoch if epoch is None else epoch
             self._head, self._head_left, self._head_full = (step, epoch), HEAD_LINES, False
+            self._head_weak = (
+                report.head
+                and report.inner
+                and not (report.cell or report.member or len(report.fields) > 1)
+            )
         elif report.counted:
             self._head, self._head_left = (step, epoch), HEAD_LINES
             self._head_full = bool(named)
+            self._head_weak = False
         elif head is not None and (
             not self._head_full or report.inner or "train_loss" not in named
         ):
@@ -174,8 +240,12 @@ class Progress:
     ) -> bool:
         if report.bar or not named.keys().isdisjoint(MEASURES) or (self.learning and named):
             return True
+        if report.member and report.head and step is not None:
+            return self._measured
         if report.head:
             return not report.inner or len(report.fields) > 1 or report.cell
+        if self._head_weak and report.inner and not report.counted:
+            return False
         return bool(named) and (step is not None or (report.inner and epoch is not None))
 
     def _due(
@@ -203,6 +273,7 @@ class Progress:
             "head": self._head,
             "head_left": self._head_left,
             "head_full": self._head_full,
+            "head_weak": self._head_weak,
             "bar": self._bar,
             "bar_left": self._bar_left,
             "main_of": self._main_of,
@@ -210,6 +281,11 @@ class Progress:
             "nested": self._nested,
             "evaluating": self._evaluating,
             "shown": self._shown,
+            "measured": self._measured,
+            "last": self._last,
+            "total": self._total,
+            "epochs": self._epochs,
+            "series": self._series.save(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -218,6 +294,7 @@ class Progress:
         self._head = _pair(state.get("head"))
         self._head_left = _count(state.get("head_left"))
         self._head_full = state.get("head_full") is True
+        self._head_weak = state.get("head_weak") is True
         bar = _pair(state.get("bar"))
         self._bar = (bar[0], bar[1]) if bar is not None and bar[0] is not None else None
         self._bar_left = _count(state.get("bar_left"))
@@ -230,6 +307,12 @@ class Progress:
         if isinstance(shown, (list, tuple)) and len(shown) == 3:
             at, last = _pair(shown[:2]) or (None, None)
             self._shown = None if at is None or last is None else (at, last, shown[2] is True)
+        self._measured = state.get("measured") is True
+        self._last, self._total, self._epochs = (
+            float(v) if isinstance(v, (int, float)) else None
+            for v in map(state.get, ("last", "total", "epochs"))
+        )
+        self._series.restore(state.get("series"))
 
 
 def _pair(value: object) -> tuple[float | None, float | None] | None:

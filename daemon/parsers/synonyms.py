@@ -1,7 +1,7 @@
-"""What trainers call their numbers, and what we call them.
+"""What trainers call their numbers, and what we call them: the lists.
 
-Keys are compared in lower case with ``_`` and ``-`` read as spaces, so that ``train_loss``,
-``Train Loss`` and ``train-loss`` are one entry.
+Keys are written in the form in which ``keys.fold`` compares them: lower case, with ``_`` and
+``-`` as blanks and camel case taken apart.
 """
 
 from __future__ import annotations
@@ -22,187 +22,124 @@ CANONICAL = (
 """Names of ``metric.values`` in the contract; every other number keeps the log's own name."""
 
 _NAMES = {
-    "step": "step|steps|global step|global steps|global step num|step num|iteration|iter|iters|it"
-    "|current steps|train step|training step|num updates|update|n updates|trainer/global step"
-    "|training/global step|learning iteration|training iteration|optim step|optimizer step"
-    "|total timesteps|time/total timesteps|timesteps|global iter|cur iter"
-    "|步|步数|迭代|迭代次数|训练步数|当前步数|全局步数|步骤",
-    "epoch": "epoch|ep|current epoch|epoch num|epoch number|轮|轮次|轮数|epoch数|周期|训练轮次",
-    "total": "total steps|total iters|total iterations",
+    "step": "step|steps|global step|global steps|global step num|global step/max steps|step num|iteration|iter|iters|it"
+    "|current steps|train step|training step|num updates|update|trainer/global step|current step"
+    "|training/global step|learning iteration|training iteration|optim step|optimizer step|i iter"
+    "|total timesteps|time/total timesteps|timesteps|timestep|global iter|cur iter|cur step|n iter"
+    "|num timesteps|env step|env steps|environment steps|total env steps|total num steps|iters done"
+    "|total environment interacts|totalenvinteracts|totalenv interacts|training updates|opt step"
+    "|num env steps sampled|total steps taken|completed step|step no|iter num|num iter|nr iter|iter no"
+    "|train iter|training iter|train/step|train/global step|progress/step|step count|opt steps|gstep"
+    "|steps done|niter|train iteration|update step|train/iteration|global iteration|trainer/step"
+    "|步|步数|迭代|迭代次数|训练步数|当前步数|全局步数|步骤|当前步|训练步|步长数",
+    "epoch": "epoch|ep|current epoch|epoch num|epoch number|cur epoch|train/epoch|trainer/epoch|epoch no"
+    "|epoch idx|epoch index|train epoch|training epoch|epoch i|progress/epoch|epoche|época|epoca|époque|эпоха|エポック|에포크"
+    "|轮|轮次|轮数|epoch数|周期|训练轮次|训练轮数|当前轮次|回合|世代",
+    "total": "total steps|total iters|total iterations|max steps|max iters|max iterations|num steps total"
+    "|total optimization steps|total train steps|total training steps|num training steps|总步数",
+    "epochs": "num epochs|num train epochs|total epochs|max epochs|num training epochs|总轮数|总轮次",
     "train_loss": "loss|train loss|training loss|train/loss|loss/train|loss train|total loss|loss total"
-    "|lm loss|language model loss|ce loss|train/ce loss|train ce loss|trl|avg loss|avr loss"
-    "|average loss|mean loss|step loss|loss step|train loss step|train/loss step|train loss epoch"
-    "|train/loss epoch|loss/total|train/total loss|train total loss|reduced train loss|batch loss"
-    "|running loss|running train loss|train running loss|loss avg|loss mean|loss value|tr loss|trn loss"
-    "|training/loss|losses/train|train losses|avg train loss|train avg loss|epoch loss|objective loss"
-    "|cross entropy loss|mlm loss|curr loss|current loss|loss train (curr)|train epoch loss|smooth loss"
-    "|loss/train loss|train/train loss|train/lm loss|losses/total loss|train/step loss"
-    "|损失|训练损失|损失值|总损失|平均损失|训练loss|训练集损失|当前损失|训练误差",
-    "eval_loss": "eval loss|val loss|validation loss|valid loss|test loss|dev loss|evaluation loss"
-    "|val/loss|valid/loss|validation/loss|eval/loss|test/loss|loss/val|loss/valid|loss/eval|loss/test"
-    "|loss val|loss valid|tel|vll|lm loss validation|avg val loss|val avg loss|mean val loss"
-    "|val loss epoch|val/loss epoch|eval/ce loss|best eval loss now|val loss avg|average val loss"
-    "|val total loss|val/total loss|val epoch loss|eval/total loss|val ce loss|validation loss avg"
-    "|eval avg loss|avg eval loss|average test loss|avg test loss|average validation loss"
-    "|验证损失|验证集损失|测试损失|评估损失|校验损失|验证loss|测试集损失",
-    "lr": "lr|lrate|learning rate|learningrate|base lr|train/lr|train/learning rate|lr 0|lr adam"
-    "|actor/lr|train lr|optim/lr|lr/group 0|current lr|cur lr|lr pg 0|lr/pg0|x/lr0|optim/learning rate"
-    "|learning rate (group 0)|学习率|当前学习率",
+    "|lm loss|language model loss|ce loss|train/ce loss|train ce loss|trl|avg loss|avr loss|losses"
+    "|average loss|mean loss|step loss|loss step|train loss step|reduced train loss|batch loss|cost"
+    "|running loss|loss avg|loss mean|loss value|tr loss|trn loss|objective loss|objective|xent"
+    "|cross entropy loss|mlm loss|curr loss|current loss|loss train (curr)|smooth loss|train cost"
+    "|训练集损失|训练误差|损失函数值|损失值|損失|訓練損失|pérdida|perda|perte|verlust|потери|потеря|лосс|손실",
+    "eval_loss": "tel|vll|best eval loss now|eval loss|val loss|valid loss|dev loss|cv loss|test loss"
+    "|loss val|验证集损失|测试集损失|验证误差|測試損失|驗證損失",
+    "lr": "lr|lrate|learning rate|learningrate|base lr|lr 0|lr adam|actor/lr|lr pg 0|lr/pg0|x/lr0|l.r."
+    "|l r|learn rate|eta lr|step size lr|学习率|当前学习率|學習率",
     "grad_norm": "grad norm|gradnorm|gradient norm|gnorm|norm|global grad norm|global norm|total norm"
-    "|train/grad norm|train/gradient norm|optim/total grad norm|optim/grad norm|actor/grad norm"
-    "|grad norm total|grad 2.0 norm total|grad l2 norm|total grad norm|gn|train grad norm|grad norm avg"
-    "|梯度范数|梯度",
-    "tokens_per_s": "tok/s|tok/sec|tokens/s|tokens/sec|tokens per second|tokens per sec|tps|wps|tgs"
-    "|tokens per gpu|throughput/device/tokens per sec|throughput/tokens per sec|train tokens per second"
-    "|tokens/sec/gpu|tokens/s/gpu|tok per sec|token/s|tokens per s|training tokens per second",
-    "samples_per_s": "samples/s|samples/sec|samples per second|samples per sec|img/s|imgs/s|images/s"
-    "|images/sec|runningavgsamplespersec|currsamplespersec|fps|train samples per second|ips|it samples/s"
-    "|steps per second samples|train/samples per second|seq/s|sequences/s|examples/s|examples/sec"
-    "|sps|throughput/samples per sec|train imgs/s",
-    "step_time_s": "step time|iter time|iteration time|iteration time s|time per step|dt|time/iter"
-    "|elapsed time per iteration|time per iteration|step avg|train step timing|perf/time per step"
-    "|timing s/step|ms/batch|ms/step|s/step|sec/step|batch time|time/step|train/time|sec/tick|s/it"
-    "|time per batch|train/step time|train/iter time|iter timer|time step|sec/iter|s/iter|单步耗时",
+    "|gn|grad|梯度范数|梯度|梯度裁剪前范数|梯度范數",
+    "tokens_per_s": "tps|wps|tgs|tokens per gpu|words/sec|words/s|wrd/s|词/秒",
+    "samples_per_s": "fps|ips|runningavgsamplespersec|currsamplespersec|sps|running avg samples per sec"
+    "|curr samples per sec|imgs per sec|样本/秒",
+    "step_time_s": "dt|ms/batch|sec/tick|step avg|iter timer|batch cost|avg batch cost|单步耗时|每步耗时"
+    "|timer|time/iter|time/step|train/time|train/iter time|perf/time per step|timing s/step|s/it",
     "mfu": "mfu|perf/mfu/actor|mfu/actor|train/mfu|model flops utilization|throughput/device/mfu|hfu mfu",
     "loss_scale": "loss scale|loss scaler|lossscale|attempted loss scale|grad scale|grad scaler|scaler"
-    "|train/loss scale|amp scale",
+    "|train/loss scale|amp scale|dynamic loss scale|cur scale|current loss scale|损失缩放",
     "gpu_mem_bytes": "gpu mem|gpumem|mem|max mem|memory|gpu memory|peak mem|mem gb|maxmemallocated"
-    "|max mem allocated|peak vram mb|max memory|perf/max memory allocated gb|gpu mem gb|memory gb"
-    "|peak memory|cuda mem|vram|mem(gb)|gpu memory used|max memory allocated|max mem gb|显存|显存占用",
-    "accuracy": "accuracy|acc|eval accuracy|val accuracy|val acc|valid acc|validation accuracy|test acc"
-    "|test accuracy|eval acc|acc val|val/acc|val/accuracy|eval/accuracy|top1|acc@1|top 1|top1 acc"
-    "|acc top1|accuracy top1|eval mlm accuracy|best acc now|准确率|验证准确率|测试准确率|精度",
-}
+    "|max mem allocated|peak vram mb|max memory|gpu mem gb|memory gb|max mem reserved|peak memory active"
+    "|peak memory|cuda mem|vram|mem(gb)|gpu memory used|max memory allocated|max mem gb|cuda memory"
+    "|cuda memory allocated|memory/max active|memory/max allocated|gpu mem used|peak gpu memory|system/peak gpu memory"
+    "|peak memory allocated|gpu memory allocated|max gpu memory|gpu mem usage|显存|显存占用|显存使用",
+    "accuracy": "accuracy|acc|top1|acc@1|top 1|top1 acc|acc top1|accuracy top1|eval mlm accuracy"
+    "|best acc now|acc val|val/acc|acc1|eval/acc|val top1|测试准确率|验证准确率|验证集准确率|测试集准确率"
+    "|准确率|精度|正确率|準確率",
+}  # fmt: skip
 KEYS: dict[str, str] = {key: name for name, keys in _NAMES.items() for key in keys.split("|")}
 
-WEAK_KEYS = frozenset({"it", "mem", "memory", "norm", "update", "ep", "top1", "scaler", "gn"})
+
+def words(text: str, mark: str | None = None) -> frozenset[str]:
+    """The words of a list, which are parted by blanks unless ``mark`` says otherwise."""
+    return frozenset(text.split(mark))
+
+
+WEAK_KEYS = words(
+    "it mem memory norm update ep top1 scaler gn cost objective xent losses val grad total norm dt"
+)
 """Too common as words to be believed without a separator behind them."""
+PLURAL_STEPS = words(
+    "steps|iters|train steps|training steps|global steps|timesteps|env steps",
+    "|",
+)
+"""With nothing measured beside them these are a setting, not a counter."""
+WEAK_STEPS = words(
+    "batch|episode|minibatch|mini batch|batches|n updates|nupdates|tick|round|ep num|"
+    "episodes|iterations|batch idx|batch id|批次|frame|frames|updates|rollout|batch no",
+    "|",
+)
+"""Count as a step where nothing better on the line does."""
 
 STEP_RANK = {
     "global step": 3,
     "trainer/global step": 3,
     "step": 3,
+    "current steps": 3,
     "global steps": 3,
     "num updates": 3,
+    "total timesteps": 3,
+    "time/total timesteps": 3,
+    "train/global step": 3,
+    "optimizer step": 3,
+    "optim step": 3,
+    "completed step": 3,
 }
 """A line may count twice (``iter 14 … step 89``): the higher rank names the training step."""
-STEP_RANK_ELSE = 1
+STEP_RANK_ELSE = 2
+STEP_RANK_WEAK = 1
 
-RL_KEYS = frozenset(
-    [
-        "reward",
-        "rewards",
-        "mean reward",
-        "reward mean",
-        "reward/mean",
-        "ep rew mean",
-        "rollout/ep rew mean",
-        "episode reward",
-        "mean episode reward",
-        "approx kl",
-        "train/approx kl",
-        "policy loss",
-        "train/policy loss",
-        "policy gradient loss",
-        "train/policy gradient loss",
-        "value loss",
-        "train/value loss",
-        "vf loss",
-        "critic/vf loss",
-        "mean value loss",
-        "value function loss",
-        "surrogate loss",
-        "mean surrogate loss",
-        "actor loss",
-        "critic loss",
-        "actor/pg loss",
-        "critic/score/mean",
-        "critic/rewards/mean",
-        "entropy loss",
-        "train/entropy loss",
-        "actor/ppo kl",
-        "clip fraction",
-        "loss/policy avg",
-        "objective/kl",
-        "ep reward mean",
-        "episode reward mean",
-        "return mean",
-        "episodic return",
-    ]
+WHOLE_LOSSES = words(
+    "loss|train loss|training loss|train/loss|total loss|loss total|loss/total|"
+    "train/total loss|loss/train|损失|训练损失|总损失",
+    "|",
 )
-"""A line or block with one of these comes from reinforcement learning: its ``loss`` may be
-negative, grow or jump while all is well, so it is kept apart from ``train_loss``."""
+"""Of several losses on a line these name the one that is optimised."""
 
-_EVAL_PREFIXES = ("eval", "val", "valid", "validation", "test", "dev")
-_DROPPABLE = frozenset(
-    [
-        "info",
-        "debug",
-        "warning",
-        "root",
-        "train",
-        "training",
-        "trainer",
-        "current",
-        "cur",
-        "avg",
-        "average",
-        "mean",
-        "step",
-        "iter",
-        "iteration",
-        "epoch",
-        "batch",
-        "at",
-        "the",
-        "and",
-        "total",
-        "global",
-        "after",
-        "logs",
-        "log",
-        "metrics",
-        "result",
-        "results",
-        "running",
-        "on",
-        "for",
-        "of",
-        "rank",
-        "worker",
-        "actor",
-        "main",
-    ]
+TRAIN_WORDS = words("train training tr trn trainer learn fit 训练")
+EVAL_WORDS = words(
+    "eval val valid validation test testing dev evaluation holdout heldout cv validate 验证 "
+    "测试 评估 校验"
 )
-_SPACES = str.maketrans({"_": " ", "-": " ", "\t": " ", "　": " "})
-
-
-def fold(key: str) -> str:
-    """The form in which keys are compared."""
-    return " ".join(key.translate(_SPACES).lower().split())
-
-
-def canonical(folded: str) -> str | None:
-    """Our name of a folded key; ``step``, ``epoch`` and ``total`` count as names here."""
-    name = KEYS.get(folded)
-    if name is not None:
-        return name
-    head, _, rest = folded.partition(" ")
-    if not rest:
-        head, _, rest = folded.partition("/")
-    if (
-        rest
-        and head in ("train", "training")
-        and KEYS.get(rest) not in (None, "eval_loss", "accuracy")
-    ):
-        return KEYS[rest]
-    if head in _EVAL_PREFIXES and folded.endswith((" loss", "/loss")) and folded.count(" ") < 5:
-        return "eval_loss"
-    if folded.endswith((" accuracy", "/accuracy")) and head in _EVAL_PREFIXES:
-        return "accuracy"
-    while rest and head in _DROPPABLE:
-        name = KEYS.get(rest)
-        if name is not None:
-            return name
-        head, _, rest = rest.partition(" ")
-    return None
+NEUTRAL = words(
+    "loss losses total avg avr average mean ave running run current cur curr now step iter "
+    "iteration epoch batch ep per token tokens ce lm ntp mlm cross crossentropy xent main "
+    "overall info debug root metrics metric logs log result results the and at after on "
+    "for of is was worker reduced smooth smoothed interval global window last latest final "
+    "set all objective sum softmax nats raw all fn function optim 平均 当前 总 集 值 本轮"
+)
+"""Beside ``loss`` these say nothing about which loss it is."""
+LR_WORDS = words(
+    "lr optim optimizer opt scheduler group groups param params pg adam adamw fused "
+    "fusedadam sgd lion muon adafactor base 0 train training trainer current cur actor "
+    "policy backbone head epoch step iter mean last first new the"
+)
+NORM_WORDS = words(
+    "grad grads gradient gradients norm total global l2 2.0 2 train training trainer optim "
+    "optimizer avg mean step actor unclipped preclip pre before all model overall policy "
+    "current iter raw"
+)
+LESS = words(
+    "epoch avg avr average mean running smooth smoothed ce lm mlm xent objective cost entropy per"
+)
+"""A loss with one of these is less likely the one that is optimised."""

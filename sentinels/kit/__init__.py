@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .findings import Evidence, Finding, Severity
 from .handbook import Entry, RemedyStep
+from .ledger import Ledger
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -20,7 +21,7 @@ from .observations import (
     SourceState,
     Step,
 )
-from .sentinel import Sentinel, discover, handbook
+from .sentinel import Sentinel, discover, handbook, ledgers
 from .view import RunFacts, View
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "GpuSample",
+    "Ledger",
     "LogEvent",
     "LogGrowth",
     "MemorySample",
@@ -48,4 +50,5 @@ __all__ = [
     "View",
     "discover",
     "handbook",
+    "ledgers",
 ]

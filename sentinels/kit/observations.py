@@ -35,6 +35,8 @@ class Step:
     line: int = 0
     text: str = ""
     """The line itself, kept only where one of its values is not finite: it is evidence."""
+    epochs: float | None = None
+    """Epochs that the log announces (``Epoch 3/20``)."""
 
     @property
     def loss(self) -> float | None:

@@ -7,10 +7,12 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from .findings import Finding
 from .handbook import Entry, parse
+from .ledger import Ledger
 from .view import View
 
 
@@ -30,6 +32,9 @@ class Sentinel:
     when ``every_tick`` is set, because silence brings no observation."""
     every_tick: bool = False
     clears_after_s: float = 60.0
+    ledgers: tuple[type[Ledger], ...] = ()
+    """What it reads of :meth:`View.ledger`. While all of them are quiet it is not asked: it
+    could not say anything."""
     name: str = ""
 
     def __call__(self, view: View, limits: Any = None) -> list[Finding]:
@@ -49,6 +54,12 @@ def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
             continue
         module = importlib.import_module(f"{package}.{info.name}")
         yield info.name, replace(module.SENTINEL, name=info.name)
+
+
+@cache
+def ledgers() -> tuple[type[Ledger], ...]:
+    """Every kind of ledger that some sentinel reads."""
+    return tuple(dict.fromkeys(kind for s in discover().values() for kind in s.ledgers))
 
 
 def handbook() -> dict[str, Entry]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
+from .ledger import Ledger
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -21,6 +23,8 @@ from .observations import (
     SourceState,
     Step,
 )
+
+L = TypeVar("L", bound=Ledger)
 
 ENOUGH_STEPS = 3
 """Rules ask whether no step, one or more came; nobody needs to count on."""
@@ -72,9 +76,24 @@ class View:
     checkpoints: Sequence[CheckpointSeen] = ()
     """By time of save."""
     sources: Sequence[SourceState] = ()
+    ledgers: Mapping[type[Ledger], Ledger] = field(default_factory=dict)
+    """What is remembered of the whole run; :meth:`ledger` finds one."""
     gap_s: float = 0.0
     """Seconds since the watch itself last stopped watching (restart, suspend); 0 if it
     never did. Ages that reach over a gap prove nothing."""
+
+    def ledger(self, kind: type[L]) -> L | None:
+        """The ledger of a kind; ``None`` where nobody keeps it."""
+        found = self.ledgers.get(kind)
+        return found if isinstance(found, kind) else None
+
+    def all_quiet(self, kinds: Iterable[type[Ledger]]) -> bool:
+        """True when none of these ledgers gives a rule anything to say."""
+        for kind in kinds:
+            found = self.ledgers.get(kind)
+            if found is not None and not found.quiet:
+                return False
+        return True
 
     @property
     def ending(self) -> ProcessEnded | None:

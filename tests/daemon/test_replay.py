@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon import wire
 from middlewatch.daemon.cli import main
-from middlewatch.daemon.replay import Replay
+from middlewatch.daemon.replay import Replay, Rules
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()
@@ -34,7 +34,7 @@ def records(*chunks: bytes | str, metrics: bool = True) -> list[dict[str, Any]]:
     """What the replay says, through strict JSON and back."""
     raw = [c.encode() if isinstance(c, str) else c for c in chunks]
     bugs: list[str] = []
-    reading = Replay("a.log", dict(SENTINELS), {}, bugs.append)
+    reading = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
     said = [json.loads(wire.dumps(r)) for r in reading.read(raw, metrics=metrics)]
     assert not bugs
     return said
@@ -207,13 +207,10 @@ def test_ndjson_of_two_files(log: Any, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_words_for_a_person(log: Any, capsys: pytest.CaptureFixture[str]) -> None:
     million = "step 1234567/2000000 | train_loss 1.5\n"
-    bad = log("bad.log", STEPS + OOM)
-    assert replay(bad, log("cut.log", million), "--metrics") == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"{bad}:")
-    assert " critical cuda_oom: " in lines[0]
-    assert lines[1].startswith(f"{bad}: failed, cause cuda_oom, last step 190 (")
-    assert lines[2].endswith("cut.log: cut, last step 1234567 (1 lines)")
+    assert replay(log("bad.log", STEPS + OOM), log("cut.log", million), "--metrics") == 1
+    text = capsys.readouterr().out
+    assert "✗ FAILED  out of GPU memory" in text
+    assert "? CUT  it just stops at step 1,234,567" in text
 
 
 def test_empty_and_binary_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import (
     LogEvent,
     LogGrowth,
     MemorySample,
+    Observation,
     Phase,
     ProcessEnded,
     ProcessesSeen,
@@ -25,6 +26,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
     discover,
+    ledgers,
 )
 from middlewatch.sentinels.kit.observations import (
     PhaseName,
@@ -86,6 +88,13 @@ class Story:
         self.gpus: dict[int, list[GpuSample]] = {}
         self.checkpoints: list[CheckpointSeen] = []
         self.sources: list[SourceState] = []
+        self.ledgers = {kind: kind() for kind in ledgers()}
+
+    def seen(self, one: Observation) -> None:
+        """Feed the ledgers, as the history does."""
+        for ledger in self.ledgers.values():
+            if type(one) in ledger.takes:
+                ledger.add(one)
 
     # -- the view ---------------------------------------------------------------------
 
@@ -109,6 +118,7 @@ class Story:
             gpus={index: box(seen) for index, seen in self.gpus.items()},
             checkpoints=box(self.checkpoints),
             sources=tuple(self.sources),
+            ledgers=self.ledgers,
         )
         return replace(view, **other)
 
@@ -157,9 +167,19 @@ class Story:
         values = {k: v for k, v in values.items() if v is not None}
         step = Step(self.at, number, values, file=self.file, line=self.line, **fields)
         self.steps.append(step)
+        self.seen(step)
         if number is not None and (not self.marks or self.marks[-1][1] != number):
             self.marks.append((self.at, number))
             self.number = number
+        return self
+
+    def ordered(self, values: dict[str, float]) -> Story:
+        """A report of the next step with these values, in the order of its line."""
+        self.wait(1).grow()
+        self.number += 1
+        self.marks.append((self.at, self.number))
+        self.steps.append(Step(self.at, self.number, values, file=self.file, line=self.line))
+        self.seen(self.steps[-1])
         return self
 
     def train(self, steps: int = 40, every_s: float = 1.0, by: float = 1.0, **report: Any) -> Story:
@@ -195,11 +215,13 @@ class Story:
                 details=details,
             )
         )
+        self.seen(self.events[-1])
         return self
 
     def phase(self, name: PhaseName) -> Story:
         self.grow()
         self.phases.append(Phase(self.at, name, f"{name} …", self.file, self.line))
+        self.seen(self.phases[-1])
         return self
 
     def claim(self, path: str = "/data/out/ckpt.pt", step: float | None = None) -> Story:

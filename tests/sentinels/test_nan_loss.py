@@ -159,15 +159,46 @@ def test_a_value_and_a_line_about_it_are_one_trouble(story: Story) -> None:
     assert finding.summary.startswith("the loss is NaN")
 
 
-def test_a_loss_scale_at_its_end(story: Story) -> None:
-    story.train(5).says("loss_scale_exhausted")
-    (finding,) = story.asks("nan_loss")
-    assert (finding.trouble, finding.severity) == ("loss_scale_exhausted", Severity.CRITICAL)
-
-
 def test_an_old_log_is_told_with_what_was_overcome(story: Story) -> None:
-    story.replayed().train(5).says("loss_nan").says("overflow_skip", severity="info", fatal=False)
-    found = {f.trouble: f.severity for f in story.asks("nan_loss")}
-    assert found == {"loss_nan": Severity.CRITICAL, "overflow_skip": Severity.INFO}
-    found = {f.trouble: f.severity for f in story.train(2).asks("nan_loss")}
-    assert found == {"loss_nan": Severity.INFO, "overflow_skip": Severity.INFO}
+    story.replayed().train(5).says("loss_nan")
+    assert {f.severity for f in story.asks("nan_loss")} == {Severity.CRITICAL}
+    assert {f.severity for f in story.train(2).asks("nan_loss")} == {Severity.INFO}
+
+
+def test_an_old_log_in_which_the_loss_came_back(story: Story) -> None:
+    told(story.replayed().train(5), nan, nan, nan, 2.0, 2.0)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert finding.summary == "the loss was NaN in 3 reports from step 6 on, until step 9"
+
+
+def test_one_evaluation_that_came_back_is_a_note(story: Story) -> None:
+    story.replayed().train(9).step(train_loss=None, eval_loss=nan)
+    story.train(9).step(train_loss=None, eval_loss=2.0)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("val_loss_nan", Severity.INFO)
+
+
+def test_all_losses_of_a_program_that_has_several(story: Story) -> None:
+    for _ in range(2):
+        story.step(train_loss=None, loss_G=nan, loss_D=nan)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("loss_nan", Severity.CRITICAL)
+    assert finding.summary == "loss_G is NaN since step 1"
+
+
+def test_one_of_several_losses(story: Story) -> None:
+    for _ in range(2):
+        story.step(train_loss=None, loss_mask=nan, loss_box=0.3)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert story.step(train_loss=None, loss_mask=0.2, loss_box=0.3).asks("nan_loss") == []
+
+
+def test_a_rank_that_is_heard_no_more(story: Story) -> None:
+    for rank in (0, 1):
+        story.step(rank=rank, train_loss=nan).step(rank=rank, train_loss=nan)
+    assert len(story.asks("nan_loss")) == 1
+    for _ in range(100):
+        story.step(rank=0)
+    assert story.asks("nan_loss") == []

@@ -1,0 +1,70 @@
+"""Ledgers: what rules remember of a run, in bounded memory.
+
+A sentinel is a pure function of its View. What it would have to add up over a whole run (a
+noise level, a streak, what came after an error) is written down by a ledger: the history
+feeds it every observation once, in order, and the View shows it. Two rules may read the same
+one. What a ledger says depends on the observations alone, so a replayed log and a live one
+give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .observations import Observation, Step
+
+
+class Ledger:
+    """Base of all ledgers. A new one is empty."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step,)
+    """Observation types that it is fed."""
+
+    @property
+    def quiet(self) -> bool:
+        """True while no rule that reads it can have anything to say: nobody needs to ask.
+
+        A healthy step then costs no more than :meth:`add`.
+        """
+        return False
+
+    def add(self, seen: Observation) -> None:
+        """Write down one observation."""
+        raise NotImplementedError
+
+    def save(self) -> dict[str, Any]:
+        """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`save` gave; what cannot be read is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One value in a log: where it stands, and what it was."""
+
+    at: float
+    step: float | None
+    line: int
+    value: float
+    text: str = ""
+
+    @classmethod
+    def of(cls, seen: Step, value: float) -> Mark:
+        """The place of a report."""
+        return cls(seen.at, seen.number, seen.line, value, seen.text)
+
+    def save(self) -> list[Any]:
+        """As plain JSON values (a value that is no number becomes its word)."""
+        value = self.value if self.value - self.value == 0 else str(self.value)
+        return [self.at, self.step, self.line, value, self.text]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Mark:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        at, step, line, value, text = saved
+        number = None if step is None else float(step)
+        return cls(float(at), number, int(line), float(value), str(text))

@@ -1,0 +1,204 @@
+"""What a log said went wrong, and whether the run went on after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from .findings import Evidence, Finding, Severity
+from .ledger import Ledger
+from .observations import LogEvent, Observation, Phase, Step
+
+ENOUGH = 2
+"""Steps after a trouble that prove that the run went on: one may have waited in a buffer."""
+LINGERS = 50
+"""The same after a run was told to end from outside: it may use its time of grace, and other
+ranks theirs."""
+FROM_OUTSIDE = frozenset(
+    {
+        "sigterm_received",
+        "slurm_time_limit",
+        "slurm_cancelled",
+        "preempted",
+        "interrupted",
+    }
+)
+
+KEPT = 4
+"""Troubles of one class that are kept apart: the newest takes the place of the last."""
+COLLECTIVE = frozenset({"nccl_error", "nccl_timeout", "gloo_error", "gloo_timeout"})
+"""What ranks say that wait for another one, or whose watchdog repeats what its GPU said."""
+
+BY_NUMBERS = frozenset(
+    {
+        "overflow_skip",
+        "loss_spike",
+        "loss_diverged",
+        "loss_zero",
+        "loss_missing",
+        "grad_spike",
+        "throughput_collapse",
+        "hang",
+    }
+)
+"""Classes that rules decide by steps and values: a line about one of them says why a program
+ended itself at most in an old log."""
+
+
+@dataclass(slots=True)
+class Trouble:
+    """Lines of one class that belong together: up to where the run went on."""
+
+    first: LogEvent
+    """Its first root, else its first line."""
+    newest: LogEvent
+    fatal: bool
+    count: int = 1
+    went_on: bool = False
+    """Enough steps came after the newest line."""
+    echo: bool = False
+    """Every line of it names a more exact trouble as well: it is only where that was heard."""
+    _before: float | None = None
+    _steps: set[float] = field(default_factory=set)
+
+    def goes_on(self, number: float) -> bool:
+        """Count a step after the newest line; True when they are enough."""
+        if number != self._before:
+            self._steps.add(number)
+            wanted = LINGERS if self.newest.trouble in FROM_OUTSIDE else ENOUGH
+            self.went_on = len(self._steps) >= wanted
+        return self.went_on
+
+    def again(self, event: LogEvent, before: float | None, *, echo: bool) -> None:
+        """Another line of it; ``before`` is the last step before it."""
+        self.count += 1
+        if self.first.role != "root" and event.role == "root":
+            self.first = event
+        self.newest, self.went_on = event, False
+        self.echo = self.echo and echo
+        self._before = before
+        self._steps.clear()
+
+
+class Troubles(Ledger):
+    """Every class that the lines of the logs spoke of.
+
+    One class is one trouble, but for three cases: lines that end no run are kept apart from
+    those that do, and so is each of the first failures that the run overcame.
+    """
+
+    takes: ClassVar[tuple[type, ...]] = (Step, LogEvent, Phase)
+
+    def __init__(self) -> None:
+        self.known: dict[str, list[Trouble]] = {}
+        """By class, oldest first."""
+        self.begun_again: dict[str, int] = {}
+        """By file, the line where a run began (anew) after a fatal line."""
+        self._pending: list[Trouble] = []
+        self._step: dict[str, float] = {}
+        self._line: tuple[str, int] = ("", 0)
+        self._in_line: list[LogEvent] = []
+
+    @property
+    def quiet(self) -> bool:
+        """True while no line spoke of trouble."""
+        return not self.known
+
+    def add(self, seen: Observation) -> None:
+        """Write down an event, or what follows one."""
+        if isinstance(seen, Step):
+            if seen.number is not None:
+                self._step[seen.file] = seen.number
+                if self._pending:
+                    self._went_on(seen.file, seen.number)
+        elif isinstance(seen, LogEvent):
+            self._event(seen)
+        elif isinstance(seen, Phase) and seen.name == "start" and self._failed(seen.file):
+            self.begun_again[seen.file] = seen.line
+
+    def _went_on(self, file: str, number: float) -> None:
+        self._pending = [t for t in self._pending if t.newest.file != file or not t.goes_on(number)]
+
+    def _failed(self, file: str) -> bool:
+        return any(t.fatal for t in self._pending if t.newest.file == file)
+
+    def _event(self, event: LogEvent) -> None:
+        before = self._step.get(event.file)
+        echo = self._echoes(event)
+        group = self.known.setdefault(event.trouble, [])
+        same = _continued(group, event)
+        if same is not None:
+            settled = same.went_on
+            same.again(event, before, echo=echo)
+        else:
+            settled = True
+            same = Trouble(event, event, event.fatal, echo=echo, _before=before)
+            if len(group) == KEPT:
+                group.pop()
+            group.append(same)
+        if settled:
+            self._pending.append(same)
+
+    def _echoes(self, event: LogEvent) -> bool:
+        """True for a collective's line that names another trouble too, in whatever order."""
+        if self._line != (event.file, event.line):
+            self._line, self._in_line = (event.file, event.line), []
+        others = [
+            e for e in self._in_line if (e.trouble in COLLECTIVE) != (event.trouble in COLLECTIVE)
+        ]
+        self._in_line.append(event)
+        if event.trouble in COLLECTIVE:
+            return bool(others)
+        for other in others:
+            known = self.known[other.trouble][-1]
+            known.echo = known.echo or known.count == 1
+        return False
+
+    def told(
+        self, *, of: Collection[str] | None = None, but: Collection[str] = ()
+    ) -> Iterator[Finding]:
+        """Every class of an old log once, at its first line; overcome ones as a note.
+
+        ``of`` are the classes of the rule that asks, ``but`` those of others.
+        """
+        for trouble, group in self.known.items():
+            if trouble in but or (of is not None and trouble not in of):
+                continue
+            for place, one in enumerate(group, 1):
+                yield _finding(one, trouble if place == 1 else f"{trouble}:{place}")
+
+
+def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
+    """The trouble that another line of its class belongs to, if there is one."""
+    failed = next((t for t in reversed(group) if t.fatal), None)
+    if failed is not None and not failed.went_on:
+        return failed
+    return None if event.fatal else next((t for t in group if not t.fatal), None)
+
+
+def _finding(one: Trouble, key: str) -> Finding:
+    event = one.first
+    harmless = one.went_on or one.echo
+    return Finding(
+        trouble=event.trouble,
+        key=key,
+        severity=Severity.INFO if harmless else Severity.parse(event.severity),
+        fatal=one.fatal and not harmless and event.severity != "info",
+        summary=say(event),
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details={**event.details, "rank": event.rank, "count": one.count, "role": event.role},
+    )
+
+
+def say(event: LogEvent) -> str:
+    """An event in one sentence: its exception if it has one, else its line."""
+    exception, message = event.details.get("exception"), event.details.get("message")
+    if exception:
+        text = f"{exception}: {message}" if message else str(exception)
+    else:
+        text = event.text.strip() or event.trouble
+    where = "" if event.rank is None else f" (rank {event.rank})"
+    return (text if len(text) <= 160 else text[:159] + "…") + where

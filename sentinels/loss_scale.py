@@ -1,0 +1,87 @@
+"""The loss scaler skips one step after another.
+
+Symptom: lines about an overflow and a skipped step come in a row, in the middle of the run, or
+    the loss scale falls below 1; the loss may look fine all the while.
+Confirm: compare the skipped steps with all steps since; look at the gradient norm.
+Cause: activations that overflow 16-bit floats, a loss that diverges, a weight that is not a
+    number already.
+Remedy:
+    1. [safe] Look whether the loss scale recovers: single skips are normal.
+    2. [safe] Find the newest verified checkpoint from before the first of these skips.
+    3. [costly] Resume from it with bfloat16, or a lower learning rate.
+Not: do not lower the scaler's minimum: a scale below 1 cures nothing.
+Retry: only after a change; the identical command ends the same way.
+Classes: overflow_skip loss_scale_exhausted
+Sources: scalers begin at 2^16 (PyTorch, apex), 2^32 (Megatron, DeepSpeed) and halve until it
+    fits, then try a larger scale every 1,000 to 2,000 steps: skips at the beginning and single
+    ones later are how they work. DeepSpeed and Megatron stop at a scale of 1, fairseq at 1e-4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.numbers import number
+from .kit.scaling import Scaling, Skip
+from .kit.troubles import Troubles
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.loss_scale]`."""
+
+    calm_steps: int = 100
+    """Steps without a skip after which a live run is well again."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak of skips that no scaler needs, and of a scaler that gave up."""
+    said = [e for e in view.events if e.trouble == "loss_scale_exhausted" and e.severity != "info"]
+    if said and not (view.live and view.overcame(said[-1])):
+        yield _gave_up(said[0], view.overcame(said[-1]), said[0].text.strip()[:160])
+    skips = view.ledger(Scaling)
+    if skips is None or (view.live and skips.steps_since > limits.calm_steps):
+        return
+    if skips.gone is not None and not said:
+        text = f"{skips.in_a_row or skips.count} steps skipped in a row, no loss scale is left"
+        yield _gave_up(skips.gone.event, skips.steps_since > 1, text)
+    first = skips.burst or skips.small
+    if first is not None:
+        yield _skipped(first, skips, Severity.WARNING)
+    elif skips.first is not None and not view.live:
+        yield _skipped(skips.first, skips, Severity.INFO)
+
+
+def _gave_up(event: LogEvent, overcome: bool, text: str) -> Finding:
+    return Finding(
+        trouble="loss_scale_exhausted",
+        key="loss_scale",
+        severity=Severity.WARNING if overcome else Severity.CRITICAL,
+        fatal=not overcome,
+        summary=text,
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details={**event.details, "rank": event.rank},
+    )
+
+
+def _skipped(first: Skip, skips: Scaling, severity: Severity) -> Finding:
+    newest = skips.newest[-1]
+    scale = "" if newest.scale is None else f"; the loss scale is {number(newest.scale)}"
+    since = "" if first.step is None else f" since step {number(first.step)}"
+    return Finding(
+        trouble="overflow_skip",
+        key="skips",
+        severity=severity,
+        summary=f"the loss scaler skipped {skips.count} steps{since}{scale}",
+        evidence=(Evidence("log", first.event.text, first.event.at),),
+        file=first.event.file,
+        line=first.event.line,
+        details={"count": skips.count, "loss_scale": newest.scale, "step": first.step},
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step, LogEvent), ledgers=(Scaling, Troubles))

@@ -1,0 +1,152 @@
+"""The training loss jumps out of its noise.
+
+Symptom: the loss rises far above its level within one or two reports: back towards its
+    beginning, or by orders of magnitude.
+Confirm: plot the loss and the gradient norm around the named step; look whether it comes
+    back within thirty reports.
+Cause: a peak learning rate too high, a bad batch or shard, a resume without optimizer state
+    or weights, a flipped bit, too little warm-up or clipping.
+Remedy:
+    1. [safe] Wait thirty reports: most spikes heal by themselves.
+    2. [safe] Find the newest verified checkpoint from before the jump.
+    3. [costly] If it stays up, resume about 100 steps before it and skip the 200 to 500
+       batches around it; if it comes back, lower the peak learning rate.
+Not: do not restart for a spike that heals; do not resume from a checkpoint saved after a
+    divergence.
+Retry: allowed from before the jump with other batches; the same ones may do it again.
+Classes: loss_spike loss_diverged grad_spike
+Sources: four spreads in two of three reports, measured on 1,033 real curves: 88 % of the
+    labelled events at a median delay of one report, no false alarm in 197,000 healthy
+    supervised ones. A jump that lasts thirty reports, or two out of all proportion,
+    wakes people, one that heals never does. Reinforcement and adversarial learning jump while all is
+    well: there only the disproportionate counts. Skipped batches: PaLM and BLOOM reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.losses import Losses
+from .kit.numbers import number
+from .kit.series import Gradient, Jump
+from .kit.troubles import Troubles
+
+CLASSES = ("loss_spike", "loss_diverged", "grad_spike")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.loss_spike]`."""
+
+    large_ratio: float = 0.5
+    """Part of the progress made so far that a jump must undo to be told as a warning in a
+    finished log; smaller ones that healed are a note."""
+    told_reports: int = 60
+    """Reports for which a jump that healed is still shown."""
+    gross_reports: int = 2
+    """Reports that a disproportionate loss must stay up to page."""
+    rough_reports: int = 10
+    """Reports that a disproportionate loss of an adversary or a learner must stay up to page:
+    in healthy ones it came back within seven."""
+    accepted_reports: int = 1000
+    """Reports after which a level that stays up is how this run is."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak of jumps: in a live run of the newest, in an old log of all."""
+    troubles = view.ledger(Troubles)
+    if troubles is not None and not view.live:
+        yield from troubles.told(of=CLASSES)
+    losses = view.ledger(Losses)
+    if losses is None:
+        return
+    for jump in losses.jumps:
+        if not view.live or _matters(jump, losses.count, limits):
+            yield _finding(jump, view, limits)
+    if losses.gradients and not (view.live and losses.reports > limits.told_reports):
+        yield _gradient(losses.gradients, view)
+
+
+def _gradient(gradients: list[Gradient], view: View) -> Finding:
+    shown = gradients[-1] if view.live else gradients[0]
+    mark = shown.mark
+    at = "" if mark.step is None else f" at step {number(mark.step)}"
+    return Finding(
+        trouble="grad_spike",
+        key="grad_norm",
+        severity=Severity.INFO if view.live else Severity.WARNING,
+        summary=f"the gradient norm was {number(mark.value)}{at}, usual are {number(shown.usual)}",
+        evidence=(Evidence("log", mark.text, mark.at),) if mark.text else (),
+        file=shown.file,
+        line=mark.line,
+        details={"step": mark.step, "usual": shown.usual, "count": len(gradients)},
+    )
+
+
+def _matters(jump: Jump, count: int, limits: Limits) -> bool:
+    """True while a live run should still show it."""
+    if jump.state == "back":
+        return count - jump.over_at <= limits.told_reports
+    return jump.reports <= limits.accepted_reports
+
+
+def _pages(jump: Jump, limits: Limits) -> bool:
+    """True for a jump out of all proportion that did not come back at once."""
+    return jump.gross and jump.reports >= (
+        limits.rough_reports if jump.rough else limits.gross_reports
+    )
+
+
+def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
+    over = view.ended or view.ending is not None
+    diverged = jump.state == "lasting" or (jump.state == "open" and jump.gross and over)
+    if jump.state == "back":
+        severity = Severity.INFO
+        if not view.live and (jump.gross or jump.lost >= limits.large_ratio):
+            severity = Severity.WARNING
+    elif diverged or _pages(jump, limits):
+        severity = Severity.CRITICAL
+    else:
+        severity = Severity.INFO if view.live or not over else Severity.WARNING
+    name = "the loss" if jump.metric == "train_loss" else jump.metric
+    began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
+    came = _became(jump)
+    return Finding(
+        trouble="loss_diverged" if diverged else "loss_spike",
+        key=f"{jump.metric}:{jump.number}",
+        severity=severity,
+        summary=f"{name} jumped from {number(jump.base)} to {number(jump.top)}{began}; {came}",
+        evidence=(Evidence("log", jump.onset.text, jump.onset.at),) if jump.onset.text else (),
+        file=jump.file,
+        line=jump.onset.line,
+        decided_line=jump.decided.line,
+        details={
+            "step": jump.onset.step,
+            "metric": jump.metric,
+            "from": jump.base,
+            "to": jump.top,
+            "back_at_step": jump.back.step if jump.back else None,
+        },
+    )
+
+
+def _became(jump: Jump) -> str:
+    if jump.back is not None:
+        step = "" if jump.back.step is None else f" by step {number(jump.back.step)}"
+        return f"it came back{step}"
+    if jump.state == "lasting":
+        return "it does not come back"
+    return f"{jump.reports} reports later it is still up" if jump.reports else "it may come back"
+
+
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(Step, LogEvent),
+    ledgers=(
+        Troubles,
+        Losses,
+    ),
+)

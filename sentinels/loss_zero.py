@@ -1,0 +1,107 @@
+"""The training loss is exactly zero, or gone from the log.
+
+Symptom: the log prints a loss of 0.0 again and again, or the reports that used to have a loss
+    come without one.
+Confirm: print one batch with its labels; look at the gradient norm of the same reports.
+Cause: every label is masked, the loss is multiplied by an empty weight, a label leaks into the
+    input, 16-bit weights are broken; Megatron leaves out a loss that is not a number.
+Remedy:
+    1. [safe] Look at the gradient norm and the learning rate of the named report.
+    2. [safe] Print one batch with its labels and its mask.
+    3. [costly] Mend the data or the precision, then resume from a checkpoint before it.
+Not: do not take it for a run that has learnt everything.
+Retry: only after a change.
+Classes: loss_zero loss_missing
+Sources: our choice: three reports in a row forgive one batch without labels. A loss that came
+    down to a twentieth of its beginning may be rounded to zero: that is a note. Megatron-LM
+    prints a loss only if its mean is above zero, which NaN is not (`training_log`); steps
+    that its loss scaler skipped lack it too, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.losses import Losses
+from .kit.numbers import number
+from .kit.series import Missing, Zeros
+from .kit.troubles import Troubles
+
+CLASSES = ("loss_zero", "loss_missing")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.loss_zero]`."""
+
+    in_a_row: int = 3
+    """Reports of exactly zero in a row before it is told; three at least."""
+    learnt_ratio: float = 0.05
+    """Part of its first level under which a loss may well be rounded to zero."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak while the loss is zero or gone; in an old log also when it came back."""
+    troubles = view.ledger(Troubles)
+    if troubles is not None and not view.live:
+        yield from troubles.told(of=CLASSES)
+    losses = view.ledger(Losses)
+    if losses is None:
+        return
+    shown = set()
+    for zeros in losses.zeros:
+        if zeros.count >= limits.in_a_row and not (view.live and zeros.over):
+            key = f"zero:{zeros.metric}"
+            if key not in shown:
+                shown.add(key)
+                yield _zero(zeros, key, limits)
+    for missing in losses.missing:
+        if not missing.skipped and not (missing.over and (view.live or missing.count < 3)):
+            if missing.count < 3 and not missing.scaled:
+                continue
+            yield _missing(missing)
+            return
+
+
+def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
+    rounded = bool(
+        zeros.before and zeros.began and zeros.before < limits.learnt_ratio * zeros.began
+    )
+    since = "" if zeros.first.step is None else f" since step {number(zeros.first.step)}"
+    return Finding(
+        trouble="loss_zero",
+        key=key,
+        severity=Severity.INFO if rounded else Severity.WARNING,
+        summary=f"the loss is exactly zero{since} ({zeros.count} reports)",
+        file=zeros.file,
+        line=zeros.first.line,
+        decided_line=zeros.decided.line,
+        details={"step": zeros.first.step, "before": zeros.before, "count": zeros.count},
+    )
+
+
+def _missing(missing: Missing) -> Finding:
+    since = "" if missing.first.step is None else f" since step {number(missing.first.step)}"
+    return Finding(
+        trouble="loss_missing",
+        key="missing",
+        severity=Severity.WARNING,
+        summary=f"reports come without their loss{since}: it may not be a number any more",
+        file=missing.file,
+        line=missing.first.line,
+        decided_line=missing.last.line if missing.count < 3 else missing.first.line,
+        details={"step": missing.first.step, "count": missing.count},
+    )
+
+
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(Step, LogEvent),
+    ledgers=(
+        Troubles,
+        Losses,
+    ),
+)

@@ -1,0 +1,169 @@
+"""A loss that jumps, and what becomes of it."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+from middlewatch.sentinels.kit import Finding, Severity
+
+from .story import Story
+
+
+def trained(story: Story, count: int = 200, **more: Any) -> Story:
+    """A loss that falls from 10 to about 2, in its usual noise."""
+    dice = random.Random(3)
+    for n in range(count):
+        story.step(train_loss=2 + 8 * math.exp(-n / 40) + dice.gauss(0, 0.03), **more)
+    return story
+
+
+def up(story: Story, value: float, count: int) -> Story:
+    for n in range(count):
+        story.step(train_loss=value + 0.01 * (n % 3))
+    return story
+
+
+def only(story: Story) -> Finding:
+    (finding,) = story.asks("loss_spike")
+    return finding
+
+
+def test_a_healthy_loss(story: Story) -> None:
+    assert trained(story, 600).asks("loss_spike") == []
+
+
+def test_one_bad_batch(story: Story) -> None:
+    assert up(up(trained(story), 6.0, 1), 2.1, 20).asks("loss_spike") == []
+
+
+def test_a_spike_that_heals_wakes_nobody(story: Story) -> None:
+    up(trained(story), 6.0, 2)
+    finding = only(story)
+    assert (finding.trouble, finding.severity, finding.fatal) == (
+        "loss_spike",
+        Severity.INFO,
+        False,
+    )
+    assert (finding.line, finding.decided_line) == (201, 202)
+    assert "from 2.0" in finding.summary
+    assert finding.details["step"] == 201
+    finding = only(up(story, 2.1, 5))
+    assert finding.severity is Severity.INFO
+    assert finding.summary.endswith("it came back by step 205")
+
+
+def test_one_that_stays_up_pages_thirty_reports_later(story: Story) -> None:
+    up(trained(story), 6.0, 31)
+    assert only(story).severity is Severity.INFO
+    finding = only(up(story, 6.0, 1))
+    assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
+    assert finding.key == "train_loss:1"
+    assert "does not come back" in finding.summary
+
+
+def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None:
+    assert only(up(trained(story), 3e4, 2)).severity is Severity.INFO
+    finding = only(up(story, 3e4, 1))
+    assert (finding.trouble, finding.severity) == ("loss_spike", Severity.CRITICAL)
+    assert only(up(story, 2.1, 3)).severity is Severity.INFO
+
+
+def test_an_explosion_before_the_noise_is_known(story: Story) -> None:
+    story.step(train_loss=0.14)
+    for value in (2.5e4, 7.5e4, 2.8e4):
+        assert story.step(train_loss=value).asks("loss_spike") == []
+    finding = only(story.step(train_loss=1.3e5))
+    assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
+    assert (finding.line, finding.decided_line) == (2, 5)
+
+
+def test_a_first_report_that_means_nothing(story: Story) -> None:
+    story.step(train_loss=1e-3)
+    assert up(story, 2.5, 40).asks("loss_spike") == []
+
+
+@pytest.mark.parametrize(("height", "severity"), [(7.0, Severity.WARNING), (3.5, Severity.INFO)])
+def test_an_old_log_notes_small_ones(story: Story, height: float, severity: Severity) -> None:
+    up(up(trained(story.replayed()), height, 3), 2.1, 5)
+    assert only(story).severity is severity
+
+
+def test_an_old_log_that_ends_high(story: Story) -> None:
+    up(trained(story.replayed()), 6.0, 5)
+    (finding,) = story.asks("loss_spike", ended=True)
+    assert (finding.trouble, finding.severity) == ("loss_spike", Severity.WARNING)
+    up(story, 3e4, 2)
+    (finding,) = story.asks("loss_spike", ended=True)
+    assert finding.trouble == "loss_diverged"
+
+
+def test_two_spikes_are_two(story: Story) -> None:
+    up(up(trained(story), 6.0, 2), 2.1, 60)
+    up(story, 6.0, 2)
+    assert [f.key for f in story.asks("loss_spike")] == ["train_loss:1", "train_loss:2"]
+    assert [f.key for f in up(story, 2.1, 90).asks("loss_spike")] == []
+
+
+def test_the_same_step_twice_is_one_report(story: Story) -> None:
+    trained(story)
+    for _ in range(3):
+        story.step(by=0, train_loss=6.0)
+    assert story.asks("loss_spike") == []
+
+
+def test_another_writer_that_lags(story: Story) -> None:
+    trained(story)
+    for n in range(200, 240):
+        story.step(number=n + 1.0, train_loss=2.05).step(number=n - 1.0, train_loss=6.0)
+    assert story.asks("loss_spike") == []
+
+
+def test_interleaved_ranks_are_not_mixed(story: Story) -> None:
+    for n in range(200):
+        for rank in range(4):
+            story.step(number=float(n), rank=rank, train_loss=2.0 + 3 * (rank == 2))
+    assert story.asks("loss_spike") == []
+
+
+def test_a_run_that_begins_again(story: Story) -> None:
+    trained(story)
+    story.number = 0
+    assert trained(story).asks("loss_spike") == []
+
+
+@pytest.mark.parametrize("more", [{"loss_G": 1.0, "loss_D": 0.5}, {"reward_mean": 3.0}])
+def test_adversaries_and_learners_jump(story: Story, more: dict[str, Any]) -> None:
+    trained(story, **more)
+    for _ in range(40):
+        story.step(train_loss=6.0, **more)
+    assert story.asks("loss_spike") == []
+    story.step(train_loss=3e4, **more)
+    assert only(story).severity is Severity.INFO
+    for _ in range(10):
+        story.step(train_loss=3e4, **more)
+    assert only(story).severity is Severity.CRITICAL
+
+
+def test_a_program_without_one_loss(story: Story) -> None:
+    for n in range(60):
+        story.step(train_loss=None, value_loss=1.0 + n % 7)
+    assert story.asks("loss_spike") == []
+    assert only(story.step(train_loss=None, value_loss=4e4)).summary.startswith("value_loss jumped")
+
+
+def test_a_gradient_out_of_all_proportion_is_evidence(story: Story) -> None:
+    trained(story, 50, grad_norm=0.8)
+    assert story.step(grad_norm=40.0).asks("loss_spike") == []
+    story.step(grad_norm=900.0)
+    finding = only(story)
+    assert (finding.trouble, finding.severity) == ("grad_spike", Severity.INFO)
+    assert only(story.replayed()).severity is Severity.WARNING
+
+
+def test_what_a_line_says_is_told_of_an_old_log(story: Story) -> None:
+    story.replayed().train(5).says("loss_diverged")
+    assert only(story).trouble == "loss_diverged"

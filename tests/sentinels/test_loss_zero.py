@@ -1,0 +1,69 @@
+"""A loss of nothing, and a loss that is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.loss_zero import Limits
+
+from .story import Story
+
+
+def test_exact_zeros(story: Story) -> None:
+    story.train(20)
+    assert story.train(2, train_loss=0.0).asks("loss_zero") == []
+    (finding,) = story.train(1, train_loss=0.0).asks("loss_zero")
+    assert (finding.trouble, finding.severity) == ("loss_zero", Severity.WARNING)
+    assert (finding.line, finding.decided_line) == (21, 23)
+    assert finding.summary == "the loss is exactly zero since step 21 (3 reports)"
+    assert story.train(1).asks("loss_zero") == []
+
+
+def test_from_the_first_report_on(story: Story) -> None:
+    (finding,) = story.train(3, train_loss=0.0).asks("loss_zero")
+    assert finding.severity is Severity.WARNING
+
+
+def test_patience_is_a_setting(story: Story) -> None:
+    story.train(20).train(4, train_loss=0.0)
+    assert story.asks("loss_zero", Limits(in_a_row=5)) == []
+
+
+def test_what_was_learnt_by_heart_is_rounded(story: Story) -> None:
+    for n in range(40):
+        story.step(train_loss=round(3.0 * 0.7**n, 4))
+    assert [f.severity for f in story.asks("loss_zero")] == [Severity.INFO]
+
+
+def test_a_loss_that_is_gone(story: Story) -> None:
+    for loss in (2.0, 1.9, None):
+        # the order of its names is that of the line
+        values = {"lr": 1e-4} | ({} if loss is None else {"train_loss": loss}) | {"loss_scale": 1.0}
+        story.ordered(values)
+    (finding,) = story.asks("loss_zero")
+    assert (finding.trouble, finding.severity) == ("loss_missing", Severity.WARNING)
+    assert finding.line == 3
+
+
+@pytest.mark.parametrize("many", [1, 2])
+def test_reports_of_another_wording(story: Story, many: int) -> None:
+    story.train(9, lr=1e-4)
+    for _ in range(many):
+        story.ordered({"eval_loss": 2.1, "lr": 1e-4})
+    assert story.asks("loss_zero") == []
+
+
+def test_steps_that_the_scaler_skipped_say_so(story: Story) -> None:
+    names = ("lr", "train_loss", "loss_scale", "number of skipped iterations")
+    for _ in range(3):
+        story.ordered(dict(zip(names, (1e-4, 2.0, 1.0, 0.0), strict=True)))
+    for _ in range(4):
+        story.ordered({"lr": 1e-4, "loss_scale": 1.0, "number of skipped iterations": 1.0})
+    assert story.asks("loss_zero") == []
+
+
+def test_reports_that_never_had_one(story: Story) -> None:
+    for _ in range(20):
+        story.ordered({"train_loss": 2.0, "lr": 1e-4, "mfu": 0.4}).ordered({"lr": 1e-4, "mfu": 0.4})
+    assert story.asks("loss_zero") == []
