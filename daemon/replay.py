@@ -24,7 +24,7 @@ from .engine import Engine
 from .history import BoxHistory, RunHistory
 from .incidents import IncidentKeeper
 from .masking import mask
-from .parsers.reader import LogReader
+from .parsers.backlog import OpenReader, everything
 from .verdict import Ending, Progressed, Tellings, Told, judge
 
 Record = dict[str, Any]
@@ -49,6 +49,7 @@ class Rules(NamedTuple):
     limits: Mapping[str, Any]
     tell_bug: Callable[[str], None]
     """Told, in words, when a rule fails."""
+    open_reader: OpenReader = everything
 
 
 class Case:
@@ -88,12 +89,17 @@ class Replay:
 
     def __init__(self, file: str, rules: Rules, listen: Listen | None = None) -> None:
         self.file = file
-        self.reader = LogReader(file)
+        self.reader = rules.open_reader(file, None)
         self.case = Case(file, rules)
         self.troubles: list[tuple[Told, Place]] = []
         """After the end: every trouble and where it first shows."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
+
+    @property
+    def framework(self) -> str | None:
+        """Who wrote the log, if that is known."""
+        return self.reader.framework
 
     def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[Record]:
         """Records of the contract, metrics as they come, findings and the end last."""
@@ -118,6 +124,7 @@ class Replay:
             "file": self.file,
             "lines": self.reader.lines,
             "bytes": self.reader.bytes,
+            "framework": self.framework,
             "verdict": ending.verdict,
             "cause": ending.cause,
             "last_step": self.case.progress.last_step,

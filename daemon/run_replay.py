@@ -15,7 +15,7 @@ from typing import NamedTuple
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase, Step
 
 from .incidents import cause_rank
-from .parsers.reader import LogReader
+from .parsers.backlog import OpenReader, everything
 from .replay import Case, Listen, Place, Record, Rules, finding, report
 from .stamps import SAMPLE
 from .verdict import Ending, Progressed, Told, judge
@@ -41,16 +41,16 @@ class _Turn(NamedTuple):
 
 def tells_steps(sample: bytes) -> bool:
     """Whether the first bytes of a log report training steps."""
-    seen = LogReader("").feed(sample[:SAMPLE], 0.0)
+    seen = everything("").feed(sample[:SAMPLE], 0.0)
     return any(isinstance(one, Step) and one.number is not None for one in seen)
 
 
 class _Reading:
     """One voice and what is known of it."""
 
-    def __init__(self, voice: Voice) -> None:
+    def __init__(self, voice: Voice, open_reader: OpenReader) -> None:
         self.voice = voice
-        self.reader = LogReader(voice.name, voice.rank)
+        self.reader = open_reader(voice.name, voice.rank)
         self.watched = 0
         """Next reports that count although another rank tells the steps."""
         self.ended = False
@@ -73,11 +73,16 @@ class RunReplay:
         """After the end: every trouble and where it first shows, in the order of the run."""
         self.ending = Ending("cut", None, None)
         self.finished_at: Place | None = None
-        self._readings = [_Reading(voice) for voice in voices]
+        self._readings = [_Reading(voice, rules.open_reader) for voice in voices]
         self._turn = _Turn(0, -1)
         self._leader = math.inf
         self._listen = listen
         self._files: dict[str, _File] = {}
+
+    @property
+    def framework(self) -> str | None:
+        """Who wrote the logs, if one of them tells."""
+        return next((r.reader.framework for r in self._readings if r.reader.framework), None)
 
     def feed(self, number: int, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
         """The next bytes of voice ``number``, none at its end."""
@@ -208,6 +213,7 @@ class RunReplay:
             "files": [part.file for part in parts],
             "lines": sum(part.lines for part in parts),
             "bytes": sum(part.bytes for part in parts),
+            "framework": self.framework,
             "verdict": self.ending.verdict,
             "cause": self.ending.cause,
             "cause_file": None if cause is None else cause[1].file,

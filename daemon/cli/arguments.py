@@ -197,6 +197,11 @@ def _checks(add: Add) -> None:
         help="the files are ranks, or rotated parts, of one run: judge them together",
     )
     sub.add_argument("--metrics", action="store_true", help="print every metric too (with --json)")
+    sub.add_argument(
+        "--quick",
+        action="store_true",
+        help="read for troubles alone, at the speed of a text search: no losses, no curve",
+    )
     _json(sub)
     sub = add(
         "audit",

@@ -16,6 +16,7 @@ from ..errors import MiddlewatchError, UsageError
 from ..lanes import lanes
 from ..merging import Merged
 from ..opening import Source, open_log
+from ..parsers import backlog
 from ..replay import Record, Replay, Rules
 from ..run_replay import RunReplay, tells_steps
 from ..unpacking import Damaged
@@ -35,7 +36,8 @@ def replay(args: argparse.Namespace) -> int:
     names, run = _named(args)
     config = configuration(args)
     sentinels = {n: s for n, s in discover().items() if n not in config.disabled}
-    reading = _Reading(args, names, Rules(sentinels, dict(config.limits), _bug))
+    reader = backlog.events_alone if args.quick else backlog.everything
+    reading = _Reading(args, names, Rules(sentinels, dict(config.limits), _bug, reader))
     try:
         if run is None:
             reading.each(names)

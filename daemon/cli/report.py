@@ -66,8 +66,8 @@ def _headline(subject: Subject, width: int) -> Iterator[Row]:
         facts.insert(0, f"{len(logs)} files")
     if subject.encoding != "utf-8":
         facts.append(subject.encoding)
-    if story.framework:
-        facts.append(story.framework)
+    if subject.framework:
+        facts.append(subject.framework)
     words = " · ".join(facts)
     yield row(Span(cut_left(out.clean(subject.name), max(16, width - len(words) - 2)), "title"),
               Span("  " + cut(words, width - 18), "dim"))  # fmt: skip

@@ -14,10 +14,9 @@ from middlewatch.sentinels.kit.observations import PhaseName
 from ..history import Curve
 from ..replay import Seen
 from ..stamps import kind_of, moment, stamps
-from .frameworks import framework
 
 HEAD = 256 << 10
-"""First bytes of the text that tell framework and kind of time stamps."""
+"""First bytes of the text, which tell the kind of its time stamps."""
 TAIL = 64 << 10
 """Last bytes that are searched for the last time stamp."""
 SERIES = 12
@@ -105,11 +104,6 @@ class Story:
         self._tail_size += len(chunk)
         while self._tail and self._tail_size - len(self._tail[0]) >= TAIL:
             self._tail_size -= len(self._tail.popleft())
-
-    @property
-    def framework(self) -> str | None:
-        """Who wrote the log, if that is known."""
-        return framework(self._head)
 
     @property
     def span(self) -> tuple[str, str, timedelta] | None:

@@ -39,6 +39,7 @@ class Subject:
     ending: Ending
     finished_at: Place | None
     story: Story
+    framework: str | None = None
     encoding: str = "utf-8"
     interrupted: bool = False
     one_of_many: bool = False
@@ -61,6 +62,7 @@ class Subject:
             ending=replay.ending,
             finished_at=None if line is None else Place(source.name, line),
             story=story,
+            framework=replay.framework,
             encoding=source.encoding,
             interrupted=bool(extra.get("interrupted")),
             one_of_many=one_of_many,
@@ -84,6 +86,7 @@ class Subject:
             ending=replay.ending,
             finished_at=replay.finished_at,
             story=story,
+            framework=replay.framework,
             interrupted=bool(ends and ends[-1].get("interrupted")),
             ends=[end for end in ends if "run" not in end],
         )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from .atoms import AtomIndex
+
 MAX_TEXT = 300
 """Characters of a line that are looked at."""
 _LINES: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -80,8 +82,14 @@ _LINES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Hugging Face Trainer", ("running training", "train_runtime", "{'loss'", "learning_rate"), r"^(?:.{0,80}>> )?\*\*\*\*\* Running training \*\*\*\*\*|^\{'loss': .*'learning_rate': |^\{'train_runtime': "),
 )  # fmt: skip
 """(name, atoms as in a signature, pattern), the first that matches counts."""
-ATOMS = frozenset(atom for _, atoms, _ in _LINES for atom in atoms)
-"""One of these is in the lower case of every line that :func:`recognise` knows."""
+_INDEX = AtomIndex(
+    {
+        atom: [i for i, (_, atoms, _) in enumerate(_LINES) if atom in atoms]
+        for atom in {atom for _, atoms, _ in _LINES for atom in atoms}
+    }
+)
+LOOKS = 3000
+"""Lines of new shapes after which nobody looks any more."""
 
 
 @cache
@@ -89,14 +97,30 @@ def _pattern(index: int) -> re.Pattern[str]:
     return re.compile(_LINES[index][2])
 
 
+class Recogniser:
+    """Looks at the lines of one log until it is clear who writes it."""
+
+    def __init__(self) -> None:
+        self._best = len(_LINES)
+        self._looks = LOOKS
+
+    @property
+    def name(self) -> str | None:
+        """The most exact framework that a line has given away, if one has."""
+        return _LINES[self._best][0] if self._best < len(_LINES) else None
+
+    def look(self, text: str) -> None:
+        """Look at the line."""
+        if self._looks > 0:
+            self._looks -= 1
+            text = text[:MAX_TEXT]
+            for index in sorted(_INDEX.find(text.encode("utf-8", "surrogateescape"))):
+                if index < self._best and _pattern(index).search(text):
+                    self._best = index
+
+
 def recognise(text: str) -> str | None:
     """The framework that a line gives away, ``None`` for nearly all lines."""
-    text = text[:MAX_TEXT]
-    low = text.lower()
-    for index, (name, atoms, _) in enumerate(_LINES):
-        for atom in atoms:
-            if atom in low:
-                if _pattern(index).search(text):
-                    return name
-                break
-    return None
+    recogniser = Recogniser()
+    recogniser.look(text)
+    return recogniser.name

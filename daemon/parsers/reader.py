@@ -17,6 +17,7 @@ from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
 
 from . import code, matcher, phases, tables
 from .fields import evaluate
+from .frameworks import Recogniser
 from .happenings import Place, of_line, of_raised
 from .heads import rank_prefix
 from .hints import NONE, hints_of
@@ -92,10 +93,16 @@ class LogReader:
         self._shapes: ShapeCache[Known | None] = ShapeCache(shape_bytes)
         self._progress = Progress(file)
         self._tracebacks = Tracebacks()
+        self._program = Recogniser()
         self._header: tables.Header | None = None
         self._code = (_LONG_AGO, _LONG_AGO)
         """Numbers of the last two lines of program text."""
         self._tail: deque[tuple[int, bytes]] = deque(maxlen=TAIL_LINES)
+
+    @property
+    def framework(self) -> str | None:
+        """Who writes the log, if a line has given it away."""
+        return self._program.name
 
     @property
     def lines(self) -> int:
@@ -262,6 +269,7 @@ class LogReader:
         return known
 
     def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+        self._program.look(rest)
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
             known.report = examine(decode(piece), self._header)

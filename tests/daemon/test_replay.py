@@ -79,6 +79,7 @@ def test_metrics_and_the_end() -> None:
         "file": "a.log",
         "lines": 22,
         "bytes": len(STEPS) + len(END),
+        "framework": None,
         "verdict": "finished",
         "cause": None,
         "last_step": 200,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.parsers.frameworks import ATOMS, recognise
+from middlewatch.daemon.parsers.frameworks import recognise
 from middlewatch.daemon.parsers.metrics import examine
 from middlewatch.daemon.parsers.phases import phase_candidates, phase_of, saved
 from middlewatch.daemon.parsers.reader import LogReader
@@ -256,10 +256,6 @@ def test_the_loss_of_a_line(line: str, wanted: float | None) -> None:
 )
 def test_frameworks(line: str, name: str | None) -> None:
     assert recognise(line) == name
-
-
-def test_atoms_of_frameworks_are_lower_case() -> None:
-    assert all(a == a.lower() for a in ATOMS)
 
 
 NASTY = [
