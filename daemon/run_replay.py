@@ -16,7 +16,7 @@ from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Ph
 
 from .incidents import cause_rank
 from .parsers.backlog import OpenReader, everything
-from .replay import Case, Listen, Place, Record, Rules, finding, report
+from .replay import Case, Listen, Place, Record, Rules, Seen, finding, report
 from .stamps import SAMPLE
 from .verdict import Ending, Progressed, Told, judge
 from .voices import Voice
@@ -118,16 +118,14 @@ class RunReplay:
                 continue
             file, line = reading.voice.place(one.line)
             number = self._turn.number(one.line)
-            own = (
-                one if file == one.file and line == one.line else replace(one, file=file, line=line)
-            )
+            own = one if file == one.file and line == one.line else _at(one, file, line)
             self._file(file).add(own)
             if self._listen is not None:
                 self._listen(own, number)
             if isinstance(one, LogEvent) and one.severity != "info":
                 reading.watched = WATCHED
             if not isinstance(one, Step) or self._counts(reading, one):
-                self.case.add(replace(one, file=self.name, line=number))
+                self.case.add(_at(one, self.name, number))
             if metrics and isinstance(own, (Step, CheckpointSaved)):
                 yield report(own)
 
@@ -227,6 +225,13 @@ class RunReplay:
     def root(self) -> tuple[Told, Place] | None:
         """The trouble that the verdict names, and where it first shows."""
         return root(self.troubles, self.ending)
+
+
+def _at(one: Seen, file: str, line: int) -> Seen:
+    """The same, seen at another place."""
+    if isinstance(one, Step):
+        return one._replace(file=file, line=line)
+    return replace(one, file=file, line=line)
 
 
 class _File:

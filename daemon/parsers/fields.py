@@ -1,13 +1,13 @@
 """Numbers found in a line: where they stand, what they are called, how they are read.
 
-The grammar works out *fields* once per shape of line. A :class:`Plan` then reads the numbers
-of every further line of that shape directly from its bytes.
+The grammar works out *fields* once per shape of line; :mod:`.plans` then reads the numbers of
+every further line of that shape directly from its bytes.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from .keys import key_unit
@@ -60,9 +60,6 @@ NUMBER = re.compile(
     r"|(?<=[0-9])(?P<other>[A-Za-z]{1,9}(?:/[A-Za-z]{1,9}){0,2}))?(?![A-Za-z_0-9]|\.[0-9]|-[A-Za-z])(?!:[0-9]{2}\b)"
 )
 """A number that stands by itself, with the unit behind it, known or not."""
-_TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
-_TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
-_IN_KEY = re.compile(r"[^\W\d][\w.@(-]*$|[@(]$")
 
 
 def parse_number(text: str) -> float:
@@ -162,10 +159,11 @@ def evaluate(text: str, fields: list[Field]) -> Values:
         value = parse_number(number.replace(",", ".") if f.comma else number)
         if f.name not in found and (value > 0 or f.reading != "inverse"):
             found[f.name] = read(value, f.factor, f.reading)
-    return _sorted_out(found)
+    return sorted_out(found)
 
 
-def _sorted_out(found: dict[str, float]) -> Values:
+def sorted_out(found: dict[str, float]) -> Values:
+    """Values by their names; what is a part of the loss is added up."""
     for name in [n for n in found if n.startswith("+")]:
         found[name[1:]] = part = found.pop(name)
         found["train_loss"] = found.get("train_loss", 0.0) + part
@@ -173,103 +171,3 @@ def _sorted_out(found: dict[str, float]) -> Values:
         found.pop(k, None) for k in ("step", "epoch", "total", "of", "rank")
     )
     return Values(step, epoch, total, of, rank, found)
-
-
-@dataclass(slots=True)
-class Plan:
-    """Reads the fields of every line of one shape by the position of its numbers."""
-
-    tokens: int
-    fields: list[tuple[str, int, float, Reading]]
-    """(name, index of the number among the line's numbers, factor with sign, reading)"""
-    constants: dict[str, float] = field(default_factory=dict)
-    """Fields whose value is part of the shape: nan and inf."""
-    fixed: list[tuple[int, bytes]] = field(default_factory=list)
-    """(index, number) of the numbers within keys, which must not change."""
-    parts: bool = False
-    """Some fields are parts of ``train_loss``."""
-    comma: bool = False
-    """Commas are decimal points."""
-
-    def read(self, line: bytes) -> Values | None:
-        """The values of a line, or ``None`` when its numbers are not where they should be."""
-        tokens = _TOKEN.findall(line)
-        if len(tokens) != self.tokens:
-            return None
-        for index, token in self.fixed:
-            if tokens[index] != token:
-                return None
-        found = self.constants.copy()
-        try:
-            for name, index, factor, reading in self.fields:
-                token = tokens[index]
-                if b"," in token:
-                    token = token.replace(b",", b".") if self.comma else _without_thousands(token)
-                value = float(token) * factor
-                if reading == "plain":
-                    found[name] = value
-                elif value > 0 or reading != "inverse":
-                    found[name] = read(value, 1.0, reading)
-        except ValueError:
-            return None
-        if self.parts:
-            return _sorted_out(found)
-        pop = found.pop
-        return Values(
-            pop("step", None),
-            pop("epoch", None),
-            pop("total", None),
-            pop("of", None),
-            pop("rank", None),
-            found,
-        )
-
-
-def _without_thousands(token: bytes) -> bytes:
-    head, *groups = token.partition(b".")[0].split(b",")
-    if len(head) > 3 or head == b"0" or any(len(g) != 3 for g in groups):
-        raise ValueError(token)
-    return token.replace(b",", b"")
-
-
-def plan_for(text: str, fields: list[Field]) -> Plan | None:
-    """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
-    starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
-    plan = Plan(
-        len(starts),
-        [],
-        parts=any(f.name.startswith("+") for f in fields),
-        comma=any(f.comma for f in fields),
-    )
-    seen: set[str] = set()
-    for f in fields:
-        if f.name in seen:
-            continue
-        seen.add(f.name)
-        number = text[f.start : f.end]
-        sign = -1.0 if number.startswith("-") else 1.0
-        at = f.start + (number[0] in "+-")
-        if at in starts:
-            plan.fields.append((f.name, starts[at], sign * f.factor, f.reading))
-        elif "n" in number.lower():
-            plan.constants[f.name] = read(parse_number(number), f.factor, f.reading)
-        else:
-            return None
-    if any(f.numbered for f in fields):
-        read_here = {index for _, index, _, _ in plan.fields}
-        plan.fixed = [
-            (index, m.group().encode())
-            for index, m in enumerate(_TEXT_TOKEN.finditer(text))
-            if index not in read_here and _IN_KEY.search(text, max(0, m.start() - 40), m.start())
-        ]
-    line = text.encode("utf-8", "surrogateescape")
-    return plan if _same(plan.read(line), evaluate(text, fields)) else None
-
-
-def _same(a: Values | None, b: Values) -> bool:
-    """Equal, with nan equal to nan."""
-    return a is not None and _comparable(a) == _comparable(b)
-
-
-def _comparable(v: Values) -> str:
-    return repr((v.step, v.epoch, v.total, v.of, v.rank, sorted(v.named.items())))

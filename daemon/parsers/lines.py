@@ -9,6 +9,7 @@ chunks, the same lines come out.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 RawLine = tuple[int, bytes, bool]
 """(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update
@@ -25,6 +26,26 @@ _ANSI = re.compile(
     rb"|[ -/]*[0-~])?"
 )
 _BREAK = re.compile(rb"\r*\n|\r+(?=[^\r\n])")
+
+_NO_BREAKS = bytes(c for c in range(256) if c not in b"\r\n")
+Where = Callable[[int], tuple[int, bool]]
+"""Index of a piece -> (line number, ended)."""
+
+
+def places(first: int, text: bytes) -> Where:
+    """Where the pieces of a text with carriage returns stand; asked in rising order."""
+    breaks = text.translate(None, _NO_BREAKS)
+    last, number = 0, first
+
+    def place(i: int) -> tuple[int, bool]:
+        nonlocal last, number
+        if i < last:
+            last, number = 0, first
+        number += breaks.count(b"\n", last, i)
+        last = i
+        return number, breaks[i] == 0x0A
+
+    return place
 
 
 class LineCutter:

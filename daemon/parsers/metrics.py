@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from . import bars, counters, forms, grammar, heads, tables
-from .fields import Field, Plan, Values, parse_number, plan_for
+from .fields import Field, Values, parse_number
 from .keys import fold, is_learning, is_loss
+from .plans import Plan, plan_for
 from .ranking import COUNTS, MEASURES, sum_of_parts
 
 __all__ = ["COUNTS", "MEASURES", "Report", "examine"]
@@ -71,6 +72,8 @@ class Report:
     """Tells nothing but how long the run shall be."""
     bare: bool = False
     """Two numbers without a name: counts only in a series."""
+    plain: bool = False
+    """A line that stands for itself: a counter and measures, and nothing out of the way."""
 
     def read(self, piece: bytes) -> Values | None:
         """Values of a line of this shape, ``None`` where only :func:`examine` can tell."""
@@ -195,6 +198,13 @@ def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
         bare=draft.bare,
     )
     report.head = counted and not own and draft.bar is None and _only_counts(text, begin, fields)
+    report.plain = (
+        report.measured
+        and counted
+        and draft.bar is None
+        and not (report.inner or report.learning or report.member or report.row)
+        and not names & {"epochs", "of"}
+    )
     worth = (
         report.measured
         or report.bar

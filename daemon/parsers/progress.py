@@ -15,7 +15,7 @@ from .fields import Values
 from .metrics import Report
 from .ranking import MEASURES
 from .series import Series
-from .text import plain
+from .text import decode, plain
 
 HEAD_LINES = 12
 """A record's head speaks for at most so many further lines; OLMo-core and rsl-rl stay below."""
@@ -71,6 +71,42 @@ class Progress:
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
 
+    def takes_plain(self, report: Report, values: Values) -> bool:
+        """:meth:`plain_step` will do for this report."""
+        return (
+            report.plain
+            and values.step is not None
+            and not self.learning
+            and not self._series.open
+            and self._epochs is None
+        )
+
+    def plain_step(
+        self, values: Values, now: float, line: int, rank: int | None, piece: bytes
+    ) -> Step:
+        """What :meth:`report` makes of the most usual report: a line with a step and measures."""
+        step, named = values.step, values.named
+        self._head, self._head_left = (step, values.epoch), HEAD_LINES
+        self._head_full, self._head_weak, self._measured = True, False, True
+        self._bar_left -= 1
+        self._last = step
+        total = values.total
+        if total is None and self._total is not None and step is not None:
+            total = self._total if step <= self._total else None
+        number = values.rank if values.rank is not None else rank
+        added = sum(named.values())
+        return Step(
+            now,
+            step,
+            named,
+            values.epoch,
+            total,
+            None if number is None else int(number),
+            self.file,
+            line,
+            "" if added - added == 0.0 else plain(decode(piece)),
+        )
+
     def report(
         self,
         report: Report,
@@ -93,7 +129,7 @@ class Progress:
             ]
         if self._series.open:
             self._series.end()
-        named = dict(values.named)
+        named = values.named
         epochs = named.pop("epochs", None)
         self.learning = self.learning or report.learning
         if self.learning and "train_loss" in named:

@@ -8,7 +8,7 @@ on how they were split.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -16,12 +16,12 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
 
 from . import code, matcher, phases, tables
-from .fields import evaluate
+from .fields import Values, evaluate
 from .frameworks import Recogniser
 from .happenings import Place, of_line, of_raised
 from .heads import rank_prefix
 from .hints import NONE, hints_of
-from .lines import LineCutter, RawLine
+from .lines import LineCutter, RawLine, Where, places
 from .metrics import Report, examine
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
@@ -43,33 +43,19 @@ class Known:
     trace: bool = False
     code: bool = False
     header: tables.Header | None = None
+    row: bool = False
+    """Under another table header it would mean something else."""
     report: Report | None = None
     only: Report | None = None
     """The report, when there is nothing else."""
 
 
-Where = Callable[[int], tuple[int, bool]]
-"""Index of a piece -> (line number, ended)."""
+def _is_row(known: Known | None) -> bool:
+    return known is not None and known.row
 
 
-def _places(first: int, text: bytes) -> Where:
-    """Where the pieces of a text with carriage returns stand; asked in rising order."""
-    breaks = text.translate(None, _NO_BREAKS)
-    last, number = 0, first
-
-    def place(i: int) -> tuple[int, bool]:
-        nonlocal last, number
-        if i < last:
-            last, number = 0, first
-        number += breaks.count(b"\n", last, i)
-        last = i
-        return number, breaks[i] == 0x0A
-
-    return place
-
-
-_NO_BREAKS = bytes(c for c in range(256) if c not in b"\r\n")
 _CODE = Known(code=True)
+_ROW = Known(row=True)
 UNSEEN = Known()
 _LONG_AGO = -(1 << 30)
 
@@ -147,7 +133,7 @@ class LogReader:
             return
         place: Where | None = None
         if b"\r" in text:
-            place = _places(first, text)
+            place = places(first, text)
             text = text.replace(b"\r", b"\n")
         pieces = text.split(b"\n")
         pieces.pop()
@@ -205,14 +191,14 @@ class LogReader:
         number, ended = first, True
         shapes = zeroed(text).split(b"\n")
         for i, known in enumerate(map(self._lines.known.get, shapes, repeat(UNSEEN))):
-            if known is None and not active:
+            if (known is None or known is _ROW) and not active:
                 continue
             if i == len(pieces):
                 break
             piece = pieces[i]
             if known is UNSEEN:
                 known = self._look_up(piece)
-                if known is None and not active:
+                if (known is None or known is _ROW) and not active:
                     continue
             if not piece or piece.isspace():
                 continue
@@ -224,12 +210,15 @@ class LogReader:
                 if ended:
                     self._code = (self._code[1], number)
                 continue
-            line = decode(piece)
             report = None if known is None else known.only
             if report is not None and not tracing and number - self._code[0] > code.WINDOW:
-                self._report(report, piece, line, number, ended, now, said)
+                values = report.read(piece)
+                if values is not None and ended and progress.takes_plain(report, values):
+                    said.append(progress.plain_step(values, now, number, self.rank, piece))
+                else:
+                    self._report(report, values, decode(piece), number, ended, now, said)
             else:
-                self._tell(known or UNSEEN, piece, line, number, ended, now, said)
+                self._tell(known or UNSEEN, piece, decode(piece), number, ended, now, said)
                 tracing = tracebacks.active
             active = tracing or progress.open
 
@@ -264,11 +253,14 @@ class LogReader:
         self._judge_numbers(known, rest, piece)
         if known == UNSEEN:
             return None
-        if known == Known(report=known.report):
+        if known == _ROW:
+            return _ROW
+        if known == Known(report=known.report, row=known.row):
             known.only = known.report
         return known
 
     def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+        known.row = tables.may_be_row(rest)
         self._program.look(rest)
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
@@ -307,7 +299,7 @@ class LogReader:
         if known.header is not None:
             self._set_header(known.header)
         elif known.report is not None:
-            self._report(known.report, piece, text, number, ended, now, said)
+            self._report(known.report, known.report.read(piece), text, number, ended, now, said)
         elif self._progress.open:
             self._progress.other_line(text)
         if known.saved:
@@ -324,14 +316,13 @@ class LogReader:
     def _report(
         self,
         report: Report | None,
-        piece: bytes,
+        values: Values | None,
         text: str,
         number: int,
         ended: bool,
         now: float,
         said: list[Observation],
     ) -> None:
-        values = None if report is None else report.read(piece)
         if values is None:
             report = examine(text, self._header)
             values = None if report is None else evaluate(text, report.fields)
@@ -342,8 +333,8 @@ class LogReader:
         """Rows mean something else now: forget what was known about them."""
         if header != self._header:
             self._header = header
-            self._lines.clear()
-            self._shapes.clear()
+            self._lines.forget(_is_row)
+            self._shapes.forget(_is_row)
 
     def _in_traceback(
         self,

@@ -9,13 +9,15 @@ metric lines has some dozens of shapes.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import islice
 from typing import Generic, TypeVar
 
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
-_ART = re.compile(
+ART = re.compile(
     rb"%\s*\|[^|\[]*\|| {3,}|[\xe2\x94\x81\xe2\x95\xb8\xe2\x95\xba]{6,}|-{4,}|={4,}|\.{4,}"
 )
+"""The filling of a progress bar, and what only keeps its place."""
 
 MAX_BYTES = 256 * 1024
 """Of lines kept as keys: with what is known about them about 1 MB for a log of pure noise."""
@@ -39,9 +41,12 @@ def shape_of(line: bytes) -> bytes:
         shape = shape.replace(b"0000", b"0").replace(b"00", b"0")
         while b"00" in shape:
             shape = shape.replace(b"00", b"0")
-    if b"%" in shape and b"|" in shape:
-        shape = _ART.sub(b"%|", shape)
-    return shape
+    return ART.sub(b"%|", shape) if has_art(shape) else shape
+
+
+def has_art(line: bytes) -> bool:
+    """What :data:`ART` matches does not count in this line's shape."""
+    return b"%" in line and b"|" in line
 
 
 class ShapeCache(Generic[T]):
@@ -66,7 +71,8 @@ class ShapeCache(Generic[T]):
         self.known[shape] = known
         self._bytes += len(shape) + BYTES_PER_ENTRY
 
-    def clear(self) -> None:
-        """Forget everything: the meaning of lines has changed."""
-        self.known.clear()
-        self._bytes = 0
+    def forget(self, which: Callable[[T], bool]) -> None:
+        """Forget some: the meaning of such lines has changed."""
+        for shape in [s for s, known in self.known.items() if which(known)]:
+            del self.known[shape]
+            self._bytes -= len(shape) + BYTES_PER_ENTRY

@@ -26,6 +26,7 @@ _TWO_CELLS = re.compile(
 _YOLO_ROW = re.compile(r"^\s*(?P<epoch>\d+)/(?P<epochs>\d+)\s+(?P<mem>\d+(?:\.\d+)?)G\s+\d")
 _PART = frozenset({"box", "obj", "cls", "dfl", "seg", "pose", "kobj", "mask"})
 """Column heads of detection trainers that leave out the word loss."""
+_FIRST_CELL = re.compile(rf"[\s|│┃,;]*\"?{NUMBER_TEXT}")
 _DIGIT_FRACTION = re.compile(r"/\d")
 _BARE = re.compile(
     r"\s*(?P<step>\d{1,9})(?P<mark>[\t,; ])\s{0,3}"
@@ -93,6 +94,11 @@ def _header_with(text: str, mark: str, marked: bool) -> Header | None:
         if n not in (None, "step", "epoch", "total", "epochs") or is_loss(fold(c))
     )
     return Header(mark, tuple(cells)) if (counted and measured) or measured >= 2 else None
+
+
+def may_be_row(text: str) -> bool:
+    """Another header might make a row of this line: its first cell is a number."""
+    return _FIRST_CELL.match(text) is not None
 
 
 def row_fields(text: str, header: Header) -> list[Field]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Union
+from typing import Literal, NamedTuple, Union
 
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
@@ -18,9 +18,11 @@ SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "un
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One report of training metrics, read from one line (or record) of a log."""
+class Step(NamedTuple):
+    """One report of training metrics, read from one line (or record) of a log.
+
+    A named tuple, where the others are data classes: a log of a day holds a million of them.
+    """
 
     at: float
     number: float | None
