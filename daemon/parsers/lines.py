@@ -79,6 +79,24 @@ class LineCutter:
             self._feed_newlines(data, cut)
         return cut
 
+    def line(self, data: bytes) -> int:
+        """The number of the one plain line that ``data`` is, taken in; 0 if it is anything else.
+
+        A live log is mostly fed so.
+        """
+        if (
+            data.find(b"\n") != len(data) - 1
+            or len(data) > self.limit
+            or b"\r" in data
+            or b"\x1b" in data
+            or self.partial
+            or self._dropping
+            or self._returned
+        ):
+            return 0
+        self.number += 1
+        return self.number - 1
+
     def block(self, data: bytes) -> tuple[int, bytes, bytes]:
         """Number of the first line, the text of the lines that ``data`` completes, the rest.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from operator import mul
 
 from .fields import Field, Reading, Values, evaluate, parse_number, read, sorted_out
 from .shapes import ART, has_art
@@ -35,21 +34,20 @@ class _Pattern:
     match: Callable[[bytes], re.Match[bytes] | None]
     names: tuple[str, ...]
     """Of the groups, in order."""
-    factors: tuple[float, ...] | None
-    """``None`` where all are 1."""
+    scaled: tuple[tuple[str, float], ...]
+    """Those with a unit, and its factor."""
     unusual: tuple[tuple[str, Reading], ...]
-    counts: tuple[str, ...]
-    """Those of the names that are no values but say where the run is."""
+    step_alone: bool
+    """Of the names that are no values but say where the run is, there is the step."""
     constants: dict[str, float]
 
     def read(self, line: bytes) -> Values | None:
         match = self.match(line)
         if match is None:
             return None
-        numbers = map(float, match.groups())
-        if self.factors is not None:
-            numbers = map(mul, numbers, self.factors)
-        named = dict(zip(self.names, numbers, strict=False))
+        named = dict(zip(self.names, map(float, match.groups()), strict=False))
+        for name, factor in self.scaled:
+            named[name] *= factor
         if self.constants:
             named |= self.constants
         for name, reading in self.unusual:
@@ -57,10 +55,9 @@ class _Pattern:
                 named[name] = read(named[name], 1.0, reading)
             else:
                 del named[name]
-        values = Values(None, None, None, None, None, named)
-        for name in self.counts:
-            setattr(values, name, named.pop(name))
-        return values
+        if self.step_alone:
+            return Values(named.pop("step"), None, None, None, None, named)
+        return sorted_out(named)
 
 
 @dataclass(slots=True)
@@ -205,14 +202,13 @@ def _pattern_for(plan: Plan) -> _Pattern | None:
         else:
             pieces.append(re.escape(token) if index in kept else _any_digits(token))
     pieces.append(between(line[at:]))
-    factors = tuple(factor for _, factor, _ in found)
     known = {name for name, _, _ in found} | plan.constants.keys()
     return _Pattern(
         match=re.compile(b"".join(pieces), re.DOTALL).fullmatch,
         names=tuple(name for name, _, _ in found),
-        factors=None if all(f == 1.0 for f in factors) else factors,
+        scaled=tuple((name, factor) for name, factor, _ in found if factor != 1.0),
         unusual=tuple((name, reading) for name, _, reading in found if reading != "plain"),
-        counts=tuple(name for name in ("step", "epoch", "total", "of", "rank") if name in known),
+        step_alone=known & {"step", "epoch", "total", "of", "rank"} == {"step"},
         constants=plan.constants,
     )
 

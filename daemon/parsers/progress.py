@@ -76,7 +76,6 @@ class Progress:
         return (
             report.plain
             and values.step is not None
-            and not self.learning
             and not self._series.open
             and self._epochs is None
         )
@@ -86,6 +85,8 @@ class Progress:
     ) -> Step:
         """What :meth:`report` makes of the most usual report: a line with a step and measures."""
         step, named = values.step, values.named
+        if self.learning and "train_loss" in named:
+            named["loss"] = named.pop("train_loss")
         self._head, self._head_left = (step, values.epoch), HEAD_LINES
         self._head_full, self._head_weak, self._measured = True, False, True
         self._bar_left -= 1

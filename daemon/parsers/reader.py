@@ -112,6 +112,13 @@ class LogReader:
         """What the lines that ``data`` completes say, in order. ``now`` is epoch seconds."""
         self.bytes += len(data)
         said: list[Observation] = []
+        if not data:
+            return said
+        number = self._cutter.line(data)
+        if number:
+            if not self._read_line(number, data[:-1], now, said):
+                self._read_block(number, data, now, said)
+            return said
         first, text, rest = self._cutter.block(data)
         if text:
             self._read_block(first, text, now, said)
@@ -129,8 +136,6 @@ class LogReader:
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
         """Lines, each with its newline, numbered from ``first`` on."""
-        if text.find(b"\n") == len(text) - 1 and self._is_no_news(first, text[:-1]):
-            return
         place: Where | None = None
         if b"\r" in text:
             place = places(first, text)
@@ -143,12 +148,21 @@ class LogReader:
             for i in range(max(0, len(pieces) - TAIL_LINES), len(pieces))
         )
 
-    def _is_no_news(self, number: int, line: bytes) -> bool:
-        """One line of a live log that is known to tell nothing: done with it."""
-        if self._lines.known.get(zeroed(line), UNSEEN) is not None:
+    def _read_line(self, number: int, line: bytes, now: float, said: list[Observation]) -> bool:
+        """One line of a live log, if there is little to it: no news, or a plain report."""
+        known = self._lines.known.get(zeroed(line), UNSEEN)
+        if self._tracebacks.active or not line or line.isspace():
             return False
-        if self._progress.open or self._tracebacks.active or not line or line.isspace():
+        if known is None or known is _ROW:
+            if self._progress.open:
+                return False
+        elif known.only is None or known.only.plan is None or number - self._code[0] <= code.WINDOW:
             return False
+        else:
+            values = known.only.plan.read(line)
+            if values is None or not self._progress.takes_plain(known.only, values):
+                return False
+            said.append(self._progress.plain_step(values, now, number, self.rank, line))
         tail = self._tail
         if tail and tail[-1][0] == number:
             tail.pop()

@@ -26,7 +26,7 @@ _TWO_CELLS = re.compile(
 _YOLO_ROW = re.compile(r"^\s*(?P<epoch>\d+)/(?P<epochs>\d+)\s+(?P<mem>\d+(?:\.\d+)?)G\s+\d")
 _PART = frozenset({"box", "obj", "cls", "dfl", "seg", "pose", "kobj", "mask"})
 """Column heads of detection trainers that leave out the word loss."""
-_FIRST_CELL = re.compile(rf"[\s|│┃,;]*\"?{NUMBER_TEXT}")
+_FIRST_CELL = re.compile(rf"[\s|│┃,;]*\"?{NUMBER_TEXT}(?![^\W\d]{{2}})")
 _DIGIT_FRACTION = re.compile(r"/\d")
 _BARE = re.compile(
     r"\s*(?P<step>\d{1,9})(?P<mark>[\t,; ])\s{0,3}"
