@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .keys import key_unit
 
@@ -138,8 +138,7 @@ def _size_factor(key: str, unit: str | None) -> float:
     return 2.0**20
 
 
-@dataclass(slots=True)
-class Values:
+class Values(NamedTuple):
     """The numbers of one line, by what they are."""
 
     step: float | None

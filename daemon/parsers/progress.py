@@ -146,7 +146,7 @@ class Progress:
             elif not report.measured:
                 return said
             else:
-                values.step = values.total = None
+                values = values._replace(step=None, total=None)
                 named.pop("step_time_s", None)
         step, epoch = self._counted(report, values, named)
         worth = self._worth(report, step, epoch, named)
