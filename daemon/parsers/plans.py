@@ -37,8 +37,11 @@ class _Pattern:
     scaled: tuple[tuple[str, float], ...]
     """Those with a unit, and its factor."""
     unusual: tuple[tuple[str, Reading], ...]
-    step_alone: bool
-    """Of the names that are no values but say where the run is, there is the step."""
+    step: bool
+    epoch: bool
+    total: bool
+    rare: bool
+    """Names that are no values but say where the run is; rare are the others of them."""
     constants: dict[str, float]
 
     def read(self, line: bytes) -> Values | None:
@@ -55,9 +58,15 @@ class _Pattern:
                 named[name] = read(named[name], 1.0, reading)
             else:
                 del named[name]
-        if self.step_alone:
-            return Values(named.pop("step"), None, None, None, None, named)
-        return sorted_out(named)
+        pop = named.pop
+        return Values(
+            pop("step") if self.step else None,
+            pop("epoch") if self.epoch else None,
+            pop("total") if self.total else None,
+            pop("of", None) if self.rare else None,
+            pop("rank", None) if self.rare else None,
+            named,
+        )
 
 
 @dataclass(slots=True)
@@ -208,7 +217,10 @@ def _pattern_for(plan: Plan) -> _Pattern | None:
         names=tuple(name for name, _, _ in found),
         scaled=tuple((name, factor) for name, factor, _ in found if factor != 1.0),
         unusual=tuple((name, reading) for name, _, reading in found if reading != "plain"),
-        step_alone=known & {"step", "epoch", "total", "of", "rank"} == {"step"},
+        step="step" in known,
+        epoch="epoch" in known,
+        total="total" in known,
+        rare=not known.isdisjoint(("of", "rank")),
         constants=plan.constants,
     )
 
