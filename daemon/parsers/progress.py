@@ -71,10 +71,11 @@ class Progress:
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
 
-    def takes_plain(self, report: Report, values: Values) -> bool:
+    def takes_plain(self, report: Report | None, values: Values) -> bool:
         """:meth:`plain_step` will do for this report."""
         return (
-            report.plain
+            report is not None
+            and report.plain
             and values.step is not None
             and not self._series.open
             and self._epochs is None

@@ -23,6 +23,7 @@ from .heads import rank_prefix
 from .hints import NONE, hints_of
 from .lines import LineCutter, RawLine, Where, places
 from .metrics import Report, examine
+from .plans import Plan
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .text import decode, plain
@@ -46,8 +47,8 @@ class Known:
     row: bool = False
     """Under another table header it would mean something else."""
     report: Report | None = None
-    only: Report | None = None
-    """The report, when there is nothing else."""
+    plan: Plan | None = None
+    """How to read the report's numbers, when there is nothing else to the line."""
 
 
 def _is_row(known: Known | None) -> bool:
@@ -156,11 +157,11 @@ class LogReader:
         if known is None or known is _ROW:
             if self._progress.open:
                 return False
-        elif known.only is None or known.only.plan is None or number - self._code[0] <= code.WINDOW:
+        elif known.plan is None or number - self._code[0] <= code.WINDOW:
             return False
         else:
-            values = known.only.plan.read(line)
-            if values is None or not self._progress.takes_plain(known.only, values):
+            values = known.plan.read(line)
+            if values is None or not self._progress.takes_plain(known.report, values):
                 return False
             said.append(self._progress.plain_step(values, now, number, self.rank, line))
         tail = self._tail
@@ -204,36 +205,31 @@ class LogReader:
         active = tracing or progress.open
         number, ended = first, True
         shapes = zeroed(text).split(b"\n")
-        for i, known in enumerate(map(self._lines.known.get, shapes, repeat(UNSEEN))):
-            if (known is None or known is _ROW) and not active:
-                continue
-            if i == len(pieces):
-                break
-            piece = pieces[i]
+        known_lines = map(self._lines.known.get, shapes, repeat(UNSEEN))
+        for i, (piece, known) in enumerate(zip(pieces, known_lines, strict=False)):
             if known is UNSEEN:
                 known = self._look_up(piece)
-                if (known is None or known is _ROW) and not active:
+            if known is None or known is _ROW:
+                if not active or not piece or piece.isspace():
                     continue
-            if not piece or piece.isspace():
-                continue
+                known = UNSEEN
             if place is None:
                 number = first + i
             else:
                 number, ended = place(i)
-            if known is _CODE and not tracing:
-                if ended:
-                    self._code = (self._code[1], number)
-                continue
-            report = None if known is None else known.only
-            if report is not None and not tracing and number - self._code[0] > code.WINDOW:
-                values = report.read(piece)
+            plan = known.plan
+            if plan is not None and not tracing and number - self._code[0] > code.WINDOW:
+                report, values = known.report, plan.read(piece)
                 if values is not None and ended and progress.takes_plain(report, values):
                     said.append(progress.plain_step(values, now, number, self.rank, piece))
-                else:
-                    self._report(report, values, decode(piece), number, ended, now, said)
-            else:
-                self._tell(known or UNSEEN, piece, decode(piece), number, ended, now, said)
+                    active = True
+                    continue
+                self._report(report, values, decode(piece), number, ended, now, said)
+            elif known is not _CODE or tracing:
+                self._tell(known, piece, decode(piece), number, ended, now, said)
                 tracing = tracebacks.active
+            elif ended:
+                self._code = (self._code[1], number)
             active = tracing or progress.open
 
     def _look_up(self, piece: bytes) -> Known | None:
@@ -269,8 +265,8 @@ class LogReader:
             return None
         if known == _ROW:
             return _ROW
-        if known == Known(report=known.report, row=known.row):
-            known.only = known.report
+        if known.report is not None and known == Known(report=known.report, row=known.row):
+            known.plan = known.report.plan
         return known
 
     def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
