@@ -20,7 +20,7 @@ RE2_MEMORY = 64 << 20
 class Finder(Protocol):
     """Finds atoms."""
 
-    name: str
+    engine: str
 
     def find(self, text: bytes) -> Iterable[int]:
         """Offsets, ascending, each within a line that holds an atom; every such line has one."""
@@ -32,7 +32,7 @@ class Hyperscan:
     .. _python-hyperscan: https://github.com/darvid/python-hyperscan
     """
 
-    name = "hyperscan"
+    engine = "hyperscan"
 
     def __init__(self, atoms: Iterable[bytes]) -> None:
         hyperscan: Any = import_module("hyperscan")
@@ -60,7 +60,7 @@ class Hyperscan:
 class Re2:
     """google-re2: one alternation, a lazily built automaton."""
 
-    name = "re2"
+    engine = "re2"
 
     def __init__(self, atoms: Iterable[bytes]) -> None:
         re2: Any = import_module("re2")

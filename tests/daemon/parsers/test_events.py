@@ -100,4 +100,4 @@ def test_hints_are_what_looking_for_every_atom_finds(text: str) -> None:
 
 def test_there_is_an_engine_or_none() -> None:
     best = best_finder(INDEX.atoms)
-    assert best is None or best.name in ENGINES
+    assert best is None or best.engine in ENGINES
