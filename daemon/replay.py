@@ -35,6 +35,13 @@ Listen = Callable[[Seen, int], None]
 """Told every observation and a number that grows as the log goes on."""
 
 
+CLOSE = 200
+EVERY = 50
+"""While troubles are known, rules say them again whenever they are asked. So many steps after
+the last news they are asked at every fiftieth step: what they remember loses nothing by it,
+and a log of a million steps with a dozen old troubles is read five times as fast."""
+
+
 class Place(NamedTuple):
     """A line of a file as it was given."""
 
@@ -58,6 +65,8 @@ class Case:
     def __init__(self, name: str, rules: Rules) -> None:
         self.tellings = Tellings()
         self.progress = Progressed()
+        self._calm = 0
+        """Steps since something new was found, or an event was read."""
         self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
         self._engine = Engine(rules.sentinels, rules.limits, IncidentKeeper(), rules.tell_bug)
 
@@ -70,8 +79,13 @@ class Case:
         """Take the next observation, and ask the rules about it."""
         self._history.add(one)
         self.progress.add(one)
-        if isinstance(one, (Step, LogEvent)):
-            self._ask(type(one))
+        if isinstance(one, Step):
+            self._calm += 1
+            if self._calm <= CLOSE or one.text or self._calm % EVERY == 0 or not self.tellings:
+                self._ask(Step)
+        elif isinstance(one, LogEvent):
+            self._calm = 0
+            self._ask(LogEvent)
 
     def close(self) -> list[Told]:
         """Nothing more comes: every trouble, by the line where it first shows."""
@@ -81,7 +95,8 @@ class Case:
 
     def _ask(self, *fresh: type) -> None:
         found, _ = self._engine.findings(self.view, set(fresh), tick=False)
-        self.tellings.take(found)
+        if self.tellings.take(found):
+            self._calm = 0
 
 
 class Replay:

@@ -48,14 +48,22 @@ class Tellings:
     def __init__(self) -> None:
         self._told: dict[tuple[str, str, str], Told] = {}
 
-    def take(self, found: Sequence[tuple[str, Finding]]) -> None:
-        """(sentinel, finding) of one round. A trouble that turns out to be of another class
-        (a spike that does not come back) stays the same trouble."""
+    def __bool__(self) -> bool:
+        return bool(self._told)
+
+    def take(self, found: Sequence[tuple[str, Finding]]) -> bool:
+        """(sentinel, finding) of one round; True when there is a new one among them.
+
+        A trouble that turns out to be of another class (a spike that does not come back)
+        stays the same trouble.
+        """
+        news = False
         said = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
         for sentinel, finding in found:
             key = (sentinel, finding.key, finding.trouble)
             told = self._told.get(key)
             if told is None:
+                news = True
                 before = self._given_way(sentinel, finding.key, said)
                 told = Told(sentinel, finding, finding, len(self._told))
                 if before is not None:
@@ -64,6 +72,7 @@ class Tellings:
             told.newest = finding
             if _role(told.first) != "root" and _role(finding) == "root":
                 told.first = finding  # what came before it was its fallout
+        return news
 
     def _given_way(
         self, sentinel: str, key: str, said: set[tuple[str, str, str]]

@@ -74,6 +74,7 @@ class _Reading:
         self._json: bool = args.json
         self._metrics: bool = args.metrics and args.json
         self._rules = rules
+        self._quick: Record = {"quick": True} if args.quick else {}
         self._past = 0
 
     @property
@@ -111,7 +112,7 @@ class _Reading:
     def _one(self, source: Source, *, one_of_many: bool) -> Subject | None:
         story = self._story()
         replay = Replay(source.name, self._rules, None if story is None else story.add)
-        extra: Record = {"packing": source.packing} if source.packing else {}
+        extra = self._quick | ({"packing": source.packing} if source.packing else {})
         try:
             for chunk in source.chunks():
                 if story is not None:
@@ -150,7 +151,7 @@ class _Reading:
         voices = [Voice(lane, self._complain) for lane in lanes(names)]
         merged = Merged(voices, tells_steps)
         replay = RunReplay(run, voices, self._rules, None if story is None else story.add)
-        extra: Record = {}
+        extra = dict(self._quick)
         try:
             for number, chunk in merged.chunks():
                 if story is not None:

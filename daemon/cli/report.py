@@ -66,6 +66,8 @@ def _headline(subject: Subject, width: int) -> Iterator[Row]:
         facts.insert(0, f"{len(logs)} files")
     if subject.encoding != "utf-8":
         facts.append(subject.encoding)
+    if subject.quick:
+        facts.append("troubles alone")
     if subject.framework:
         facts.append(subject.framework)
     words = " · ".join(facts)

@@ -42,6 +42,8 @@ class Subject:
     framework: str | None = None
     encoding: str = "utf-8"
     interrupted: bool = False
+    quick: bool = False
+    """Read for troubles alone."""
     one_of_many: bool = False
     ends: Sequence[Record] = field(default_factory=list)
     """The `end` records of the files of a run."""
@@ -65,6 +67,7 @@ class Subject:
             framework=replay.framework,
             encoding=source.encoding,
             interrupted=bool(extra.get("interrupted")),
+            quick=bool(extra.get("quick")),
             one_of_many=one_of_many,
         )
 
@@ -88,6 +91,7 @@ class Subject:
             story=story,
             framework=replay.framework,
             interrupted=bool(ends and ends[-1].get("interrupted")),
+            quick=bool(ends and ends[-1].get("quick")),
             ends=[end for end in ends if "run" not in end],
         )
 
