@@ -9,6 +9,7 @@ from __future__ import annotations
 from .box import BOX
 from .checkpoints import CHECKPOINTS
 from .collectives import COLLECTIVES
+from .crashes import CRASHES
 from .cuda import CUDA
 from .form import Signature
 from .gpu import GPU
@@ -20,6 +21,7 @@ from .memory import MEMORY
 from .network import NETWORK
 from .nvrm import NVRM
 from .run import RUN
+from .scaling import SCALING
 from .schedulers import SCHEDULERS
 from .stalls import STALLS
 from .start import START
@@ -37,9 +39,11 @@ SIGNATURES: tuple[Signature, ...] = (
     + KERNEL
     + LAUNCHERS
     + JOBS
+    + CRASHES
     + SCHEDULERS
     + START
     + RUN
+    + SCALING
     + CHECKPOINTS
     + TRACKERS
     + NETWORK

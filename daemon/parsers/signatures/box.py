@@ -131,8 +131,8 @@ BOX: tuple[Signature, ...] = (
     Signature(
         "quota",
         "quota_exceeded",
-        r"(?i:disk quota exceeded|超出磁盘限额|超過磁碟配額|ディスク使用量制限を超過|Plattenspeicherplatz.{0,12}überschritten|quota d'espace disque|Se ha excedido la cuota de disco|Превышена дисковая квота)|\[Errno 122\]|\(os error 122\)|\bEDQUOT\b"
-        r"|(?i:user (?:block|file) quota|over (?:disk|file|its|block) quota|write failed, (?:user|group|project) (?:block|file) limit reached|(?:group|project|fileset) (?:block |file )?quota (?:exceeded|reached)|storage ?quota ?(?:has been )?exceeded)",
+        r"^(?!.*(?i:\binodes?\b|file count)).*(?:(?i:disk quota exceeded|超出磁盘限额|超過磁碟配額|ディスク使用量制限を超過|Plattenspeicherplatz.{0,12}überschritten|quota d'espace disque|Se ha excedido la cuota de disco|Превышена дисковая квота)|\[Errno 122\]|\(os error 122\)|\bEDQUOT\b"
+        r"|(?i:user (?:block|file) quota|over (?:disk|file|its|block) quota|write failed, (?:user|group|project) (?:block|file) limit reached|(?:group|project|fileset) (?:block |file )?quota (?:exceeded|reached)|storage ?quota ?(?:has been )?exceeded))",
         (
             "quota",
             "超出磁盘限额",
@@ -205,7 +205,7 @@ BOX: tuple[Signature, ...] = (
     Signature(
         "io-error",
         "io_error",
-        r"\[Errno (?:5|30|107|108|112|116|121)\]|\(os error (?:5|30|107|108|112|116|121)\)|(?<![Bb]uffer )(?i:\binput/output error\b)|\bE(?:IO|STALE|ROFS|REMOTEIO|NOTCONN): |(?i:\bstale (?:nfs )?file handle\b|\btransport endpoint (?:is not connected|shutdown)\b|: remote i/o error\b)"
+        r"\[Errno (?:5|30|70|107|108|112|116|121)\]|\(os error (?:5|30|107|108|112|116|121)\)|(?<![Bb]uffer )(?i:\binput/output error\b)|\bE(?:IO|STALE|ROFS|REMOTEIO|NOTCONN): |(?i:\bstale (?:nfs )?file handle\b|\btransport endpoint (?:is not connected|shutdown)\b|: remote i/o error\b)"
         r"|(?i:(?:\[errno \d+\]|: |error:) ?read-only file system\b)|输入/输出错误|輸入/輸出錯誤|入力/出力エラーです|Eingabe-/Ausgabefehler|[Ee]rreur d'entrée/sortie|Error de entrada/salida|Erro de entrada/saída|Ошибка ввода/вывода"
         r"|只读文件系统|Le système de fichiers est (?:accessible )?en lecture seul|Das Dateisystem ist nur lesbar|Sistema de ficheros de sólo lectura|读取文件时.{0,8}I/O",
         (

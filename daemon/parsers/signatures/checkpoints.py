@@ -13,7 +13,7 @@ CHECKPOINTS: tuple[Signature, ...] = (
         "ckpt-write",
         "ckpt_write_failed",
         r"PytorchStreamWriter failed|unexpected pos \d+ vs \d+|basic_ios::clear: iostream error|write error: wrote \d+ (?:blocks|bytes) instead of \d+"
-        r"|(?i:(?:failed to|failed|unable to|error|error while|error when|could not|couldn't|cannot) (?:asynchronously )?(?:sav(?:e|ing)|writ(?:e|ing)|upload(?:ing)?) (?:the |a |an )?(?:model |async |training |final )?(?:checkpoint|ckpt)s?\b|(?:checkpoint|ckpt) (?:save|write|upload|saving) failed)(?!.{0,60}(?:retry|trying again))"
+        r"|(?i:(?:failed to|failed|unable to|error|error while|error when|could not|couldn't|cannot) (?:asynchronously )?(?:sav(?:e|ing)|writ(?:e|ing)|upload(?:ing)?) (?:the |a |an )?(?:model |async |training |final )?(?:checkpoint|ckpt)s?\b|(?:exception|failure) (?:while|when|during|on|in) (?:sav|writ|upload)ing (?:the |a |an )?(?:model )?(?:checkpoint|ckpt)s?\b|(?:checkpoint|ckpt)s? (?:could not|cannot|couldn.t) be (?:saved|written|uploaded)|(?:checkpoint|ckpt) (?:save|write|upload|saving) failed)(?!.{0,60}(?:retry|trying again))"
         r"|SafetensorError.{0,60}I/O error|Parent directory \S+ does not exist|RuntimeError: File \S+ cannot be opened|[Uu]nable to (?:synchronously )?(?:create|write|flush) (?:file|dataset|file's cached)|Can't (?:synchronously )?write data|[Uu]nable to (?:synchronously )?create group|CheckpointException ranks"
         r"|Failed to rename: \S*ckpt|Trying to save an outdated checkpoint at step|StepAlreadyExistsError|Some tensors share memory, this will lead to duplicate memory on disk|saved contained shared tensors .{1,400} mismatching the transformers base configuration",
         (
@@ -49,6 +49,13 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "error while uploading",
             "error when uploading",
             "failed to asynchronously",
+            "exception while",
+            "exception when saving",
+            "exception during saving",
+            "failure while",
+            "be saved",
+            "be written",
+            "be uploaded",
             "checkpoint save failed",
             "checkpoint write failed",
             "checkpoint upload failed",
@@ -80,6 +87,8 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "Failed to save checkpoint: disk unreachable",
             "ERROR: could not write checkpoint to /data/out",
             "Checkpoint save failed for step 3000: connection lost",
+            "Exception while saving checkpoint: no answer from the store",
+            "ERROR: checkpoint could not be written, giving up",
             "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0, 3])",
             "BlockingIOError: [Errno 11] Unable to synchronously create file (unable to lock file)",
             "safetensors_rust.SafetensorError: Error while serializing: I/O error: Input/output error (os error 5)",
@@ -98,7 +107,7 @@ CHECKPOINTS: tuple[Signature, ...] = (
         "ckpt-corrupt",
         "ckpt_corrupt",
         r"PytorchStreamReader failed|failed reading zip archive|failed finding central directory|[Ii]nvalid header or archive is corrupted|[Ii]nvalid magic number; corrupt file|EOFError: Ran out of input|UnpicklingError|HeaderTooLarge|HeaderTooSmall|MetadataIncompleteBuffer|InvalidHeader(?:Deserialization|Length)"
-        r"|unexpected EOF, expected \d+ more bytes|Unable to load weights from (?:pytorch|safetensors|TF|Flax) checkpoint|Error while deserializing header|incomplete metadata, file not fully covered|Unable to open table file|Checksum does not match: stored|pickle data was truncated|BadZipFile|Bad CRC-32 for file|storage has wrong (?:byte )?size"
+        r"|unexpected EOF(?:, expected \d+ more bytes|\. The file might be)|(?:model|checkpoint|ckpt|weights?) file.{0,60}\bbad magic\b|Unable to load weights from (?:pytorch|safetensors|TF|Flax) checkpoint|Error while deserializing header|incomplete metadata, file not fully covered|Unable to open table file|Checksum does not match: stored|pickle data was truncated|BadZipFile|Bad CRC-32 for file|storage has wrong (?:byte )?size"
         r"|truncated file: eof|file signature not found|bad object header version|DataLossError(?!.*(?:corrupted|truncated) record)|kMaxSupportedFileFormatVersion INTERNAL ASSERT|Unpack failed: incomplete input|(?i:(?:checkpoint|ckpt)s? .{0,60}(?:is|are|appears?|seems?|may be|might be) (?:to be )?(?:corrupt|truncated|damaged|incomplete)|\bcorrupt(?:ed)? (?:checkpoint|ckpt)\b(?!s?[ _](?:check|handling)|s? *[:=] *(?:0|none|false)))",
         (
             "pytorchstreamreader",
@@ -113,6 +122,8 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "incomplete metadata",
             "invalidheader",
             "unexpected eof, expected",
+            "unexpected eof. the",
+            "bad magic",
             "load weights from",
             "badzipfile",
             "bad crc-",
@@ -155,6 +166,8 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "EOFError: Ran out of input",
             "_pickle.UnpicklingError: invalid load key, 'v'.",
             "RuntimeError: unexpected EOF, expected 12345 more bytes. The file might be corrupted.",
+            "RuntimeError: unexpected EOF. The file might be corrupted.",
+            "error: invalid model file 'out/a.bin' (bad magic)",
             "OSError: Unable to synchronously open file (truncated file: eof = 96, sblock->base_addr = 0, stored_eof = 2048)",
             "DataLossError: Unable to open table file out/model.ckpt: Data loss: not an sstable (bad magic number)",
             "zipfile.BadZipFile: Bad CRC-32 for file 'data/0'",
@@ -174,8 +187,9 @@ CHECKPOINTS: tuple[Signature, ...] = (
         "ckpt-mismatch",
         "ckpt_mismatch",
         r"Error\(s\) in loading state_dict|loaded state dict (?:contains a parameter group that doesn't match|has a different number of parameter groups)|^(?:\w+: )?(?:Missing|Unexpected) key\(s\) in state_dict"
-        r"|Key \S+ not found in checkpoint|Tensor name \S+ not found in checkpoint|KeyError: .unexpected key .{1,200} in state_dict|While copying the parameter named|ScopeParamShapeError|Assign requires shapes of both tensors to match|weight file containing \d+ layers into a model with \d+|Layer count mismatch when loading weights"
-        r"|(?i:checkpoint .{0,80}(?:shape|size)s? (?:mismatch|do(?:es)? not match))|mismatch between the current graph and the graph from the checkpoint|target dict keys and state dict keys do not match|on-disk value metadata tree structures do not match|is not compatible with the stored shape"
+        r"|Key \S+ not found in checkpoint|Tensor name \S+ not found in checkpoint|KeyError: .unexpected key .{1,200} in state_dict|While copying the parameter named|ScopeParam(?:Shape|NotFound)Error|expects \d+ weight\(s\), but the saved weights have|Assign requires shapes of both tensors to match|weight file containing \d+ layers into a model with \d+|Layer count mismatch when loading weights"
+        r"|(?i:checkpoint .{0,80}(?:shape|size)s? (?:mismatch|do(?:es)? not match))|mismatch between the current graph and the graph from the checkpoint|target dict keys and state dict keys do not match|ensure that the architectures match|but load set tensor with shape|in the argument .net. should have the same shape as|from saved params: shape incompatible|is not present in ParameterDict|Cannot copy param \d+ weights from layer"
+        r"|Missing key in checkpoint state_dict|[Ss]hape mismatch for loaded\b|is not compatible with supplied shape|Size mismatch between saved \S+ and current|objects were not bound to checkpointed values|Shape mismatch in layer #?\d+|the assigned value shape .{1,60} (?:is|are) incompatible|checkpoint contains only the model\b|on-disk value metadata tree structures do not match|is not compatible with the stored shape"
         r"|checkpoint being loaded used a (?:DP|TP|PP) world size of \d+ but|value from checkpoint \(\S+\) is not equal to the input argument value|variables, but received \d+ variables during loading",
         (
             "in loading state_dict",
@@ -189,6 +203,8 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "layer count mismatch",
             "copying the parameter",
             "scopeparamshape",
+            "scopeparamnotfound",
+            "the saved weights have",
             "shape mismatch",
             "size mismatch",
             "shape does not match",
@@ -201,6 +217,20 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "checkpoint being loaded used",
             "value from checkpoint",
             "variables during loading",
+            "the architectures match",
+            "load set tensor with shape",
+            "in the argument 'net'",
+            "in the argument `net`",
+            "shape incompatible",
+            "present in parameterdict",
+            "cannot copy param",
+            "key in checkpoint state_dict",
+            "bound to checkpointed",
+            "shape mismatch in layer",
+            "shape mismatch for loaded",
+            "with supplied shape",
+            "assigned value shape",
+            "contains only the model",
         ),
         (
             "RuntimeError: Error(s) in loading state_dict for GPT:",
@@ -212,7 +242,18 @@ CHECKPOINTS: tuple[Signature, ...] = (
             "deepspeed.runtime.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the current world size is 4.",
             "AssertionError: num_layers value from checkpoint (24) is not equal to the input argument value (12).",
             "ValueError: Requested shape: (8, 4) is not compatible with the stored shape: (8, 6).",
+            'ValueError: Layer #3 (named "head") expects 2 weight(s), but the saved weights have 1 element(s).',
             'Missing key(s) in state_dict: "head.weight".',
+            "Exception: Cannot load model parameters from checkpoint out/last.pt; please ensure that the architectures match.",
+            "AssertionError: Variable Shape not match, Variable [ fc_0.w_0 ] need tensor with shape [4, 8] but load set tensor with shape [4, 6]",
+            "RuntimeError: For 'load_param_into_net', fc.weight in the argument 'net' should have the same shape as fc.weight in the argument 'parameter_dict'.",
+            "AssertionError: Failed loading Parameter 'dense0_weight' from saved params: shape incompatible expected (4, 8) vs saved (4, 6)",
+            "F0102 03:04:05.678901 4711 net.cpp:757] Cannot copy param 0 weights from layer 'fc8'; shape mismatch.  Source param shape is 1000 4096",
+            "RuntimeError: Missing key in checkpoint state_dict: model.head.weight.",
+            "CheckpointingException: Global shape mismatch for loaded (torch.Size([81, 4])) and expected ((96, 4)) tensor for key embedding.weight",
+            "ValueError: Tensor's shape (10, 5) is not compatible with supplied shape (11, 5)",
+            "AssertionError: Some Python objects were not bound to checkpointed values, likely due to changes in the Python program",
+            "ValueError: Cannot assign value to variable ' dense/kernel:0': Shape mismatch.The variable shape (4, 8), and the assigned value shape (4, 6) are incompatible.",
         ),
         (
             "Token mismatch detected!",

@@ -11,7 +11,7 @@ from .form import Signature
 
 _CAUSED = (
     r"(?!.*(?:[Oo]ut of memory|ECC error|NVLink error|illegal memory access|device-side assert|launch failure|misaligned address"
-    r"|CUDA error: (?!out)|shared memory segment|No space left|[Tt]oo many open files))"
+    r"|CUDA error: (?!out)|shared memory segment|failed to extend /dev/shm/|No space left|[Tt]oo many open files))"
 )
 _TIMES_OUT = r"(?!.*(?:collective operation timeout|before timing out|[Hh]eartbeat monitor timed out|wait timeout after|Socket Timeout))"
 
@@ -105,8 +105,8 @@ COLLECTIVES: tuple[Signature, ...] = (
         + _CAUSED
         + _TIMES_OUT
         + r".*(?:\bR?NCCL (?:communicator )?(?:[Ee]rror|failure)(?: in)?\s*(?:\d+\s*)?[:(]\s*(?!none|None)\S|\bTest NCCL failure |\bunhandled (?:system|cuda|hip) error(?:[,.]? \(?(?:NCCL|run with|Set)|$)"
-        r"|\bnccl(?:System|UnhandledCuda|Internal)Error\b|\bncclInvalid(?:Usage|Argument)\b|\bNCCL_ERROR_[A-Z]+|DistBackendError|\bnccl(?:[A-Z][A-Za-z]+) failed: |NCCL operation .{0,80}failed: "
-        r"|DIST call hccl api failed|HCCL (?:function )?error|\bHccl[A-Z]\w+, error code is \d+|oneCCL.{0,40}(?:EXCEPTION|: error)"
+        r"|\bnccl(?:System|UnhandledCuda|Internal)Error\b|\bncclInvalid(?:Usage|Argument)\b|\bNCCL_ERROR_[A-Z]+|DistBackendError(?!: NCCL communicator was aborted)|\bnccl(?:[A-Z][A-Za-z]+) failed: |NCCL operation .{0,80}failed: "
+        r"|NET/IB : Got completion .{0,80}with (?:error|status)|DIST call hccl api failed|HCCL (?:function )?error|\bHccl[A-Z]\w+, error code is \d+|oneCCL.{0,40}(?:EXCEPTION|: error)"
         r"|NCCL WARN (?:.{0,120}(?:Call to \w+ .{0,80}(?:failed|returned)|(?:Cuda|HIP) failure|[Uu]nhandled|Got completion .{0,80}with (?:error|status)|port error|Connect to .{0,80}failed|Error: |failed to execute operation)|Duplicate GPU detected|Mismatched collective|Message truncated|Bootstrap : no socket interface|Proxy Call to rank \d+ failed|\[Proxy Service.{0,20}\] Failed))",
         (
             "nccl error",
@@ -132,6 +132,7 @@ COLLECTIVES: tuple[Signature, ...] = (
             ", error code is",
             "oneccl",
             "nccl warn",
+            "got completion",
         ),
         (
             "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1269, unhandled system error, NCCL version 2.14.3",
@@ -144,6 +145,7 @@ COLLECTIVES: tuple[Signature, ...] = (
             "XlaRuntimeError: INTERNAL: NCCL operation ncclGroupEnd() failed: unhandled cuda error (run with NCCL_DEBUG=WARN for details)",
             "n1:1:2 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4000> with error 12, opcode 0, len 0, vendor err 129",
             "n1:1:2 [0] transport/net_ib.cc:95 NCCL WARN NET/IB : mlx5_0:1 Got async event : port error",
+            "NET/IB : Got completion from peer 10.0.0.3<4000> with error 12, opcode 0, len 0, vendor err 129 (Recv)",
             "n1:1:2 [1] init.cc:521 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000",
             "[ERROR] (PID:7, Device:0, RankID:1) ERR02200 DIST call hccl api failed.",
             "RuntimeError: OPS function error: HcclAllreduce, error code is 6",
@@ -234,17 +236,30 @@ COLLECTIVES: tuple[Signature, ...] = (
         "gloo-error",
         "gloo_error",
         r"gloo[/\\](?!.{0,300}[Tt]ime(?:d ?|-)?out).{0,200}(?:Connection (?:reset|closed|refused)|Broken pipe|[Ss]ocket closed|\berror\b|Software caused|[Uu]nable to find address|op\.preamble\.length)"
-        r"|Gloo connectFullMesh failed(?!.*[Tt]ime(?:d ?)?out)|gloo::(?:IoException|EnforceNotMet)|unsupported gloo device",
-        ("gloo/", "gloo\\", "connectfullmesh failed", "gloo::", "unsupported gloo device"),
+        r"|enforce fail at \S*gloo[/\\](?!.{0,300}[Tt]ime(?:d ?|-)?out)|Gloo connectFullMesh failed(?!.*[Tt]ime(?:d ?)?out)|unsupported gloo device",
+        ("gloo/", "gloo\\", "connectfullmesh failed", "unsupported gloo device"),
         (
             "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:4000",
             "RuntimeError: [gloo/transport/tcp/pair.cc:575] Connection reset by peer",
             "RuntimeError: makeDeviceForHostname(): unsupported gloo device",
             "RuntimeError: Gloo connectFullMesh failed with [../gloo/transport/tcp/pair.cc:144] no error",
-            "terminate called after throwing an instance of 'gloo::IoException'",
+            "  what():  [enforce fail at ../gloo/transport/tcp/device.cc:130] rp != nullptr. No such host",
         ),
         ("Initialized gloo/tcp transport on eth0", "Using gloo/cuda with 8 threads"),
         frameworks=("pytorch", "horovod", "ray"),
         source="gloo transport/tcp/pair.cc",
+    ),
+    Signature(
+        "gloo-thrown",
+        "gloo_error",
+        r"throwing an instance of 'gloo::",
+        ("instance of 'gloo::",),
+        ("terminate called after throwing an instance of 'gloo::IoException'",),
+        ("terminate called after throwing an instance of 'c10::Error'",),
+        role="confirmation",
+        severity="info",
+        fatal=False,
+        frameworks=("pytorch", "horovod"),
+        source="libstdc++ vterminate.cc: the line after it says what it was",
     ),
 )

@@ -13,8 +13,15 @@ CUDA: tuple[Signature, ...] = (
         "cuda-device-assert",
         "cuda_device_assert",
         r"device-side assert triggered|block: \[\d+,\d+,\d+\], thread: \[\d+,\d+,\d+\] Assertion|CUDA_ERROR_ASSERT\b|cudaErrorAssert\b|hipErrorAssert\b"
-        r"|\.(?:cuh?|hip)(?::|\()\d+.{0,400}Assertion [`'].{1,300}' failed",
-        ("device-side assert", "], thread: [", "errorassert", "error_assert", "' failed"),
+        r"|\.(?:cuh?|hip)(?::|\()\d+.{0,400}Assertion [`'].{1,300}' failed|[Dd]evice-side assertion [`'].{1,300}[`'] failed",
+        (
+            "device-side assert",
+            "], thread: [",
+            "errorassert",
+            "error_assert",
+            "' failed",
+            "side assertion `",
+        ),
         (
             "RuntimeError: CUDA error: device-side assert triggered",
             "torch.AcceleratorError: CUDA error: device-side assert triggered",
@@ -62,8 +69,8 @@ CUDA: tuple[Signature, ...] = (
         "cuda-launch-failure",
         "cuda_launch_failure",
         r"unspecified launch failure|CUDA_ERROR_(?:LAUNCH_FAILED|LAUNCH_TIMEOUT|LAUNCH_OUT_OF_RESOURCES|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|INVALID_PC)\b|(?:cuda|hip)Error(?:LaunchFailure|LaunchTimeout|LaunchOutOfResources|IllegalInstruction|HardwareStackError|InvalidPc)\b"
-        r"|(?:(?:CUDA|HIP)(?: driver| runtime)? [eE]rror:|(?:CUDA|HIP)\]:|CUDA error\(\d+\),|cuda runtime error \(\d+\) :|ErrStr:) ?(?:an illegal instruction|invalid program counter|the launch timed out|invalid configuration argument|too many resources requested|hardware stack error"
-        r"|operation not supported on global/shared|invalid resource handle)|HSA_STATUS_ERROR_EXCEPTION\b|there is an? (?:aivec|aicore|fftsplus \w+) error exception|[Aa]icore kernel execute failed",
+        r"|an illegal instruction was encountered|the launch timed out and was terminated|too many resources requested for launch|operation not supported on global/shared address space"
+        r"|\b(?i:CUDA|HIP|ErrStr)\b.{0,80}: ?(?:invalid program counter|invalid configuration argument|hardware stack error|invalid resource handle)|HSA_STATUS_ERROR_EXCEPTION\b|there is an? (?:aivec|aicore|fftsplus \w+) error exception|[Aa]icore kernel execute failed",
         (
             "launch failure",
             "launch_",
@@ -105,7 +112,7 @@ CUDA: tuple[Signature, ...] = (
     Signature(
         "cuda-ecc",
         "cuda_ecc",
-        r"[Uu]ncorrectable (?:ECC|NVLink) error|CUDA_ERROR_(?:ECC|NVLINK)_UNCORRECTABLE|cudaErrorECCUncorrectable|hipErrorECCNotCorrectable|(?i:double[- ]bit ECC error)(?!s\b)|CUDA_ERROR_CONTAINED\b",
+        r"^(?!.*NVRM: )(?:.*?)(?:[Uu]ncorrectable (?:ECC|NVLink) error|CUDA_ERROR_(?:ECC|NVLINK)_UNCORRECTABLE|cudaErrorECCUncorrectable|hipErrorECCNotCorrectable|(?i:double[- ]bit ECC error)(?!s\b)|CUDA_ERROR_CONTAINED\b)",
         (
             "uncorrectable ecc",
             "uncorrectable nvlink",
@@ -120,13 +127,18 @@ CUDA: tuple[Signature, ...] = (
             "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
             "CUDA_ERROR_ECC_UNCORRECTABLE: ecc",
         ),
-        ("Volatile Uncorr. ECC 0", "ECC errors: none", "Double Bit ECC Errors : 0"),
+        (
+            "Volatile Uncorr. ECC 0",
+            "ECC errors: none",
+            "Double Bit ECC Errors : 0",
+            "NVRM: Xid (PCI:0000:3b:00): 140, An uncorrectable ECC error detected",
+        ),
         source="cuda_runtime_api.h",
     ),
     Signature(
         "cublas",
         "cublas_error",
-        r"(?:error|Error|ERROR|failed|failure).{0,60}(?:CU|HIP)BLAS_STATUS_(?!SUCCESS)[A-Z_]+|(?:CU|HIP)BLAS_STATUS_(?!SUCCESS)[A-Z_]+,? when calling|to create cublas handle|(?:CUBLAS|cuBLAS|ROCBLAS|rocBLAS) (?:runtime )?error ?[:(]|\(\d+ vs\. 0\) +CUBLAS_STATUS_"
+        r"(?:error|Error|ERROR|failed|failure).{0,60}(?:CU|HIP)BLAS_STATUS_(?!SUCCESS)[A-Z_]+|(?:CU|HIP)BLAS_STATUS_(?!SUCCESS)[A-Z_]+['\"]?,? (?:when calling|returned from)|to create cublas handle|(?:CUBLAS|cuBLAS|ROCBLAS|rocBLAS) (?:runtime )?error ?[:(]|\(\d+ vs\. 0\) +CUBLAS_STATUS_"
         r"|cublas runtime error|Blas x?[A-Z]*(?:GEM[MV]|gem[mv])(?:StridedBatched|Batched)? ?(?:Batched )?launch failed|[Ff]ailed to run cuBLAS routine|Unable to launch cuBLAS gemm|BLAS operation using StreamExecutor without BLAS support|cuBLAS API failed with status",
         (
             "blas_status",
@@ -164,9 +176,9 @@ CUDA: tuple[Signature, ...] = (
     Signature(
         "cudnn",
         "cudnn_error",
-        r"(?i:cudnn error)(?:: ?|\(\d+\), )CUDNN_STATUS_(?!SUCCESS)|[Cc]ould not create cudnn handle: CUDNN_STATUS|(?i:cudnn_?status) .{0,20}CUDNN_STATUS_(?!SUCCESS)|(?:vs\. 0\) +|RuntimeError: |cuDNN: |MIOpen Error: |Error: )CUDNN_STATUS_(?!SUCCESS)"
+        r"(?i:cudnn error)(?:: ?|\(\d+\), )CUDNN_STATUS_(?!SUCCESS)|[Cc]ould not create cudnn handle: CUDNN_STATUS|(?i:cudnn_?status)\w* .{0,20}CUDNN_STATUS_(?!SUCCESS)|(?:vs\. 0\) +|RuntimeError: |cuDNN: |MIOpen Error: |Error: )CUDNN_STATUS_(?!SUCCESS)"
         r"|[Uu]nable to find a valid cuDNN algorithm|Failed to get convolution algorithm\. This is probably because cuDNN|was unable to find an engine to execute|cuDNN launch failure|cuDNN Frontend error: |No execution plans support the graph|miopenStatus(?!Success)\w+|MIOpen(?:\(HIP\))?: ?Error"
-        r"|DNN library (?:is not found|initialization failed)|but source was compiled with: \d+\.\d+|Fail to find the dnn implementation|Failed to determine best cudnn convolution algorithm|Could not load library libcudnn\S*\. Error",
+        r"|DNN library (?:is not found|initialization failed)|but source was compiled with: \d+\.\d+|Fail to find the dnn implementation|Failed to determine best cudnn convolution algorithm|Could not load library libcudnn\S*\. Error|Cannot load cudnn shared library|cuDNN version incompatibility: ",
         (
             "cudnn_status",
             "cudnn handle",
@@ -184,6 +196,8 @@ CUDA: tuple[Signature, ...] = (
             "dnn implementation",
             "source was compiled with",
             "load library libcudnn",
+            "load cudnn shared",
+            "cudnn version incompat",
         ),
         (
             "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
@@ -196,6 +210,8 @@ CUDA: tuple[Signature, ...] = (
             "XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed. Look at the errors above for more details.",
             "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.",
             "RuntimeError: miopenStatusUnknownError",
+            "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (8, 9, 2) but found runtime version (8, 5, 0).",
+            "RuntimeError: (PreconditionNotMet) Cannot load cudnn shared library. Cannot invoke method cudnnGetVersion.",
             "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file",
         ),
         (

@@ -47,8 +47,8 @@ GPU: tuple[Signature, ...] = (
         r"|(?:CUDA|HIP|MUSA|XPU)(?: driver| runtime)? error[:(]\s?(?:2\), ?)?out of memory|Triton Error \[(?:CUDA|HIP)\]: out of memory"
         r"|cudaErrorMemoryAllocation\b|hipError(?:OutOfMemory|MemoryAllocation)\b|(?:Cuda|HIP) failure (?:2 )?'out of memory|CUDA failure 2: out of memory"
         r"|\bCUDA_ERROR_OUT_OF_MEMORY|(?:torch|cuda|cupy|c10|hip|npu|rmm|mlx)[\w.:]*OutOfMemory(?:Error)?\b|\bOutOfGPUMemoryError|Out of GPU memory trying to allocate"
-        r"|cuda runtime error \(2\)|(?:cuda|hip)Malloc(?:Async|Managed)? failed: out of memory|Out of memory error on GPU|Allocation on device(?: \d+)? would exceed allowed memory"
-        r"|\(2 vs\. 0\) +out of memory|memory isn't enough and alloc failed|EL0004\b.{0,40}Failed to allocate memory|Call rtMalloc fail"
+        r"|cuda runtime error \(2\)|(?:cuda|hip)Malloc\w*(?: retry)? failed: out of memory|CUDA: out of memory|Out of memory error on GPU|Allocation on device(?: \d+)? would exceed allowed memory"
+        r"|\b2 vs\.? 0\b.{0,120}\bout of memory|memory isn't enough and alloc failed|EL0004\b.{0,40}Failed to allocate memory|Call rtMalloc fail"
         r"|No available memory for the cache blocks|is less than desired GPU memory utilization|Not enough memory\. Please try to increase --mem-fraction"
         r"|\[METAL\] Command buffer execution failed: Insufficient Memory|kIOGPUCommandBufferCallbackErrorOutOfMemory)"
         r"|"
@@ -89,6 +89,8 @@ GPU: tuple[Signature, ...] = (
             "Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0",
             "THCudaCheck FAIL file=a.cu line=58 error=2 : cuda runtime error (2) : out of memory",
             "Check failed: error == cudaSuccess (2 vs. 0)  out of memory",
+            "[enforce fail at context_gpu.cu:343] error == cudaSuccess. 2 vs 0. Error at: context_gpu.cu:343: out of memory",
+            "MXNetError: src/storage/pooled_storage_manager.h:161: cudaMalloc retry failed: out of memory",
             "failed to allocate 11.90G (12777684992 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
             "n1:3:7 [0] transport/p2p.cc:5 NCCL WARN Cuda failure 2 'out of memory'",
             "ERROR: LoadError: Out of GPU memory trying to allocate 64.000 MiB",
@@ -117,7 +119,7 @@ GPU: tuple[Signature, ...] = (
         r"RESOURCE_EXHAUSTED: (?!.*(?:[Qq]uota|[Nn]o space|larger than max|\b429\b|[Rr]ate.?limit|[Tt]oo many))(?=.*(?:[Mm]emory|[Aa]lloc|hbm|HBM|vmem|smem|bytes|reserve))"
         r"|[Rr]esource exhausted: (?:OOM|Out of memory|Ran out|Failed to allocate|Attempting to)|OOM when allocating tensor|Ran out of memory in memory space"
         r"|Out of memory while trying to allocate|Out of memory allocating \d+ bytes(?! \(allocated so far)|[Ff]ailed to allocate memory \[Op:|[Ff]ailed to allocate request for .{1,40} on device ordinal"
-        r"|Dst tensor is not initialized|Exceeded (?:hbm|vmem|smem) capacity by|Attempting to (?:reserve|allocate) [\d.]+[KMG]?i?B? .{0,80}That was not possible"
+        r"|Dst tensor is not initialized|Exceeded (?:hbm|vmem|smem) capacity by|Attempting to (?:reserve|allocate) [\d.]+ ?[KMG]?.{0,80}That was not possible"
         r"|Allocator \(GPU_\d+_bfc\) ran out of memory trying to allocate(?!.*not a failure)",
         (
             "resource_exhausted",
@@ -185,12 +187,12 @@ GPU: tuple[Signature, ...] = (
         r"|no kernel image is available|forward compatibility was attempted|unsupported display driver / cuda driver combination"
         r"|CUDA-capable device\(s\) is/are busy or unavailable|Unexpected error from (?:cuda|hip)GetDeviceCount|driver on your system is too old|Found no NVIDIA driver on your system|CUDA driver initialization failed|CUDA unknown error - this may be due"
         r"|No supported gpu backend found|GPUs requested but none are available|Cannot access accelerator device when none is available"
-        r"|You requested gpu: .{0,40}[Bb]ut your machine only has|Torch not compiled with CUDA enabled|No (?:CUDA|HIP|XPU|NPU) GPUs are available"
-        r"|(?:(?:CUDA|HIP) error: |cuda runtime error \(\d+\) : )(?:invalid device ordinal|all CUDA-capable devices are busy|system not yet initialized|initialization error|unknown error|invalid device function|device kernel image is invalid|the provided PTX was compiled)"
+        r"|You requested gpu: \[[\d, ]+\]|[Bb]ut your machine only has: |Torch not compiled with CUDA enabled|No (?:CUDA|HIP|XPU|NPU) GPUs are available"
+        r"|(?:(?:CUDA|HIP) error: |cuda runtime error \(\d+\) : )(?:invalid device ordinal|all CUDA-capable devices are busy|system not yet initialized|initialization error|invalid device function|device kernel image is invalid|the provided PTX was compiled)"
         r"|cudaError(?:NoDevice|InsufficientDriver|DevicesUnavailable|NoKernelImageForDevice|UnsupportedPtxVersion|SystemNotReady)\b|hipError(?:NoDevice|NoBinaryForGpu|InvalidDeviceFunction)\b"
-        r"|Failed to initialize NVML: |Attempting to deserialize object on a (?:CUDA|HIP|XPU) device but|RuntimeError: Unable to initialize backend '\w+'"
+        r"|Failed to initialize NVML: |Attempting to deserialize object on (?:a )?(?:CUDA|HIP|XPU) device(?: \d+)? but|ProcessGroup\w+ is only supported with GPUs|Cannot use GPU because there is no GPU|RuntimeError: Unable to initialize backend '\w+'"
         r"|CUDA unavailable, invalid device|Invalid CUDA 'device=|(?:SystemError|RuntimeError): GPU device not found|CUDA Setup failed despite GPU being available|mixed precision requires a GPU"
-        r"|nvidia-container-cli: initialization error|could not select device driver .{0,10}with capabilities: \[\[gpu|couldn't communicate with the NVIDIA driver|Cannot use (?:GPU|CUDAPlace).{0,60}(?:CPU version|CPU only)|^No devices were found\s*$",
+        r"|nvidia-container-cli: initialization error|could not select device driver .{0,10}with capabilities: \[\[gpu|couldn't communicate with the NVIDIA driver|Cannot use (?:GPU|CUDAPlace).{0,60}(?:CPU version|CPU only)",
         (
             "cuda-capable",
             "rocm-capable",
@@ -202,7 +204,9 @@ GPU: tuple[Signature, ...] = (
             "cudaerror",
             "hiperror",
             "cuda unknown error",
-            "device but",
+            "deserialize object on",
+            "supported with gpus",
+            "because there is no gpu",
             "getdevicecount",
             "gpus are available",
             "gpus requested but",
@@ -216,6 +220,7 @@ GPU: tuple[Signature, ...] = (
             "forward compatibility",
             "gpu backend",
             "requested gpu",
+            "your machine only has",
             "access accelerator device",
             "cuda unavailable",
             "invalid cuda",
@@ -225,7 +230,6 @@ GPU: tuple[Signature, ...] = (
             "select device driver",
             "cannot use gpu",
             "cannot use cudaplace",
-            "no devices were found",
         ),
         (
             "RuntimeError: No CUDA GPUs are available",
@@ -240,11 +244,13 @@ GPU: tuple[Signature, ...] = (
             "RuntimeError: Found no NVIDIA driver on your system.",
             "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices.",
             "AssertionError: CUDA unavailable, invalid device 0 requested",
+            "RuntimeError: Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 1.",
+            "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
+            "(PreconditionNotMet) Cannot use GPU because there is no GPU detected on your machine.",
             "ValueError: Invalid CUDA 'device=0' requested. Use 'device=cpu' or pass valid CUDA device(s) if available",
             "ValueError: fp16 mixed precision requires a GPU (not 'cpu').",
             "lightning.fabric.utilities.exceptions.MisconfigurationException: No supported gpu backend found!",
             "docker: Error response from daemon: could not select device driver with capabilities: [[gpu]].",
-            "No devices were found",
         ),
         (
             "CUDA available: True",
@@ -258,16 +264,30 @@ GPU: tuple[Signature, ...] = (
         source="pytorch c10/cuda, lightning accelerators, jax xla_bridge.py, nvidia-smi, ultralytics select_device",
     ),
     Signature(
+        "no-devices",
+        "cuda_unavailable",
+        r"^No devices were found\s*$|(?:(?:CUDA|HIP) error: |cuda runtime error \(\d+\) : )unknown error",
+        (
+            "no devices were found",
+            "cuda error: unknown",
+            "hip error: unknown",
+            "cuda runtime error",
+        ),
+        ("No devices were found", "RuntimeError: CUDA error: unknown error"),
+        ("No devices were found on the second bus, using the first",),
+        role="cascade",
+        source="nvidia-smi, cuda_runtime_api.h: what is left to say when a card is gone",
+    ),
+    Signature(
         "gpu-lost",
         "gpu_lost",
-        r"\bGPU is lost\b|NVML_ERROR_GPU_IS_LOST|NVMLError_GpuIsLost|Unable to determine the device handle for (?:GPU|gpu)|CUDA_ERROR_DEVICE_UNAVAILABLE"
+        r"\bGPU is lost\b|NVML_ERROR_GPU_IS_LOST|NVMLError_GpuIsLost|Unable to determine the device handle for (?:GPU|gpu)"
         r"|\bGPU requires (?:a )?reset\b|HW Exception by GPU node-\d+ .{0,80}reason ?: ?GPU Hang|cudaErrorDeviceUninitialized\b",
         (
             "gpu is lost",
             "gpu_is_lost",
             "gpuislost",
             "the device handle",
-            "device_unavailable",
             "gpu requires",
             "hw exception by gpu",
             "deviceuninitialized",

@@ -1,4 +1,4 @@
-"""Signatures of how processes end: killed, crashed, told to stop, interrupted by a person.
+"""Signatures of how processes end: killed, told to stop, interrupted by a person.
 
 Wordings: shells and libc in several languages, systemd, docker, torch elastic, MPI, Go,
 Rust, Lightning, submitit, MLX.
@@ -6,35 +6,18 @@ Rust, Lightning, submitit, MLX.
 
 from __future__ import annotations
 
+from .ends import BARE, BEHIND, EXIT, EXIT_ATOMS, LINE, STATUS_ENDS, SYSTEMD_ATOMS
 from .form import Signature
 
-_BEHIND = r"(?:^|[\]|>%]|\dZ)\s*"
-"""Before a shell's word for an end: nothing, a time, or the bar it was written behind."""
-_BARE = r"(?:^|(?<!signal):|[\]|>%]|\dZ)\s*"
-"""The same, or somebody's name before it."""
-_EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status)?)\s{0,3}[:=(]?\s{0,8}"
-_EXIT_ATOMS = (
-    "exit code",
-    "exit_code",
-    "exit-code",
-    "exitcode",
-    "exit status",
-    "exited with",
-    "exited (",
-    "exit with",
-)
 _SIGNAL_ATOMS = (
     "signal: ",
     "(signal",
     "signal sig",
     *(
         f"{word} signal"
-        for word in ("by", "on", "with", "from", "got", "caught", "exit", "to", "death")
+        for word in ("by", "on", "with", "from", "got", "caught", "received", "exit", "to", "death")
     ),
 )
-_SYSTEMD_ATOMS = ("code=killed", "code=dumped")
-_LINE = r"(?:(?:line|行|Zeile|ligne|línea|linha|riga|строка|줄) ?\d+|\d+ ?行) ?[:：]\s+\d+\s+"
-"""How bash names the line of the script, and the process: ``line 12:  4711 Killed``."""
 _KILLED = r"(?:Killed|已杀死|已殺死|已砍掉|Getötet|Processus arrêté|Terminado \(killed\)|強制終了|Убито|Ucciso|Matado|Morto|죽었음)"
 _KILLED_ATOMS = (
     "killed",
@@ -50,30 +33,13 @@ _KILLED_ATOMS = (
     "morto",
     "죽었음",
 )
-_CRASHED = (
-    r"(?:[Ss]egmentation fault|段错误|區段錯誤|程式記憶體區段錯誤|Speicherzugriffsfehler|Erreur de segmentation|Violación de segmento|Falha de segmentação|Errore di segmentazione|Ошибка сегментирования|세그멘테이션 (?:오류|폴트)"
-    r"|Naruszenie ochrony pamięci|セグメンテーション違反|セグメンテーションエラー)"
-)
-_CRASHED_ATOMS = (
-    "segmentation fault",
-    "段错误",
-    "區段錯誤",
-    "speicherzugriffsfehler",
-    "erreur de segmentation",
-    "violación de segmento",
-    "falha de segmentação",
-    "errore di segmentazione",
-    "ошибка сегментирования",
-    "세그멘테이션",
-    "naruszenie ochrony",
-    "セグメンテーション",
-)
+
 
 JOBS: tuple[Signature, ...] = (
     Signature(
         "killed-word",
         "process_killed",
-        rf"{_BARE}{_KILLED}[.!]?\s*$|{_LINE}{_KILLED}(?:\s|$)|^\[\d+\][+-]?\s+(?:\d+\s+)?{_KILLED}(?:\s|$)|^\[\d+\]\s+[+-]?\s*\d+ killed\s|\bzsh: killed\s|{_BARE}Killed: 9\s*$|: Killed: 9\b|^\S+: killed\s*$"
+        rf"{BARE}{_KILLED}[.!]?\s*$|{LINE}{_KILLED}(?::? ?9)?(?:\s|$)|^\[\d+\][+-]?\s+(?:\d+\s+)?{_KILLED}(?:\s|$)|^\[\d+\]\s+[+-]?\s*\d+ killed\s|\bzsh: killed\s|{BARE}Killed: 9\s*$|: Killed: 9\b|^\S+: killed\s*$"
         r"|srun: error: \S+: tasks? [\d,-]+: Killed",
         _KILLED_ATOMS,
         (
@@ -89,6 +55,7 @@ JOBS: tuple[Signature, ...] = (
             "2026-01-02T03:04:05.678Z Killed",
             "[1]+  Killed                  nohup python train.py",
             "[1]  + 4711 killed     python train.py",
+            "train.sh: line 3:  4711 Killed: 9               python train.py",
             "zsh: killed     python train.py",
             "srun: error: node07: task 3: Killed",
         ),
@@ -104,15 +71,25 @@ JOBS: tuple[Signature, ...] = (
     Signature(
         "killed-status",
         "process_killed",
-        rf"{_EXIT}(?:137|-9)\b(?![.,%]\d)|\breturned non-zero exit status (?:137|-9)\b|\breturn(?:ed)?(?: ?code)?\s?[=:]? ?-9\b|\bdied with <Signals\.SIGKILL|\bstatus=9/KILL|(?<!nding )(?<!end )(?i:\bsignal:? (?:9\b|SIGKILL\b|killed\b(?! by)))(?!\.)|\bSIGKILL\) received by|KILLED BY SIGNAL: 9\b"
-        r"|(?<!\) is )\bkilled by (?:SIGKILL|signal 9)|\bSIGKILL: kill\b|\bexit signal Killed\b|interrupted by signal 9",
-        (*_EXIT_ATOMS, *_SIGNAL_ATOMS, *_SYSTEMD_ATOMS, "sigkill", "return code", "returncode"),
+        rf"{EXIT}(?:137|-9){STATUS_ENDS}|\breturned non-zero exit status (?:137|-9)\b|\breturn(?:ed)?(?: ?code)?\s?[=:]? ?-9\b|\bdied with <Signals\.SIGKILL|\bstatus=9/KILL|(?<!nding )(?<!end )(?i:\bsignal:? (?:9\b|SIGKILL\b|killed\b(?! by)))(?!\.)|\bSIGKILL\) received by|KILLED BY SIGNAL: 9\b"
+        r"|(?<!\) is )\bkilled by (?:SIGKILL|signal 9)|\bSIGKILL: kill\b|\bexit signal Killed\b|interrupted by signal 9|in the process pool was terminated abruptly|managed by the executor was unexpectedly terminated",
+        (
+            *EXIT_ATOMS,
+            *_SIGNAL_ATOMS,
+            *SYSTEMD_ATOMS,
+            "sigkill",
+            "return code",
+            "returncode",
+            "terminated abruptly",
+            "unexpectedly terminated",
+        ),
         (
             "failed (exitcode: -9) local_rank: 2 (pid: 4711) of binary: /usr/bin/python3",
             "  exitcode  : -9 (pid: 4711)",
             "  traceback : Signal 9 (SIGKILL) received by PID 4711",
             "command terminated, exited with code 137",
             "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
+            "BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.",
             "=   KILLED BY SIGNAL: 9 (Killed)",
             "Exited (137) 2 minutes ago",
             "Exit Code:    137",
@@ -134,98 +111,16 @@ JOBS: tuple[Signature, ...] = (
         source="torch elastic, mpirun, docker, systemd, kubernetes, Go os/exec, cargo, cpython subprocess, Cray ALPS",
     ),
     Signature(
-        "segfault",
-        "segfault",
-        rf"(?<!image )\b{_CRASHED}(?!s)|^(?!.*(?:[Bb]us error|总线错误|匯流排錯誤|バスエラー|Bus-Zugriffsfehler)).*\((?:core dumped|核心已转储|吐核|コアダンプ|Speicherabzug geschrieben|imagem do núcleo gravada|`core' generado|creato dump del core|코어 덤프됨)\)"
-        r"|\bSIGSEGV\b(?! handler)|\(exitcode: -11\)|\bexitcode\s{0,3}[:=] ?-11\b|\bsegfault at [0-9a-f]+ ip|traps: \S{1,40} general protection fault ip|traps: \S{1,40} trap (?:invalid opcode|divide error|int3)|exited on signal (?:11|6|4)\b|\bCaught signal (?:11|4|8)\b"
-        r"|status=(?:11/SEGV|6/ABRT|4/ILL)|\bdumped core\b|zsh: (?:segmentation fault|abort|illegal hardware)|Fatal Python error: (?:Segmentation|Aborted|Illegal)|\*\*\* (?:stack smashing detected|Process received signal) \*\*\*",
-        (
-            *_CRASHED_ATOMS,
-            "core dumped",
-            "核心已转储",
-            "吐核",
-            "コアダンプ",
-            "speicherabzug",
-            "imagem do núcleo",
-            "`core' generado",
-            "dump del core",
-            "코어 덤프됨",
-            "sigsegv",
-            "exitcode",
-            "segfault at",
-            "traps: ",
-            "on signal",
-            "caught signal",
-            *_SYSTEMD_ATOMS,
-            "dumped core",
-            "zsh: ",
-            "fatal python error",
-            "stack smashing",
-            "process received signal",
-        ),
-        (
-            "Segmentation fault (core dumped)",
-            "段错误 (核心已转储)",
-            "Speicherzugriffsfehler (Speicherabzug geschrieben)",
-            "Erreur de segmentation (core dumped)",
-            "train.sh: line 3: 4711 Aborted                 (core dumped) python a.py",
-            "Illegal instruction (core dumped)",
-            "python[4711]: segfault at 0 ip 00007f sp 00007f error 4",
-            "traps: python[4711] general protection fault ip:7f00 sp:7f00 error:0 in libcuda.so",
-            "[node07:4711] *** Process received signal ***",
-            "Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)",
-            "systemd-coredump[9]: Process 4711 (python) of user 0 dumped core.",
-            "Fatal Python error: Segmentation fault",
-            "(signal: 11, SIGSEGV: invalid memory reference)",
-            "srun: error: node07: task 0: Segmentation fault (core dumped)",
-        ),
-        (
-            "image segmentation faults dataset",
-            "Killed",
-            "model.segfault_rate: 0",
-            "Bus error (core dumped)",
-        ),
-        source="glibc strsignal and its translations, bash, cpython faulthandler, Open MPI, UCX, systemd-coredump",
-    ),
-    Signature(
-        "segfault-status",
-        "segfault",
-        rf"{_EXIT}(?:139|-11)\b(?![.,%]\d)|\bdied with <Signals\.SIG(?:SEGV|ABRT|ILL)|^(?:double free or corruption|free\(\): invalid|malloc\(\): |malloc_consolidate\(\): |munmap_chunk\(\): |corrupted (?:size vs|double-linked)|realloc\(\): invalid|tcache_)|: (?:double free or corruption|free\(\): invalid|munmap_chunk\(\): invalid)",
-        (
-            *_EXIT_ATOMS,
-            "signals.sig",
-            "double free",
-            "free(): invalid",
-            "malloc(): ",
-            "malloc_consolidate(): ",
-            "munmap_chunk(): ",
-            "corrupted size",
-            "corrupted double",
-            "realloc(): invalid",
-            "tcache_",
-        ),
-        (
-            "command terminated with exit code 139",
-            "Process finished with exit code -11",
-            "double free or corruption (!prev)",
-            "free(): invalid pointer",
-            "munmap_chunk(): invalid pointer",
-            "subprocess.CalledProcessError: Command 'python a.py' died with <Signals.SIGSEGV: 11>.",
-        ),
-        ("exit code: 13", "free(): done", "malloc arena max: 4"),
-        source="glibc malloc/malloc.c, cpython subprocess, docker",
-    ),
-    Signature(
         "sigterm",
         "sigterm_received",
-        r"(?i:\b(?:received|got|caught|handling)(?: a| the)?(?: termination)?(?: signal)?[: ]{1,2}(?:Signals\.)?SIG(?:TERM|HUP)\b|\bSIGTERM (?:was |signal )?(?:received|caught|detected)|(?:received|got|caught) signal:? 15\b)|\bgot signal: (?:15|1)\b|Received (?:15|Signals\.SIG(?:TERM|HUP)|1) death signal"
-        rf"|{_EXIT}143\b(?![.,%]\d)|\bstatus=15/TERM|\bexited on signal 15\b|(?<!nding )(?<!end )\bsignal:? (?:15\b|terminated\b)(?!\.)|\bdied with <Signals\.SIGTERM|\bTerminated by signal 15\b|KILLED BY SIGNAL: 15\b",
+        r"(?i:\bafter receiving (?:a |signal )?SIG(?:TERM|HUP)\b|\b(?:received|got|caught|captured|handling)(?: a| the)?(?: termination)?(?: signal)?[: ]{1,2}(?:Signals\.)?SIG(?:TERM|HUP)\b|\bSIGTERM (?:was |signal )?(?:received|caught|detected)|(?:received|got|caught) signal:? 15\b)|\bgot signal: (?:15|1)\b|Received (?:15|Signals\.SIG(?:TERM|HUP)|1) death signal"
+        rf"|{EXIT}143{STATUS_ENDS}|\bstatus=15/TERM|\bexited on signal 15\b|(?<!nding )(?<!end )\bsignal:? (?:15\b|terminated\b)(?!\.)|\bdied with <Signals\.SIGTERM|\bTerminated by signal 15\b|KILLED BY SIGNAL: 15\b",
         (
             "sigterm",
             "sighup",
             *_SIGNAL_ATOMS,
-            *_SYSTEMD_ATOMS,
-            *_EXIT_ATOMS,
+            *SYSTEMD_ATOMS,
+            *EXIT_ATOMS,
         ),
         (
             "Main process received SIGTERM, exiting",
@@ -233,6 +128,8 @@ JOBS: tuple[Signature, ...] = (
             "Received Signals.SIGHUP death signal, shutting down workers",
             "torch.distributed.elastic.multiprocessing.api.SignalException: Process 4711 got signal: 15",
             "INFO: SIGTERM received, saving a checkpoint",
+            "Received signal 15, stopping",
+            "exiting program after receiving SIGTERM.",
             "command terminated with exit code 143",
             "trainer.service: Main process exited, code=killed, status=15/TERM",
         ),
@@ -249,7 +146,7 @@ JOBS: tuple[Signature, ...] = (
     Signature(
         "terminated-word",
         "sigterm_received",
-        rf"{_BEHIND}(?:Terminated|已终止|已終止|Hangup)\s*$|{_LINE}(?:Terminated|已终止|Beendet|Hangup)(?:\s|$)|^\[\d+\][+-]?\s+(?:\d+\s+)?(?:Terminated|Terminado|已终止|Beendet|Hangup)\s{{2,}}\S|\bzsh: (?:terminated|hangup)\s|srun: error: \S+: tasks? [\d,-]+: Terminated",
+        rf"{BEHIND}(?:Terminated|已终止|已終止|Hangup)\s*$|{LINE}(?:Terminated|已终止|Beendet|Hangup)(?:\s|$)|^\[\d+\][+-]?\s+(?:\d+\s+)?(?:Terminated|Terminado|已终止|Beendet|Hangup)\s{{2,}}\S|\bzsh: (?:terminated|hangup)\s|srun: error: \S+: tasks? [\d,-]+: Terminated",
         (
             "terminated",
             "terminado",
@@ -281,7 +178,7 @@ JOBS: tuple[Signature, ...] = (
         "interrupted",
         "interrupted",
         r"^\s*KeyboardInterrupt\s*$|Detected KeyboardInterrupt|(?:^|[\]|>%])\s*\^C(?:\s|$|[A-Z]|\^)|^KeyboardInterrupt: |(?i:\binterrupted by (?:the )?(?:user|keyboard)|\buser interrupt(?:ed|ion)\b|keyboard ?interrupt(?:ion)? (?:received|detected|caught|occurred|signal)|(?:received|detected|caught|got)(?: a)? keyboard ?interrupt|exiting from training early|ctrl(?:[-+ ]| \+ )c (?:was )?(?:pressed|received|caught|detected))"
-        r"|\bSIGINT (?:was )?(?:received|caught)|(?:[Rr]eceived|[Cc]aught|[Gg]ot)(?: signal)?:? SIGINT\b|Received (?:Signals\.SIGINT|2) death signal|got signal: 2\b|exited on signal 2\b|\bexit(?:ed)?(?: with)?(?: exit)? (?:code|status):? 130\b",
+        r"|\bSIGINT (?:was )?(?:received|caught)|(?:[Rr]eceived|[Cc]aught|[Gg]ot)(?: signal)?:? SIGINT\b|Received (?:Signals\.SIGINT|2) death signal|got signal: 2\b|exited on signal 2\b|\bStop signal received \(e\.g\. via SIGINT",
         (
             "keyboardinterrupt",
             "keyboard interrupt",
@@ -297,9 +194,7 @@ JOBS: tuple[Signature, ...] = (
             "death signal",
             "on signal",
             "training early",
-            "exit code",
-            "exit status",
-            "exited with",
+            "stop signal received",
         ),
         (
             "KeyboardInterrupt",
@@ -309,7 +204,7 @@ JOBS: tuple[Signature, ...] = (
             "Training interrupted by user",
             "Received Signals.SIGINT death signal, shutting down workers",
             "Caught keyboard interrupt, saving the model",
-            "make: *** [train] exited with code 130",
+            "WARNING tune.py:219 -- Stop signal received (e.g. via SIGINT/Ctrl+C), ending Ray Tune run.",
         ),
         (
             "except KeyboardInterrupt:",
@@ -319,5 +214,16 @@ JOBS: tuple[Signature, ...] = (
         ),
         severity="warning",
         source="cpython, Lightning, torch elastic, fairseq, MLX examples",
+    ),
+    Signature(
+        "interrupted-status",
+        "interrupted",
+        rf"{EXIT}130{STATUS_ENDS}",
+        EXIT_ATOMS,
+        ("make: *** [train] exited with code 130", "Exited with exit code 130."),
+        ("exit code: 13", "exit code 1301"),
+        role="cascade",
+        severity="warning",
+        source="shells; LSF says it of jobs that it ended itself",
     ),
 )

@@ -13,8 +13,8 @@ KERNEL: tuple[Signature, ...] = (
         "block-device",
         "disk_error",
         r"(?:blk_update_request|print_req_error|end_request): .{0,40}(?:error|reset)|\bI/O error,? (?:on )?dev(?:ice)? \w+|[Bb]uffer I/O error on dev|\blost (?:async )?page write\b|critical (?:medium|target|space allocation|nexus) error|attempt to access beyond end of device|rejecting I/O to (?:offline|dead) device"
-        r"|\bnvme\d*n?\d*(?: nvme\d+)?: (?:I/O (?:tag )?\d+ .{0,40}timeout|controller is down|Device not ready|Removing (?:after probe|from probe)|resetting controller|frozen state error|Abort status|.{0,60}I/O Error)|\bnvme nvme\d+: .{0,40}(?:failed to set|reset failed)|\bI/O Error \(sct |no available path - failing I/O"
-        r"|\bata\d+(?:\.\d+)?: (?:failed command|exception Emask|SError: \{|hard resetting link|disabled)|\b(?:sd|sr) [\d:]+ \[\w+\] .{0,40}(?:Sense Key : (?:Medium|Hardware) Error|FAILED Result: hostbyte|Unaligned partial completion)|\bUnrecovered read error\b|\bSense Key ?: (?:Medium|Hardware) Error"
+        r"|\bnvme\d*n?\d*(?: nvme\d+)?: (?:I/O (?:tag )?\d+ .{0,40}timeout|controller is down|Device not ready|Removing (?:after probe|from probe)|resetting controller|frozen state error|Abort status|.{0,60}I/O Error)|\bnvme nvme\d+: .{0,40}(?:failed to set|reset failed)|@ LBA \d+, \d+ blocks, .{1,60}\(sct |\bI/O Error \(sct |\bmd: super_written gets error|\bAdd\. Sense: (?:Unrecovered read|Write error|Logical unit failure|Internal target failure)|no available path - failing I/O"
+        r"|\bata\d+(?:\.\d+)?: (?:failed command|exception Emask|SError: \{|hard resetting link|disabled|revalidation failed|COMRESET failed)|\b(?:sd|sr) [\d:]+ \[\w+\] .{0,40}(?:Sense Key : (?:Medium|Hardware) Error|FAILED Result: hostbyte|Unaligned partial completion)|\bUnrecovered read error\b|\bSense Key ?: (?:Medium|Hardware) Error"
         r"|\bmd/?(?:raid\w*)?:\w+: (?:Disk failure on|read error not correctable|.{0,40}uncorrectable|not enough operational)|device-mapper: multipath: .{0,20}Failing path|FAILED SMART self-check|Device: /dev/\S+.{0,60}(?:Currently unreadable|Offline uncorrectable) (?:\(pending\) )?sectors|SMART overall-health self-assessment test result: FAILED",
         (
             "i/o error",
@@ -29,6 +29,11 @@ KERNEL: tuple[Signature, ...] = (
             "beyond end of device",
             "rejecting i/o",
             "failing i/o",
+            "@ lba ",
+            "super_written",
+            "add. sense: ",
+            "revalidation failed",
+            "comreset failed",
             "nvme nvme",
             "failed command",
             "exception emask",
@@ -56,6 +61,9 @@ KERNEL: tuple[Signature, ...] = (
             "nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, reset controller",
             "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
             "nvme0n1: I/O Cmd(0x2) @ LBA 812, 8 blocks, I/O Error (sct 0x2 / sc 0x81)",
+            "nvme0n1: Read(0x2) @ LBA 812, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81) DNR",
+            "ata5.00: revalidation failed (errno=-5)",
+            "md: super_written gets error=-5",
             "ata1.00: failed command: READ FPDMA QUEUED",
             "sd 2:0:0:0: [sda] tag#7 Sense Key : Medium Error [current]",
             "sd 2:0:0:0: [sda] tag#7 FAILED Result: hostbyte=DID_BAD_TARGET driverbyte=DRIVER_OK",
@@ -78,7 +86,7 @@ KERNEL: tuple[Signature, ...] = (
         "fs_error",
         r"\b(?:EXT[234]|F2FS|FAT|exFAT|NILFS|GFS2)-?fs error|EXT[234]-fs \(\S+\): .{0,60}(?:[Aa]borting|Remounting|I/O error|error loading journal)|EXT[234]-fs warning \(device \S+\): .{0,60}(?:error|I/O)|Aborting journal on device|[Rr]emounting filesystem read-only|[Dd]etected aborted journal"
         r"|JBD2: .{0,60}(?:[Ee]rror|[Aa]bort)|\bXFS \([\w-]+\): (?:.{0,40}(?:[Cc]orruption|I/O [Ee]rror|force_shutdown|has been shut down|[Ss]hutting down)|Internal error|Unmount and run|Please u(?:n)?mount|xfs_log_force: error|writeback error|(?:empty )?log (?:mount\S*|check) .{0,12}failed|.{0,60}returned error -)|\bXFS: Internal error"
-        r"|BTRFS (?:error|critical)|BTRFS(?: \w+)?:? .{0,40}(?:csum failed|forced readonly|parent transid verify failed)|\bzio .{0,80}error=\d|pool '\S+' .{0,40}(?:uncorrectable I/O failure|has been suspended)|SQUASHFS error"
+        r"|BTRFS (?:error|critical)|BTRFS(?: \w+)?:? .{0,40}(?:csum failed|forced readonly|parent transid verify failed)|\bzio .{0,80}error=\d|[Pp]ool '\S+' .{0,40}(?:uncorrectable I/O failure|has been suspended)|SQUASHFS error"
         r"|\[Errno 117\]|\(os error 117\)|(?i:structure needs cleaning)",
         (
             "fs error",
@@ -127,9 +135,25 @@ KERNEL: tuple[Signature, ...] = (
         source="linux fs/ext4, fs/jbd2, fs/xfs, fs/btrfs, fs/f2fs; OpenZFS",
     ),
     Signature(
+        "file-system-remembers",
+        "fs_error",
+        r"EXT4-fs \(\S+\): (?:error count since last fsck: [1-9]|(?:initial|last) error at time )",
+        ("error count since", "error at time"),
+        (
+            "EXT4-fs (sda1): error count since last fsck: 12",
+            "EXT4-fs (sda1): last error at time 1711111111: ext4_lookup:1701",
+        ),
+        ("EXT4-fs (sda1): error count since last fsck: 0",),
+        role="confirmation",
+        severity="warning",
+        fatal=False,
+        frameworks=("kernel",),
+        source="linux fs/ext4/super.c: told once a day until it was checked",
+    ),
+    Signature(
         "network-file-system",
         "fs_error",
-        r"\bnfs: server \S+ (?:not responding|timed out)|NFS: .{0,60}(?:failed|error)|nfs4?_reclaim\w* .{0,40}(?:error|failed)|\bLustreError: |\bLustre: .{0,120}(?:Connection to \S+ .{0,40}was lost|evicted by)|CIFS(?: VFS)?: .{0,80}(?:has not responded|[Ee]rror|reconnect)|\bcifs_\w+: .{0,60}error"
+        r"\bnfs: server \S+ (?:not responding|timed out)|NFS: .{0,60}(?:failed|error)|nfs4?_reclaim\w* .{0,40}(?:error|failed)|\bLustreError: |\bLustre: .{0,120}(?:Connection to \S+ .{0,40}was lost|evicted by|Request sent has (?:timed out|failed))|CIFS(?: VFS)?: .{0,80}(?:has not responded|[Ee]rror|reconnect)|\bcifs_\w+: .{0,60}error"
         r"|\b(?:libceph|ceph): .{0,80}(?:socket error|hung|caps stale|session lost|corrupt)|[Bb]ee[Gg][Ff][Ss]\b.{0,120}(?:[Uu]nable to (?:connect|reach|communicate)|[Cc]ommunication error|timed out)|\bmmfsd?\b.{0,60}(?:SGPanic|unmount(?:ed)? by|[Ff]ile system panic)",
         (
             "not responding",
@@ -152,6 +176,7 @@ KERNEL: tuple[Signature, ...] = (
             "Lustre: scratch-MDT0000-mdc-ffff: Connection to scratch-MDT0000 (at 10.0.0.7@o2ib) was lost; in progress operations using this service will wait",
             "CIFS: VFS: \\\\filer has not responded in 180 seconds. Reconnecting...",
             "libceph: osd3 (1)10.0.0.7:6801 socket error on write",
+            "Lustre: 811:0:(client.c:2300:ptlrpc_expire_one_request()) @@@ Request sent has timed out for slow reply",
             "ceph: mds0 hung",
             "(1) 12:00:01 [Messaging (RPC)] >> beegfs: Communication error: Receive timed out from: 10.0.0.7",
         ),
@@ -260,7 +285,7 @@ KERNEL: tuple[Signature, ...] = (
     Signature(
         "kernel-panic",
         "kernel_panic",
-        r"[Kk]ernel panic(?: - not syncing|:)|\brts panic!|\b(?:general protection fault|double fault|divide error|invalid opcode|stack segment)(?:, .{0,60}|: [0-9a-f]{4})? ?\[#\d|BUG: unable to handle (?:kernel|page)|Unable to handle kernel (?:paging|NULL)|\bOops(?: -[^:]{0,30})?: [0-9a-fA-F]{1,16}\b(?: \[#|$)|\bkernel BUG at |Kernel stack is corrupted|Fixing recursive fault|Attempted to kill init!",
+        r"[Kk]ernel panic(?: - not syncing|:)|\brts panic!|\b(?:general protection fault|double fault|divide error|invalid opcode|stack segment)(?:, .{0,60}|: [0-9a-f]{4})? ?\[#\d|BUG: (?:unable to handle (?:kernel|page)|kernel NULL pointer)|Unable to handle kernel (?:paging|NULL)|\bOops(?: -[^:]{0,30})?: [0-9a-fA-F]{1,16}\b(?: \[#|$)|\bkernel BUG at |Kernel stack is corrupted|Fixing recursive fault|Attempted to kill init!",
         (
             "kernel panic",
             "rts panic",
@@ -270,6 +295,7 @@ KERNEL: tuple[Signature, ...] = (
             "invalid opcode",
             "stack segment",
             "bug: unable",
+            "bug: kernel null",
             "unable to handle kernel",
             "oops: ",
             "oops -",
@@ -282,6 +308,7 @@ KERNEL: tuple[Signature, ...] = (
             "Kernel panic - not syncing: Fatal exception in interrupt",
             "BUG: unable to handle page fault for address: ffffa0b1c0de0000",
             "BUG: unable to handle kernel NULL pointer dereference at 0000000000000008",
+            "BUG: kernel NULL pointer dereference, address: 0000000000000018",
             "Oops: 0002 [#1] SMP NOPTI",
             "Internal error: Oops: 96000004 [#1] SMP",
             "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP PTI",

@@ -12,13 +12,17 @@ LANGUAGES: tuple[Signature, ...] = (
     Signature(
         "cpp-terminate",
         "python_exception",
-        r"terminate called after throwing an instance of '(?P<exception>[^']{1,200})'|libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception|terminate called without an active exception|^terminate called recursively",
+        r"terminate called after throwing an instance of '(?!gloo::)(?P<exception>[^']{1,200})'|libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception|terminate called without an active exception|^terminate called recursively",
         ("terminate called", "terminating with uncaught", "terminating due to uncaught"),
         (
             "terminate called after throwing an instance of 'c10::Error'",
             "libc++abi: terminating due to uncaught exception of type std::runtime_error: no data",
         ),
-        ("terminating workers", "terminate callback registered"),
+        (
+            "terminating workers",
+            "terminate callback registered",
+            "terminate called after throwing an instance of 'gloo::IoException'",
+        ),
         source="libstdc++ vterminate.cc, libc++abi",
     ),
     Signature(

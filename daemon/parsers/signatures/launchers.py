@@ -139,7 +139,7 @@ LAUNCHERS: tuple[Signature, ...] = (
         "rendezvous",
         "rendezvous_failed",
         r"[Tt]he server socket has failed to listen|server socket on \S+ has timed out|(?<!sshd)(?:c10d|TCPStore|DistNetworkError|RuntimeError|torch|OSError|ray|grpc|coordinat\w+).{0,120}(?:EADDRINUSE|[Aa]ddress already in use)(?!\)\. *$)|(?<!of type )(?<!\w)Rendezvous(?:Timeout|Connection|Closed)Error|client socket has timed out after|Dist(?:Store|Network)Error"
-        r"|Timed out after \d+ seconds waiting for clients|RuntimeError: Socket Timeout|[Tt]imeout waiting for key: |wait timeout after \d+ms, keys|(?i:Barrier timed out)|Timed out waiting for tasks to start|[Tt]he rendezvous '\S+' has (?:failed|timed out)|RuntimeError: (?:Connection|Broken pipe|connect\(\) timed out).{0,40}(?:TCPStore|c10d)|RuntimeError: connect\(\) timed out|HorovodTimeout\w+",
+        r"|Timed out after \d+ seconds waiting for clients|RuntimeError: Socket Timeout|[Tt]imeout waiting for key: |wait timeout after \d+ms, keys|(?i:Barrier timed out)|Timed out waiting for tasks to start|[Tt]he rendezvous '\S+' has (?:failed|timed out)|RuntimeError: (?:Connection|Broken pipe|connect\(\) timed out).{0,40}(?:TCPStore|c10d)|RuntimeError: connect\(\) timed out|HorovodTimeout\w+|Tried to launch distributed communication on port|ValueError: host not found: ",
         (
             "server socket",
             "eaddrinuse",
@@ -157,6 +157,8 @@ LAUNCHERS: tuple[Signature, ...] = (
             "connect() timed out",
             "tcpstore",
             "horovodtimeout",
+            "launch distributed communication",
+            "host not found",
         ),
         (
             "[E socket.cpp:858] [c10d] The server socket has failed to listen on any local network address.",
@@ -167,6 +169,8 @@ LAUNCHERS: tuple[Signature, ...] = (
             "DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start",
             "RuntimeError: connect() timed out. Original timeout was 1800000 ms.",
             "OSError: [Errno 98] Address already in use",
+            "ConnectionError: Tried to launch distributed communication on port `29500`, but another process is utilizing it.",
+            "ValueError: host not found: Name or service not known",
         ),
         (
             "sshd[1]: error: Bind to port 22 on 0.0.0.0 failed: Address already in use.",

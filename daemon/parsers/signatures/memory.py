@@ -33,12 +33,13 @@ MEMORY: tuple[Signature, ...] = (
         "slurm-oom",
         "cgroup_oom_kill",
         r"[Dd]etected (?P<count>\d+) oom[-_]kill event|Exceeded (?:job|step) memory limit|slurmstepd: error: .{0,40}exceeded (?:\w+ )?memory limit"
-        r"|\bState: OUT_OF_MEMORY|cgroup out-of-memory handler|Ended, Run time \S+, OUT_OF_MEMORY",
+        r"|\b(?:Job)?State\s*[:=]\s*OUT_OF_MEMORY|\bOUT_OF_ME\+|cgroup out-of-memory handler|Ended, Run time \S+, OUT_OF_MEMORY",
         (
             "oom-kill event",
             "oom_kill event",
             "memory limit",
             "out_of_memory",
+            "out_of_me+",
             "cgroup out-of-memory",
         ),
         (
@@ -47,6 +48,8 @@ MEMORY: tuple[Signature, ...] = (
             "slurmstepd: error: Step 7.0 exceeded memory limit (70000 > 65536), being killed",
             "slurmstepd: error: Exceeded job memory limit",
             "State: OUT_OF_MEMORY (exit code 0)",
+            "   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)",
+            "7.batch   batch   team   8 OUT_OF_ME+   0:125",
         ),
         ("memory limit is 64 GiB", "job memory limit: 64G", "0 oom events so far"),
         frameworks=("slurm",),
@@ -72,7 +75,7 @@ MEMORY: tuple[Signature, ...] = (
         "cgroup_oom_kill",
         r"\bOOMKilled\b(?!\W{0,4}(?:[Ff]alse|0\b|No\b))|\bTaskOOM\b|[Cc]ontainer .{0,80}\b(?:was )?OOM[- ]killed|killed by YARN for exceeding (?:\w+ )?memory limits|running beyond (?:physical|virtual) memory limits"
         r"|\bTERM_MEMLIMIT: job killed|PBS: job killed: (?:v?p?mem|mem job total) .{0,60}exceeded limit|Cgroup mem limit exceeded|has gone over (?:cgroup )?memory limit of"
-        r"|[Ww]orker exceeded \d+% memory budget|crashed after using all available RAM|tried to allocate more memory than is available",
+        r"|[Ww]orker exceeded \d+% memory budget|crashed after using all available RAM|tried to allocate more memory than is available|[Cc]ontainer killed due to memory usage|\bran out-of-memory and exited",
         (
             "oomkilled",
             "taskoom",
@@ -86,6 +89,8 @@ MEMORY: tuple[Signature, ...] = (
             "memory budget",
             "all available ram",
             "allocate more memory",
+            "due to memory usage",
+            "ran out-of-memory",
         ),
         (
             "  Reason:       OOMKilled",
@@ -97,6 +102,8 @@ MEMORY: tuple[Signature, ...] = (
             "distributed.nanny - WARNING - Worker exceeded 95% memory budget. Restarting",
             "Job has gone over memory limit of 2048 megabytes. Peak usage: 2100 megabytes.",
             "Your session crashed after using all available RAM.",
+            "OutOfMemoryError: Container killed due to memory usage",
+            "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137(SIGKILL).",
         ),
         (
             '"OOMKilled": false,',
@@ -198,17 +205,28 @@ MEMORY: tuple[Signature, ...] = (
     Signature(
         "dataloader-worker",
         "dataloader_worker_killed",
-        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:is killed by signal: (?P<signal_name>[\w ]+)|exited unexpectedly)|[Pp]in memory thread exited unexpectedly",
-        ("dataloader worker", "pin memory thread"),
+        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:is killed by signal: (?!Bus error)(?P<signal_name>[\w ]+)|exited unexpectedly)|[Pp]in memory thread exited unexpectedly|[Uu]nexpected (?!bus error)[\w -]{5,30} encountered in worker"
+        r"|DataLoader process \(pid .{1,300}\) exited unexpectedly|DataLoader \d+ workers? exit(?:ed)? unexpectedly",
+        (
+            "dataloader worker",
+            "pin memory thread",
+            "encountered in worker",
+            "exited unexpectedly",
+            "exit unexpectedly",
+        ),
         (
             "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. ",
             "RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly",
             "RuntimeError: DataLoader worker (pid 12) exited unexpectedly with exit code 1. Details are lost due to multiprocessing.",
             "RuntimeError: Pin memory thread exited unexpectedly",
+            "ERROR: Unexpected segmentation fault encountered in worker.",
+            "SystemError: (Fatal) DataLoader process (pid   1. If run DataLoader by from_generator(...), the queue is smaller) exited unexpectedly",
+            "RuntimeError: DataLoader 1 workers exit unexpectedly, pids: 4711",
         ),
         (
             "This DataLoader will create 16 worker processes in total.",
             "DataLoader worker (pid 12) started",
+            "RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error. It is possible that",
         ),
         frameworks=("pytorch",),
         source="pytorch torch/csrc/DataLoader.cpp, torch/utils/data/dataloader.py",
@@ -218,7 +236,7 @@ MEMORY: tuple[Signature, ...] = (
         "shm_exhausted",
         r"killed by signal: Bus error|[Uu]nexpected bus error encountered in worker|insufficient shared memory \(shm\)"
         r"|unable to (?:write to file|mmap \d+ bytes from file|open shared memory object|resize|allocate shared memory)(?!.{0,80}(?i:too many open)).{0,20}(?:</?torch_|shared memory|\(shm\))"
-        r"|\(exitcode: -7\)|(?i:error while creating shared memory segment)|/dev/shm.{0,80}No space left|No space left on device.{0,20}(?:/dev/shm|'/psm_)|posix_fallocate failed ?: No space left|\bObjectStoreFullError\b",
+        r"|\(exitcode: -7\)|(?i:error while creating shared memory segment)|/dev/shm.{0,80}No space left|failed to extend /dev/shm/|No space left on device.{0,20}(?:/dev/shm|'/psm_)|posix_fallocate failed ?: No space left|\bObjectStoreFullError\b",
         (
             "bus error",
             "insufficient shared",
@@ -238,6 +256,7 @@ MEMORY: tuple[Signature, ...] = (
             "RuntimeError: unable to write to file </torch_1234_5678>: No space left on device (28)",
             "RuntimeError: unable to mmap 128 bytes from file </torch_12_34>: Cannot allocate memory (12)",
             "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab12 (size 9637888)",
+            "NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12 to 9637892 bytes, error: No space left on device (28)",
             "node:1:2 [0] misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device",
             "OSError: [Errno 28] No space left on device: '/psm_1a2b3c4d'",
         ),

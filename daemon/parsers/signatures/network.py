@@ -15,7 +15,7 @@ NETWORK: tuple[Signature, ...] = (
         "http-client",
         "network_error",
         rf"^(?!.{{0,400}}{_TRACKER})(?:.*?(?:requests\.exceptions\.(?:\w*(?:Timeout|ConnectionError|ProxyError|SSLError|HTTPError|ChunkedEncodingError|ContentDecodingError|RetryError))|(?:httpx|aiohttp|httpcore|botocore)\.(?:\w+\.)*(?:\w*(?:Timeout|Connect|Connection|Connector|Proxy|Protocol|Read|Write|Payload|ClientOS|ServerDisconnected|ClientResponse|HTTPStatus|EndpointConnection|Incomplete)\w*Error|\w+Timeout)): "
-        r"|.*?huggingface_hub\.\S*(?:HfHubHTTPError|LocalEntryNotFoundError|RepositoryNotFoundError|EntryNotFoundError|GatedRepoError|OfflineModeIsEnabled|HTTPError)|.*?(?:OSError|ConnectionError): (?:We )?[Cc]ouldn't (?:connect to|reach) |.*?urllib\.error\.(?:URLError|HTTPError)|(?:\w+\.)*HfHubHTTPError\b|(?:\w+\.)*ConnectionError: (?!\[Errno)|OSError: You are trying to access a gated repo"
+        r"|.*?huggingface_hub\.\S*(?:HfHubHTTPError|LocalEntryNotFoundError|RepositoryNotFoundError|EntryNotFoundError|GatedRepoError|OfflineModeIsEnabled|HTTPError)|.*?(?:OSError|ConnectionError): (?:We )?[Cc]ouldn't (?:connect to|reach) |.*?urllib\.error\.(?:URLError|HTTPError)|(?:\w+\.)*HfHubHTTPError\b|(?:\w+\.)*ConnectionError: (?!\[Errno|Tried to launch)|OSError: You are trying to access a gated repo"
         r"|.*?botocore\.exceptions\.(?:ClientError: An error occurred \((?:\d{3}|SlowDown|RequestTimeout|ExpiredToken|AccessDenied|ServiceUnavailable|InternalError)|NoCredentialsError|EndpointConnectionError)|.*?google\.api_core\.exceptions\.(?:ServiceUnavailable|TooManyRequests|GatewayTimeout|InternalServerError|RetryError|DeadlineExceeded)|.*?azure\.core\.exceptions\.(?:ServiceRe\w+Error|HttpResponseError|IncompleteReadError))",
         (
             "requests.exceptions",
@@ -56,8 +56,8 @@ NETWORK: tuple[Signature, ...] = (
     Signature(
         "network-tool",
         "network_error",
-        r"unable to access 'https?:|^curl: \((?:5|6|7|18|22|28|35|52|56|92)\)|[Cc]ould not resolve host|unable to resolve host address|[Ff]ailed to connect to \S+ port \d+|^ssh: connect to host \S+ port \d+: |\bkex_exchange_identification: |^(?:client_loop: send disconnect|packet_write_wait: .{0,40}|Write failed): Broken pipe|^fetch-pack: unexpected disconnect|early EOF$"
-        r"|\bdial tcp\b.{0,120}(?:no such host|connection refused|i/o timeout|no route to host|network is unreachable)|net/http: TLS handshake timeout|UNAVAILABLE: failed to connect to all addresses|StatusCode\.UNAVAILABLE|\bNetwork is unreachable\b|\bNo route to host\b",
+        r"^(?!.*NCCL WARN)(?:.*?)(?:unable to access 'https?:|(?<![^\s])curl: \((?:5|6|7|18|22|28|35|52|56|92)\)|[Cc]ould not resolve host|unable to resolve host address|[Ff]ailed to connect to \S+ port \d+|(?<![^\s])ssh: connect to host \S+ port \d+: |\bkex_exchange_identification: |fetch-pack: unexpected disconnect|early EOF$"
+        r"|\bdial tcp\b.{0,120}(?:no such host|connection refused|i/o timeout|no route to host|network is unreachable)|net/http: TLS handshake timeout|UNAVAILABLE: failed to connect to all addresses|StatusCode\.UNAVAILABLE|\bNetwork is unreachable\b|\bNo route to host\b|Could not connect to the endpoint URL|rsync: .{0,20}connection unexpectedly closed)",
         (
             "unable to access",
             "curl: (",
@@ -66,7 +66,6 @@ NETWORK: tuple[Signature, ...] = (
             "failed to connect",
             "ssh: connect",
             "kex_exchange",
-            "broken pipe",
             "fetch-pack",
             "early eof",
             "dial tcp",
@@ -74,6 +73,8 @@ NETWORK: tuple[Signature, ...] = (
             "unavailable",
             "network is unreachable",
             "no route to host",
+            "the endpoint url",
+            "unexpectedly closed",
         ),
         (
             "fatal: unable to access 'https://git.example/a.git/': Could not resolve host: git.example",
@@ -82,6 +83,8 @@ NETWORK: tuple[Signature, ...] = (
             "ssh: connect to host node02 port 22: Connection refused",
             "dial tcp: lookup hub.example on 10.0.0.2:53: no such host",
             "OSError: [Errno 101] Network is unreachable",
+            'fatal error: Could not connect to the endpoint URL: "https://store.example/b"',
+            "rsync: connection unexpectedly closed (0 bytes received so far) [sender]",
         ),
         (
             "curl 7.88.1 (x86_64-pc-linux-gnu)",
@@ -89,6 +92,21 @@ NETWORK: tuple[Signature, ...] = (
             "metric unavailable for this step",
         ),
         source="curl, git, wget, openssh, Go net, grpc, glibc strerror",
+    ),
+    Signature(
+        "login-broke",
+        "network_error",
+        r"^(?:client_loop: send disconnect|packet_write_wait: .{0,40}|Write failed): Broken pipe|^Connection to \S+ (?:port \d+ )?closed by remote host|^Timeout, server \S+ not responding",
+        ("broken pipe", "closed by remote host", "timeout, server"),
+        (
+            "client_loop: send disconnect: Broken pipe",
+            "Connection to 10.0.0.7 closed by remote host.",
+            "Timeout, server 10.0.0.7 not responding.",
+        ),
+        ("BrokenPipeError: [Errno 32] Broken pipe", "Connection to 10.0.0.7 closed."),
+        role="cascade",
+        severity="warning",
+        source="openssh: the far side is gone, or only the way to it",
     ),
     Signature(
         "network-inner",

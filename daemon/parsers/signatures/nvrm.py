@@ -98,14 +98,13 @@ NVRM: tuple[Signature, ...] = (
     Signature(
         "gpu-off-bus",
         "gpu_lost",
-        r"\bGPU is lost\b|fallen off the bus|NVML_ERROR_GPU_IS_LOST|Unable to determine the device handle for (?:GPU|gpu)|CUDA_ERROR_DEVICE_UNAVAILABLE|NVRM: .{0,60}(?:RmInitAdapter failed|rm_init_adapter failed)|NVRM: The NVIDIA probe routine failed"
-        r"|\bamdgpu .{0,80}(?:device lost from bus|GPU reset\(\d+\) failed|GPU reset end with ret = -)|marking device as unhealthy: .{0,40}GPU|GPU\S* .{0,40}\bno longer (?:visible|responding) (?:to|on) the (?:driver|bus)",
+        r"\bGPU is lost\b|fallen off the bus|NVML_ERROR_GPU_IS_LOST|Unable to determine the device handle for (?:GPU|gpu)|NVRM: .{0,60}(?:RmInitAdapter failed|rm_init_adapter failed)|NVRM: The NVIDIA probe routine failed"
+        r"|\bamdgpu\b.{0,80}(?:device lost from bus|GPU reset\(\d+\) failed|GPU reset end with ret = -)|marking device as unhealthy: .{0,40}GPU|GPU\S* .{0,40}\bno longer (?:visible|responding) (?:to|on) the (?:driver|bus)",
         (
             "gpu is lost",
             "off the bus",
             "gpu_is_lost",
             "the device handle",
-            "device_unavailable",
             "rminitadapter",
             "rm_init_adapter",
             "probe routine failed",

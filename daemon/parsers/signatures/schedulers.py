@@ -12,11 +12,12 @@ SCHEDULERS: tuple[Signature, ...] = (
     Signature(
         "time-limit",
         "slurm_time_limit",
-        r"\bDUE TO TIME LIMIT\b|\bState: TIMEOUT\b|Ended, Run time \S+, TIMEOUT|\bJob has exceeded its time limit|\bPBS: job killed: (?:walltime|cput) .{0,40}exceeded limit|\bTERM_(?:RUN|CPU)LIMIT: job killed|exceeded hard wallclock time|exceeded hard run-?time limit|this job is timed-out|Job not requeued because: timed-out"
+        r"\bDUE TO TIME LIMIT\b|\b(?:Job)?State\s*[:=]\s*TIMEOUT\b|Ended, Run time \S+, TIMEOUT|\bJob has exceeded its time limit|\bPBS: job killed: (?:walltime|cput) .{0,40}exceeded limit|\bTERM_(?:RUN|CPU)LIMIT: job killed|exceeded hard wallclock time|exceeded hard run-?time limit|this job is timed-out|Job not requeued because: timed-out"
         r"|resource allocation expired|exceeded the max(?:imum)? allowed execution duration|\bjob (?:\S+ )?exceeded (?:its |the )?(?:wall ?(?:clock ?)?time|time limit|run ?time limit)|\bDeadlineExceeded\b.{0,60}\bJob was active longer than|\bJob was active longer than specified deadline",
         (
             "due to time limit",
             "state: timeout",
+            "state=timeout",
             "ended, run time",
             "its time limit",
             "pbs: job killed",
@@ -37,6 +38,7 @@ SCHEDULERS: tuple[Signature, ...] = (
         (
             "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
             "State: TIMEOUT (exit code 0)",
+            "   JobState=TIMEOUT Reason=TimeLimit Dependency=(null)",
             "salloc: Job has exceeded its time limit and its allocation has been revoked.",
             "=>> PBS: job killed: walltime 86430 exceeded limit 86400",
             "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
@@ -56,8 +58,8 @@ SCHEDULERS: tuple[Signature, ...] = (
     Signature(
         "preempted",
         "preempted",
-        r"CANCELLED AT .{0,60} ?DUE TO (?:PREEMPTION|JOB REQUEUE)|(?i:\bjob (?:\S+ )?(?:was |is |has been |got )?preempted\b)|(?i:\b(?:received|got|detected) (?:a )?(?:spot )?preemption (?:signal|notice|notification|event))|(?i:\b(?:spot|instance|node|vm|pod|tpu|cluster|worker|machine)\b.{0,40}(?<!nce group )\b(?:(?:was|is|been|got) preempted\b|preemption notice|interruption (?:notice|warning)|will be (?:reclaimed|preempted|terminated by the provider)|interrupted by the provider|reclaimed by))"
-        r"|\bcompute\.instances\.preempted|\bTERM_PREEMPT: |\bspot[- ]?(?:instance )?interruption (?:notice|warning|payload) received|\bSpot interruption payload received|(?:Instance|Node) is going to be interrupted in|\bEventType\W{1,4}Preempt\b|\bTaintManagerEviction\b|Pod was terminated in response to imminent node shutdown|\bPreempted by \S+ on node|\bNodePreemptedError\b|\boutbid\b.{0,40}(?:instance|stopp|paus)|(?:instance|contract).{0,40}\boutbid\b|[Rr]eached preemption sync point",
+        r"CANCELLED AT .{0,60} ?DUE TO (?:PREEMPTION|JOB REQUEUE)|(?i:\bjob (?:\S+ )?(?:was |is |has been |got )?preempted\b)|(?i:\b(?:received|got|detected) (?:a )?(?:spot )?preemption (?:signal|notice|notification|event))|(?i:\b(?:spot|instance|node|vm|pod|tpu|cluster|worker|machine)\b.{0,40}(?<!nce group )\b(?:(?:was|is|been|got) preempted\b|(?<!on )(?<!on a )(?<!for )(?<!for a )(?<!upon )(?<!upon a )(?<!until )(?<!every )(?:preemption notice|interruption (?:notice|warning))(?! (?:handl|poll|check|listen|watch))|will be (?:reclaimed|preempted|terminated by the provider)|interrupted by the provider|reclaimed by))"
+        r"|\bcompute\.instances\.preempted|\bTERM_PREEMPT: |\bspot[- ]?(?:instance )?interruption (?:notice|warning|payload) received|\bSpot interruption payload received|(?:Instance|Node) is going to be interrupted in|\bEventType\W{1,4}Preempt\b|\bTaintManagerEviction\b|Pod was terminated in response to imminent node shutdown|\bPreempted by .{1,60} on node|\b[Jj]ob[Ss]tate\s*[:=]\s*PREEMPTED\b|\b(?i:node|instance|vm|pod|job|machine|worker) \S{0,40} ?(?:is|are) being (?:preempted|reclaimed)\b|\bNodePreemptedError\b|\boutbid\b.{0,40}(?:instance|stopp|paus)|(?:instance|contract).{0,40}\boutbid\b|[Rr]eached preemption sync point",
         (
             "preempt",
             "due to job requeue",
@@ -78,6 +80,8 @@ SCHEDULERS: tuple[Signature, ...] = (
             "spot instance interruption notice received, stopping in 120 s",
             "EC2 Spot Instance interruption warning: terminate at 2026-01-02T03:04:05Z",
             "Instance gpu-07 was preempted.",
+            "Node is being preempted, saving a checkpoint",
+            "Warning  Preempted  1m  default-scheduler  Preempted by a pod on node gpu-07",
             "Received preemption notice from the metadata server",
             "TERM_PREEMPT: job killed after preemption",
             "Message: Pod was terminated in response to imminent node shutdown.",
@@ -96,7 +100,7 @@ SCHEDULERS: tuple[Signature, ...] = (
     Signature(
         "node-gone",
         "preempted",
-        r"\bNodeNotReady\b|[Nn]ode \S+ status is now: NodeNotReady|\bNode is not ready\b|\bEvicted\b.{0,20}(?:kubelet|Pod\b|pod/)|The node was low on resource: (?:pids|cpu)|Job was evicted\.|\bNodeShutdown\b|\bUnexpectedAdmissionError\b",
+        r"^(?!.*low on resource: (?!pids|cpu))(?:.*?)(?:\bNodeNotReady\b|[Nn]ode \S+ status is now: NodeNotReady|\bNode is not ready\b|\bEvicted\b.{0,20}(?:kubelet|Pod\b|pod/)|The node was low on resource: (?:pids|cpu)|Job was evicted\.|\bNodeShutdown\b|\bUnexpectedAdmissionError\b)",
         (
             "nodenotready",
             "node is not ready",
@@ -117,18 +121,22 @@ SCHEDULERS: tuple[Signature, ...] = (
     Signature(
         "cancelled",
         "slurm_cancelled",
-        r"(?:(?:JOB|STEP) \S+ (?:ON \S+ )?|slurm.{0,80})CANCELLED AT (?!.{0,60}DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE))|\bscancel: .{0,40}signal|\bState: CANCELLED\b|Ended, Run time \S+, CANCELLED|salloc: Job allocation \d+ has been revoked|\bTERM_(?:OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN): job killed|PBS: job killed: (?:node|job deleted)|qdel: .{0,40}deleted|has (?:deleted|registered) job \d+(?: for deletion)?$|Job was (?:aborted|removed) by the user|job was cancelled by (?:the )?user",
+        r"(?:(?:JOB|STEP) \S+ (?:ON \S+ )?|slurm.{0,80})CANCELLED AT (?!.{0,60}DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE))|\bscancel: (?:.{0,40}signal|Terminating job)|\b(?:Job)?State\s*[:=]\s*(?:CANCELLED|NODE_FAIL)\b|Ended, Run time \S+, CANCELLED|salloc: Job allocation \d+ has been revoked|\bTERM_(?:OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN): job killed|PBS: job killed: (?:node|job deleted)|qdel: .{0,40}deleted|has (?:deleted|registered) job \d+(?: for deletion)?$|Job was (?:aborted|removed) by the user|^(?:\d{3} .{10,60})?\bJob was aborted\.|\bvia condor_rm\b|job was cancelled by (?:the )?user",
         (
             "cancelled at",
             "scancel: ",
             "state: cancelled",
+            "state=cancelled",
+            "state=node_fail",
+            "state: node_fail",
             "ended, run time",
             "has been revoked",
             "job killed",
             "qdel: ",
             "deleted job",
             "for deletion",
-            "aborted by the user",
+            "job was aborted",
+            "via condor_rm",
             "removed by the user",
             "cancelled by",
         ),
@@ -136,8 +144,11 @@ SCHEDULERS: tuple[Signature, ...] = (
             "slurmstepd: error: *** STEP 7.0 ON node07 CANCELLED AT 2026-01-02T03:04:05 ***",
             "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
             "State: CANCELLED (exit code 0)",
+            "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)",
+            "scancel: Terminating job 4711",
             "TERM_OWNER: job killed by owner.",
             "Job was aborted by the user.",
+            "009 (4711.000.000) 2026-01-02 03:04:05 Job was aborted.",
         ),
         (
             "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",

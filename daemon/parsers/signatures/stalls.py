@@ -50,8 +50,8 @@ STALLS: tuple[Signature, ...] = (
     Signature(
         "stall-warned",
         "hang",
-        r"\bStalled (?:ranks|ops): ?|One or more tensors were submitted to be (?:reduced|gathered|broadcast)|^Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!"
-        r"|(?i:\bno (?:training )?(?:progress|steps?|new steps?) (?:made |completed )?(?:for|in|since) (?:the (?:last|past) )?[\d.]+ ?(?:s|secs?|seconds|m|mins?|minutes|h|hours?)\b|(?:has been|been|appears to be|seems to be) (?:hanging|hung|stuck|stalled) (?:for|since) [\d.]+)",
+        r"\bStalled (?:ranks|ops): ?|One or more tensors were submitted to be (?:reduced|gathered|broadcast)|^Timeout \(\d+:\d{2}:\d{2}(?:\.\d+)?\)!"
+        r"|(?i:\bno (?:training )?(?:progress|steps?|new steps?) (?:made |completed )?(?:for|in|since) (?:the (?:last|past) )?[\d.]+ ?(?:s|secs?|seconds|m|mins?|minutes|h|hours?)\b|(?:has been|been|appears to be|seems to be) (?:hanging|hung|stuck|stalled) (?:for|since) [\d.]+|\b(?:training|(?:rank|worker|process) \d+) (?:is |was |has )?(?:hung|stuck|stalled) (?:for|since) [\d.]+(?![\d.]| ?(?:epoch|step|iter)))",
         (
             "stalled ranks:",
             "stalled ops:",
@@ -77,6 +77,7 @@ STALLS: tuple[Signature, ...] = (
             "Timeout (0:10:00)!",
             "watchdog: no progress for 1800 s, dumping stacks",
             "rank 3 has been stuck for 900 seconds",
+            "ERROR: training stuck for 30 minutes",
         ),
         (
             "Timeout (s): 30",

@@ -12,13 +12,18 @@ START: tuple[Signature, ...] = (
     Signature(
         "python-start",
         "launch_error",
-        r"(?:^|[\]\s])(?:ModuleNotFoundError|ImportError): (?!.{0,120}(?i:falling back|fallback|ignor|skipp|optional))|^\S*python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named )|can't open file '[^']*': \[Errno \d+\]|(?:^|\s)(?:SyntaxError|IndentationError|TabError): ",
+        r"(?:^|[\]\s])(?:ModuleNotFoundError|ImportError): (?!.{0,120}(?i:falling back|fallback|ignor|skipp|optional))|^\S*python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named )|can't (?:open file '[^']*': \[Errno \d+\]|find '__main__' module)|(?:^|\s)OSError: \S+\.so[.\d]*: cannot open shared object|\b(?:pkg_resources\.\w*(?:DistributionNotFound|VersionConflict)|PackageNotFoundError): |(?:^|\s)(?:SyntaxError|IndentationError|TabError): ",
         (
             "modulenotfounderror",
             "importerror",
             "no module named",
             "module specification",
             "can't open file",
+            "find '__main__'",
+            "cannot open shared",
+            "distributionnotfound",
+            "versionconflict",
+            "packagenotfounderror",
             "syntaxerror",
             "indentationerror",
             "taberror",
@@ -29,6 +34,9 @@ START: tuple[Signature, ...] = (
             "/usr/bin/python3: No module named deepspeed",
             "python: can't open file '/w/trian.py': [Errno 2] No such file or directory",
             "SyntaxError: invalid syntax",
+            "OSError: libcudart.so.12: cannot open shared object file: No such file or directory",
+            "pkg_resources.DistributionNotFound: The 'tokenizers' distribution was not found",
+            "/usr/bin/python3: can't find '__main__' module in 'train'",
         ),
         (
             "importing modules",
@@ -40,8 +48,9 @@ START: tuple[Signature, ...] = (
     Signature(
         "arguments",
         "launch_error",
-        r"\.py: error: |^(?:[\w./-]+: )?error: (?:unrecognized arguments|the following arguments are required|argument \S+: |ambiguous option)|^\w[\w.-]*: error: (?:unrecognized arguments|the following arguments|argument |Parser key)|^Error: (?:No such option|Missing (?:option|argument)|Invalid value for|Got unexpected extra argument|No such command)|\bFATAL Flags parsing error|^ERROR: Could not consume arg: "
-        r"|are not used by the HfArgumentParser|^Could not override '|^You must specify '.{1,40}', e\.g|^In '.{1,60}': Could not (?:find|load) '|^Missing mandatory value: ",
+        r"\.py: error: |^(?:[\w./-]+: )?error: (?:unrecognized arguments|the following arguments are required|argument \S+: |ambiguous option)|^(?:\w[\w.-]*: )?error: (?:unrecognized arguments|the following arguments|argument |Parser key)|\b[Uu]nknown command line flag .\w|^Error: (?:No such option|Missing (?:option|argument)|Invalid value for|Got unexpected extra argument|No such command)|\bFATAL Flags parsing error|^ERROR: Could not consume arg: "
+        r"|are not used by the HfArgumentParser|^Could not override '|^You must specify '.{1,40}', e\.g|^In '.{1,60}': Could not (?:find|load) '|^Missing mandatory value: |(?:^|\s)(?:hydra|omegaconf)\.errors\.\w+: |(?:^|\s)yaml\.\w+\.(?:Scanner|Parser|Constructor|Composer|Reader)Error\b|(?:^|\s)(?:tomllib|toml|tomli)\.\w*DecodeError\b|^│ (?:No such option|Missing (?:option|argument|parameter)|Invalid value for|Got unexpected extra argument|No such command)\b"
+        r"|^(?:\S+: )?(?:FileNotFoundError|OSError|IOError): \[Errno 2\] No such file or directory: '\S+\.(?:ya?ml|toml|ini|cfg|conf)'",
         (
             ".py: error",
             "unrecognized arguments",
@@ -54,6 +63,7 @@ START: tuple[Signature, ...] = (
             "error: invalid value",
             "error: got unexpected",
             "flags parsing error",
+            "command line flag",
             "consume arg",
             "hfargumentparser",
             "could not override",
@@ -61,6 +71,19 @@ START: tuple[Signature, ...] = (
             "could not find '",
             "could not load '",
             "missing mandatory",
+            "hydra.errors.",
+            "omegaconf.errors.",
+            "yaml.scanner.",
+            "yaml.parser.",
+            "yaml.constructor.",
+            "yaml.composer.",
+            "yaml.reader.",
+            "decodeerror",
+            "│ no such",
+            "│ missing",
+            "│ invalid value",
+            "│ got unexpected",
+            "no such file or directory: '",
         ),
         (
             "train.py: error: unrecognized arguments: --batchsize 4",
@@ -71,11 +94,20 @@ START: tuple[Signature, ...] = (
             "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--foo']",
             "Could not override 'trainer.foo'.",
             "ERROR: Could not consume arg: --foo",
+            "ERROR: unknown command line flag 'solverr'",
+            "error: Parser key \"model.lr\": Expected a <class 'float'>",
+            "hydra.errors.InstantiationException: Error locating target 'net.Gpt'",
+            "omegaconf.errors.ConfigAttributeError: Missing key n_layer",
+            "yaml.scanner.ScannerError: mapping values are not allowed here",
+            "│ No such option: --epohcs                              │",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'configs/base.yaml'",
         ),
         (
             "the following arguments were given: a, b",
             "mean error: argument of the maximum 3",
             "you must specify a seed to repeat this run",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'data/0001.png'",
+            "json.decoder.JSONDecodeError: Expecting value",
         ),
         source="cpython argparse, click, absl.flags, hydra, fire, transformers HfArgumentParser",
     ),
@@ -129,7 +161,7 @@ START: tuple[Signature, ...] = (
     Signature(
         "job-start",
         "launch_error",
-        r"^(?:sbatch|srun|salloc): (?:error: |fatal: )?(?:Batch job submission failed|Unable to (?:create step|allocate resources|confirm allocation|open file)|task \d+ launch failed|Task launch for \S+ failed|error: invalid|Job submit/allocate failed)|slurmstepd: error: execve\(\)|execve\(\): \S+: No such file|error while loading shared libraries"
+        r"^(?:sbatch|srun|salloc): fatal: |^(?:sbatch|srun|salloc): (?:error: )?(?:Invalid |Batch job submission failed|Unable to (?:create step|allocate resources|confirm allocation|open file)|task \d+ launch failed|Task launch for \S+ failed|error: invalid|Job submit/allocate failed)|slurmstepd: error: execve\(\)|execve\(\): \S+: No such file|error while loading shared libraries"
         r"|There are not enough slots available in the system|(?:mpirun|mpiexec|prterun) (?:was unable to (?:launch|start|find)|could not (?:find|access)) |ORTE was unable to reliably start|\bssh exited with exit code 255|^pdsh@\S+: \S+: ",
         (
             "submission failed",
@@ -141,6 +173,9 @@ START: tuple[Signature, ...] = (
             "launch failed",
             "task launch for",
             "srun: fatal",
+            "sbatch: fatal",
+            "salloc: fatal",
+            "salloc: error",
             "allocate failed",
             "execve()",
             "loading shared libraries",
@@ -158,6 +193,8 @@ START: tuple[Signature, ...] = (
         (
             "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified",
             "srun: error: Unable to create step for job 7: More processors requested than permitted",
+            "sbatch: error: Invalid generic resource (gres) specification",
+            "srun: fatal: No command given to execute.",
             "srun: error: Unable to allocate resources: Requested node configuration is not available",
             "slurmstepd: error: execve(): python: No such file or directory",
             "python: error while loading shared libraries: libpython3.10.so.1.0: cannot open shared object file",
@@ -171,7 +208,7 @@ START: tuple[Signature, ...] = (
     Signature(
         "container-start",
         "launch_error",
-        r"docker: Error response from daemon: (?!could not select device)|OCI runtime (?:create|exec) failed|executable file not found in \$PATH|\b(?:ErrImagePull|ImagePullBackOff|CreateContainerConfigError|CreateContainerError|RunContainerError|InvalidImageName)\b|^FATAL:\s+(?:[Cc]ould not open image|[Uu]nable to|image |container creation failed)",
+        r"docker: Error response from daemon: (?!could not select device)|OCI runtime (?:create|exec) failed|executable file not found in \$PATH|\b(?:ErrImagePull|ImagePullBackOff|CreateContainerConfigError|CreateContainerError|RunContainerError|InvalidImageName)\b|^FATAL:\s+(?:[Cc]ould not open image|[Uu]nable to|[Ww]hile \w+ing |image |container creation failed)|\bpyxis: (?:failed to|couldn.t|could not|child \d+ failed)|required plugin spank_\w+\.so: \S+ failed|[Ff]ailed to pull image \"",
         (
             "error response from daemon",
             "oci runtime",
@@ -182,12 +219,17 @@ START: tuple[Signature, ...] = (
             "runcontainererror",
             "invalidimagename",
             "fatal: ",
+            "pyxis: ",
+            "required plugin",
+            "failed to pull image",
         ),
         (
             "docker: Error response from daemon: pull access denied for team/train, repository does not exist",
             "OCI runtime create failed: runc create failed: unable to start container process",
             "Warning  Failed  kubelet  Error: ImagePullBackOff",
             "FATAL:   could not open image /w/train.sif: failed to retrieve path",
+            "FATAL:   While making image from oci registry: error fetching image",
+            "slurmstepd: error: pyxis: failed to import docker image",
         ),
         ("FATAL: 0 errors so far", "docker: pulling image layers"),
         source="docker, runc, kubelet, Apptainer",
@@ -195,7 +237,7 @@ START: tuple[Signature, ...] = (
     Signature(
         "build-failed",
         "launch_error",
-        r"\bError building extension '|Error compiling objects for extension|^error: (?:subprocess-exited-with-error|command '.{1,200}' failed|metadata-generation-failed)|^ERROR: (?:Could not build wheels|Failed building wheel|No matching distribution found|Could not find a version that satisfies)|ninja: build stopped: subcommand failed",
+        r"\bError building extension '|Error compiling objects for extension|^error: (?:subprocess-exited-with-error|command '.{1,200}' failed|metadata-generation-failed)|^ERROR: (?:Could not build wheels|Failed building wheel|No matching distribution found|Could not find a version that satisfies)|ninja: build stopped: subcommand failed|^nvcc fatal +: |The detected CUDA version \(\S+\) mismatches|Ninja is required to load C\+\+ extensions|CUDA_HOME environment variable is not set\. Please",
         (
             "error building extension",
             "compiling objects for extension",
@@ -207,10 +249,17 @@ START: tuple[Signature, ...] = (
             "no matching distribution",
             "version that satisfies",
             "build stopped",
+            "nvcc fatal",
+            "the detected cuda version",
+            "ninja is required",
+            "cuda_home environment",
         ),
         (
             "RuntimeError: Error building extension 'fused_adam'",
             "ninja: build stopped: subcommand failed.",
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120'",
+            "RuntimeError: The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).",
+            "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
             "ERROR: Could not build wheels for flash-attn, which is required to install",
             "error: command '/usr/bin/gcc' failed with exit code 1",
         ),

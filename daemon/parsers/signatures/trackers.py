@@ -15,7 +15,7 @@ TRACKERS: tuple[Signature, ...] = (
         r"host='(?:api\.wandb\.ai|[\w.-]*(?:neptune\.ai|comet\.com|comet\.ml|clear\.ml|swanlab\.cn)|\w+\.mlflow\.\S{1,60})'|Communication with Neptune failed|NeptuneConnectionLostException|No connection to Neptune server"
         r"|wandb: (?:ERROR|WARNING) (?:.{0,60}(?:Error while calling W&B API|timed out|Dropped streaming file chunk|Fatal error while uploading data|Error uploading|failed to upload|Failed to (?:connect|reach)))"
         r"|wandb: (?:(?:ERROR|WARNING) )?.{0,40}(?:Network error (?!resolved)|CommError|[Ee]rror communicating with (?:wandb|backend)|[45]\d\d encountered \()|wandb(?:\.\w+)*\.(?:CommError|AuthenticationError)|Network error \(\w+\), entering retry loop|(?:wandb(?:\.\w+)*\.)?ServiceStartTimeoutError|Timed out waiting for wandb service to start"
-        r"|MlflowException: API request to \S+ failed|Experiencing connection interruptions. Will try to reestablish communication with Neptune|COMET (?:ERROR|WARNING): (?:.{0,40}(?:[Cc]onnection|connect |reach |upload|Streaming error|report experiment status|Heartbeat)|Run will not be logged)|Failed to establish connection to Comet|clearml\S* .{0,40}(?:Action failed <5\d\d|Retrying \(Retry)|swanlab: .{0,40}(?:[Nn]etwork error|connection failed)",
+        r"|MlflowException: API request to \S+ failed|Experiencing connection interruptions. Will try to reestablish communication with Neptune|COMET (?:ERROR|WARNING): (?:.{0,40}(?:[Cc]onnection|connect |reach |upload|Streaming error|report experiment status|Heartbeat)|Run will not be logged)|Failed to establish connection to Comet|clearml\S* .{0,40}(?:Action failed <5\d\d|Retrying \(Retry)|swanlab: .{0,40}(?:[Nn]etwork error|connection failed)|Failed to connect to Aim Server",
         (
             "network error (",
             "commerror",
@@ -44,6 +44,7 @@ TRACKERS: tuple[Signature, ...] = (
             "connection to comet",
             "clearml",
             "swanlab: ",
+            "to aim server",
         ),
         (
             "wandb: Network error (ReadTimeout), entering retry loop.",
@@ -56,6 +57,7 @@ TRACKERS: tuple[Signature, ...] = (
             "Experiencing connection interruptions. Will try to reestablish communication with Neptune.",
             "mlflow.exceptions.MlflowException: API request to http://tracker.example/api failed with exception",
             "COMET ERROR: Failed to report experiment status",
+            "Failed to connect to Aim Server. Have you forgot to run `aim server` command?",
             "HTTPSConnectionPool(host='api.wandb.ai', port=443): Read timed out.",
         ),
         (

@@ -6,8 +6,11 @@ import re
 
 import pytest
 
+from middlewatch.daemon.parsers.code import is_code
 from middlewatch.daemon.parsers.matcher import candidates, matches
+from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
+from middlewatch.sentinels.kit import LogEvent
 
 VOCABULARY = frozenset(
     [
@@ -98,6 +101,15 @@ def test_speaks(signature: Signature, line: str) -> None:
     assert SIGNATURES.index(signature) in candidates(line), "no atom of it is in the line"
     assert re.search(signature.pattern, line)
     assert signature.trouble in {row.trouble for row, _ in matches(line, candidates(line))}
+
+
+@pytest.mark.parametrize(("signature", "line"), HITS)
+def test_speaks_in_a_log(signature: Signature, line: str) -> None:
+    """The reader asks a row by the shape of the line, where every number is a ``0``."""
+    reader = LogReader("a.log")
+    said = [*reader.feed(f"{line}\n".encode(), 1.0), *reader.finish(1.0)]
+    told = {seen.trouble for seen in said if isinstance(seen, LogEvent)}
+    assert signature.trouble in told or is_code(line)
 
 
 @pytest.mark.parametrize(("signature", "line"), MISSES)
