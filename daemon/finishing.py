@@ -16,6 +16,8 @@ from middlewatch.sentinels.kit.progress import planned
 
 ALL_BUT = 0.9
 """Part of its plan at which a claim of the end is believed: the last steps need not be logged."""
+SETTINGS = 8
+"""Different lengths that settings may name; more are a sweep."""
 GAPS = 9
 """Step gaps whose median is the logging interval."""
 WENT_ON = 3
@@ -51,6 +53,12 @@ class Progressed:
         self._epochs: float | None = None
         self._reports = 0
         self._reports_before = 0
+        self._batch: float | None = None
+        self._batch_before: float | None = None
+        """Newest step of this epoch and of the one before, where each counts anew."""
+        self._set_totals: set[float] = set()
+        self._set_epochs: set[float] = set()
+        """What settings say about the length: they may mean something else."""
         self._last_line = 0
         self._rate_peak = 0.0
         self._rates: deque[float] = deque(maxlen=FALLING)
@@ -77,6 +85,9 @@ class Progressed:
     def _step(self, one: Step) -> None:
         values = one.values
         number = one.number
+        if number is None and not values:
+            self._setting(one)
+            return
         self._last_line = one.line
         if number is not None:
             last = self.last_step
@@ -84,7 +95,7 @@ class Progressed:
                 self._gaps.append(number - last)
             self.last_step, self.last_step_line = number, one.line
         if one.epoch is not None:
-            self._epoch_report(one.epoch)
+            self._epoch_report(one.epoch, number if "train_loss" in values else None)
         if one.epochs is not None:
             self._epochs = one.epochs
         if "train_loss" in values:
@@ -106,13 +117,21 @@ class Progressed:
             if rate > self._rate_peak:
                 self._rate_peak = rate
 
-    def _epoch_report(self, epoch: float) -> None:
+    def _setting(self, one: Step) -> None:
+        for known, told in ((self._set_totals, one.total), (self._set_epochs, one.epochs)):
+            if told is not None and len(known) < SETTINGS:
+                known.add(told)
+
+    def _epoch_report(self, epoch: float, number: float | None) -> None:
         whole = float(int(epoch)) if epoch - epoch == 0 else epoch
         if self._first_epoch is None:
             self._first_epoch = whole
         if whole != self._epoch:
             self._reports_before, self._reports, self._epoch = self._reports, 0, whole
+            self._batch_before, self._batch = self._batch, None
         self._reports += 1
+        if number is not None:
+            self._batch = number
 
     def finished_line(self, view: View) -> int | None:
         """Where the log shows that the run reached its end, if it does."""
@@ -126,6 +145,8 @@ class Progressed:
             return self.done_line or self._last_line
         if self.done_line is not None:
             return self.done_line
+        if self._as_set():
+            return self._last_line
         if not total and (self._last_evaluation() or self._rate_ran_out()):
             return self._last_line
         return None
@@ -136,8 +157,20 @@ class Progressed:
         interval = median(self._gaps) if len(self._gaps) == GAPS else 1.0
         return last >= total - 1 or (last + interval > total and last >= ALL_BUT * total)
 
+    def _as_set(self) -> bool:
+        """The last step or epoch is just the number that a setting asked for."""
+        last = self.last_step
+        if last is not None and any(last <= t and self._reached(t) for t in self._set_totals):
+            return True
+        return any(
+            self._epoch is not None and self._epoch <= e and self._through_epochs(e)
+            for e in self._set_epochs
+        )
+
     def _through_epochs(self, epochs: float) -> bool:
         if self._epoch is None or self._epoch < epochs - (self._first_epoch == 0):
+            return False
+        if self._batch is not None and self._batch < OF_AN_EPOCH * (self._batch_before or 0.0):
             return False
         return self._epoch != self._first_epoch and (
             self._reports >= OF_AN_EPOCH * self._reports_before

@@ -147,7 +147,8 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
         first = min(f.line for f in roots)
         raised = [f for f in fatal if f.trouble == "python_exception" and f.line < first]
         return _first(raised or roots)
-    return _first(fatal)
+    # of side effects alone, the one that says more: a kill names more than a dead rank
+    return min(fatal, key=lambda f: (f.trouble == "rank_failed", f.line)).trouble
 
 
 def _first(among: Iterable[Finding]) -> str:

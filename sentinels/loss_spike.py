@@ -104,12 +104,14 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     diverged = jump.state == "lasting" or (jump.state == "open" and jump.gross and over)
     if jump.state == "back":
         severity = Severity.INFO
-        if not view.live and (jump.gross or jump.lost >= limits.large_ratio):
+        large = jump.lost >= limits.large_ratio and not jump.planned
+        if not view.live and (jump.gross or large):
             severity = Severity.WARNING
     elif diverged or _pages(jump, limits):
         severity = Severity.CRITICAL
     else:
-        severity = Severity.INFO if view.live or not over else Severity.WARNING
+        quiet = view.live or not over or jump.planned
+        severity = Severity.INFO if quiet else Severity.WARNING
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
     came = _became(jump)

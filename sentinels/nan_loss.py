@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
 from .kit.finite import Finiteness, Streak
@@ -56,15 +56,16 @@ ABOUT = {
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the newest reports of a metric are all non-finite, or a line says so."""
     in_a_row = max(1, limits.in_a_row)
-    spoken = set()
+    said = {f.key: f for f in _told(view, in_a_row)}
     values = view.ledger(Finiteness)
     if values is not None and not values.quiet:
         for finding in _values(values, view, in_a_row):
-            spoken.add(finding.key)
+            told = said.pop(finding.key, None)
+            if told is not None and told.fatal and not finding.fatal:
+                # the value was seen once; that the program ended itself for it, the line says
+                finding = replace(finding, severity=told.severity, fatal=True)
             yield finding
-    for finding in _told(view, in_a_row):
-        if finding.key not in spoken:
-            yield finding
+    yield from said.values()
 
 
 def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:

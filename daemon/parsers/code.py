@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
+from . import settings
+
 _CODE = re.compile(
     r"^\s*(?:import \w|from [\w.]+ import |def \w+\(|class \w+[:(]|@\w|return\b|raise\b|yield\b|assert "
     r"|(?:el)?if .{1,200}:\s*(?:#.*)?$|else:|try:|except\b.{0,80}:|finally:|with .{1,200}:\s*$|for \w.{0,100} in .{1,200}:\s*$"
     r"|while .{1,100}:\s*$|async def|lambda\b|global \w|nonlocal \w|self\.\w+|print\(|logg(?:er|ing)\.\w+\(|print0\("
     r"|#include|#define|#pragma|(?:static |inline |const )*(?:void|int|float|bool) \w+\(|//|/\*|\"\"\"|'''|#(?!#)(?!\s?(?:step|epoch|iter\w*)\b[\s,|;]+\w)\s*[A-Za-z])"
-    r"|\bf[\"'][^\"']*\{|\bprint\(|\{[\w.()\[\]]+(?::[\w.,]*)?\}|^\s*[\w.\[\]][\w.\[\], ]{0,200} = (?!tensor)[\w.]+\(.*\)?\s*(?:#.*)?$"
+    r"|\bf[\"'][^\"']*\{|\bprint\(|(?<!\$)\{[A-Za-z_][\w.()\[\]]*(?::[\w.,]*)?\}|^\s*[\w.\[\]][\w.\[\], ]{0,200} = (?!tensor)[\w.]+\(.*\)?\s*(?:#.*)?$"
     r"|^\s*\)[)\]}]*[,;:]?\s*$|^\s+[\w.]+\([^()]*\)\s*(?:#.*)?$|^\s*\w+ \+?= .+#"
 )
 _SETTINGS = re.compile(
@@ -33,6 +35,11 @@ def is_code(text: str) -> bool:
 
 
 def is_settings(text: str) -> bool:
+    """This line echoes a command line or a settings object, and tells no plan."""
+    return echoes(text) and not settings.planned(text)
+
+
+def echoes(text: str) -> bool:
     """This line echoes a command line or a settings object."""
     return bool(_SETTINGS.search(text))
 

@@ -43,6 +43,15 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("epoch:", r"\b(?P<epoch>\d+)epoch:\w+:\d+-(?P<step>\d+)batch"),
         ("epoch results", r"\b(?P<epoch>\d+)epoch results:"),
         ("step=", r"\[step=(?P<step>[\d,]+)/(?P<total>[\d,]+)"),
+        # Training loss (for one batch) at step 1200: 2.31
+        (
+            "loss",
+            r"(?i:(?<=loss)(?: \([^()]{1,40}\))? (?:at|after|for|in) (?:the )?(?:global |train(?:ing)? )?(?:step|iteration|iter|update|batch)) (?P<step>[\d,]+)(?=\s?(?:[:=]|is\b|->))",
+        ),
+        (
+            "loss",
+            r"(?i:(?<=loss)(?: \([^()]{1,40}\))? (?:at|after|for|in) (?:the )?epoch) (?P<epoch>\d+)(?=\s?(?:[:=]|is\b|->))",
+        ),
         # --> STEP: 24/243 -- GLOBAL_STEP: 1025
         (
             "global_step:",
@@ -68,10 +77,10 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("iter(", r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]"),
     )
 )
-_COUNTING = re.compile("epoch|train|step|iter|batch|update|步|轮|代|第")
+_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|步|轮|代|第")
 _AT_START = re.compile(
     r"\s*(?:"
-    r"\[?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss))"  # 12/500 loss 3.2
+    r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss))"  # 12/500 loss 3.2
     r"|(?P<step2>\d+)\)\s+(?=loss)"  # 120) loss=…
     r"|s:(?P<step3>\d+)\s+(?=t[re]l:)"  # llm.c's main.log
     r"|\[\s*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\s?\[\s*(?P<batch>\d+)\s*/\s*(?P<of>\d+)\]"  # [1/25][50/1583]

@@ -6,6 +6,7 @@ every further line of that shape directly from its bytes.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -53,7 +54,7 @@ NUMBER_TEXT = (
     r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])(?:\.[0-9]+)?"
     r"|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
     r"|\.[0-9]+(?:[eE][-+]?[0-9]+)?"
-    r"|(?:nan|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.[0-9]+)?)"
+    r"|(?:[Nn]an|NaN|NAN|[Ii]nf(?:inity)?|INF)(?:\.[0-9]+)?)"
 )
 NUMBER = re.compile(
     rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/])(?!\s?[=:])"
@@ -62,9 +63,22 @@ NUMBER = re.compile(
 """A number that stands by itself, with the unit behind it, known or not."""
 
 
+_WORDS = {
+    "IND": math.nan,
+    "null": 0.0,
+    "None": 0.0,
+    "NULL": 0.0,
+    "N/A": 0.0,
+    "n/a": 0.0,
+}
+"""Of Microsoft's ``1.#IND``, and what stands for a number that is not there."""
+
+
 def parse_number(text: str) -> float:
     """The value of what ``NUMBER`` matched; raises ValueError for anything else."""
     if "n" in text or "N" in text:
+        if text in _WORDS:
+            return _WORDS[text]
         text = text.partition(".")[0]  # nan.0: a format for floats, blindly applied
     return float(text.replace(",", ""))
 

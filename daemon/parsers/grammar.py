@@ -28,7 +28,7 @@ _KEYED = re.compile(
      \s*(?:[:=：＝]|=>|->|\ reached\ )\s*(?:tensor\(|(?:np|numpy|jnp|torch)\.\w+\()?["'(\[]{{0,3}}\s*$""",
     re.VERBOSE,
 )
-_SEPARATED = re.compile(r"(?:[:=：＝>]|[ ]reached|[\w)][(]|np\.\w{1,12}\()[\s\"'(\[]{0,12}$")
+_SEPARATED = re.compile(r"(?:[:=：＝>]|[ ]reached|[\w)][(]|np\.\w{1,12}\()[\s\"'(\[]{0,16}$")
 _BRACKETED = re.compile(r"\[(?P<key>[^\W\d][\w /]{0,30})\]\s{0,8}[:：]?\s{0,8}$")
 _OPENED = re.compile(r"(?:^|[^\w\[])(?P<key>[^\W\d]\w{1,20})\s?\[\s*$")
 _SPACED = re.compile(rf"(?P<key>{_WORD}(?:[ ]{_WORD}){{0,3}})[ \t]{{1,10}}[(\[]?$")
@@ -76,6 +76,20 @@ _NO_NAMES = frozenset(
         "x",
         "or",
         "a",
+    ]
+)
+_SPEEDS = frozenset(
+    [
+        *(
+            "speed",
+            "throughput",
+            "rate",
+            "perf",
+            "training speed",
+            "train speed",
+            "train throughput",
+        ),
+        *("training throughput", "速度", "训练速度", "吞吐", "吞吐量"),
     ]
 )
 _COUNTER_WORDS = frozenset({"step", "iteration", "iter", "epoch", "batch", "episode", "update"})
@@ -203,7 +217,7 @@ def _named(
         return Field(rate, *span, unit_factor(rate, "", unit)[0] if rate == "step_time_s" else 1.0)
     if unit == "%" and _MFU_BEHIND.match(match.string, match.end()):
         return Field("mfu", *span, 0.01)
-    if unit == "ms" and counted and gap.strip() in ("|", ","):
+    if unit == "ms" and counted and gap.rstrip()[-1:] in ("|", ",", "("):
         return Field("step_time_s", *span, 1e-3)
     if unit in ("k", "K", "M") and re.match(r"\s?tok(?:en)?s?/s", match.string[match.end() :]):
         return Field("tokens_per_s", *span, unit_factor("tokens_per_s", "", unit)[0])
@@ -258,6 +272,8 @@ def _field(key: str, match: re.Match[str], train_key: bool) -> Field | None:
         name = "eval_loss"  # loss train: 2.8, val: 2.9
     if name is None and folded in synonyms.WEAK_STEPS:
         name = "step"
+    if name is None:
+        name = _by_unit(folded, unit)
     own = " ".join(key.split())[:64]
     numbered = any(c.isdigit() for c in key)
     if name is None or match["other"] is not None or not _fits(name, folded, number, unit):
@@ -270,6 +286,13 @@ def _field(key: str, match: re.Match[str], train_key: bool) -> Field | None:
     if name == "it/s":
         name = "step_time_s"
     return Field(name, *span, factor * scale, reading, numbered, own, _weight(name, folded))
+
+
+def _by_unit(folded: str, unit: str | None) -> str | None:
+    """``Speed: 812.1 samples/sec``, ``time: 310 ms``: the unit says what the word leaves open."""
+    if folded in _SPEEDS:
+        return RATE_UNITS.get(unit or "")
+    return "step_time_s" if folded == "time" and unit == "ms" else None
 
 
 def _is_progress(folded: str, match: re.Match[str]) -> bool:

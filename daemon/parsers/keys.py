@@ -134,12 +134,7 @@ def _by_words(folded: str) -> str | None:
         return "accuracy" if not rest else None
     if evaluates:
         return None
-    if ("lr" in kinds or {"learning", "rate"} <= kinds) and not kinds - LR_WORDS - {
-        "learning",
-        "rate",
-        "(group",
-        "0)",
-    }:
+    if _is_rate({w.rstrip("0") for w in kinds}):
         return "lr"
     if (
         "norm" in kinds
@@ -154,6 +149,12 @@ def _by_words(folded: str) -> str | None:
     if _STEP_TIME.match(folded):
         return "step_time_s"
     return _droppable(words)
+
+
+def _is_rate(words: set[str]) -> bool:
+    """A learning rate, of all parameters or of the first group: ``optim0 lr0``."""
+    named = "lr" in words or {"learning", "rate"} <= words
+    return named and not words - LR_WORDS - {"learning", "rate", "(group", ")", ""}
 
 
 def _loss_name(words: list[str], evaluates: bool) -> str | None:

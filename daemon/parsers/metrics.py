@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from . import bars, counters, forms, grammar, heads, tables
+from . import bars, code, counters, forms, grammar, heads, settings, spelling, tables
 from .fields import Field, Values, parse_number
 from .keys import fold, is_learning, is_loss
 from .plans import Plan, plan_for
@@ -23,7 +23,7 @@ MAX_TEXT = 16 * 1024
 _CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
 _REMAINING = re.compile(
-    r"(?i:\b(?:eta|elapsed|remaining|time left|time taken|took|cost)\b[\s:=]*[\w:.]*(?: (?:secs?|seconds?|mins?|minutes?|s|m|h)\b)?)"
+    r"(?i:\b(?:eta|elapsed|remaining|time left|time taken|took|cost|(?:epoch |iteration )?time)\b[\s:=]*[\w:.]*(?: (?:secs?|seconds?|mins?|minutes?|s|m|h)\b)?)"
 )
 _CLOSING = re.compile(
     r"(?i:\b(?:summary|results?|completed?|finished|done|took)\b)|总结|结果|训练|完成|耗时"
@@ -70,6 +70,8 @@ class Report:
     """What the log calls the step."""
     plan_only: bool = False
     """Tells nothing but how long the run shall be."""
+    setting: bool = False
+    """That is said by a setting, which may mean something else."""
     bare: bool = False
     """Two numbers without a name: counts only in a series."""
     plain: bool = False
@@ -94,6 +96,9 @@ def examine(text: str, header: tables.Header | None = None) -> Report | None:
     text = text[:MAX_TEXT]
     if not _CLUE.search(text):
         return None
+    if code.echoes(text):
+        return _setting(text)
+    whole, text = text, spelling.usual(text)
     draft = _Draft()
     _, begin, rank = heads.rank_prefix(text)
     rest = heads.blank(text, 0, begin)
@@ -101,9 +106,9 @@ def examine(text: str, header: tables.Header | None = None) -> Report | None:
         "," in rest and bool(_DECIMAL_COMMA.search(rest[:1000])) and not _DECIMAL_POINT.search(rest)
     )
     _fill(_COMMA.sub(".", rest) if comma else rest, begin, header, draft)
-    if not draft.fields:
-        return None
-    report = _judged(text, begin, draft)
+    report = _judged(text, begin, draft) if draft.fields else None
+    if report is None:
+        return _setting(whole)
     if report is not None:
         if rank is None and not draft.cell:
             rank = heads.rank_inside(rest)
@@ -113,8 +118,16 @@ def examine(text: str, header: tables.Header | None = None) -> Report | None:
         if comma:
             for one in report.fields:
                 one.comma = True
-        report.plan = plan_for(text, report.fields)
+        report.plan = plan_for(whole, report.fields)
     return report
+
+
+def _setting(text: str) -> Report | None:
+    """A setting that says how long the run shall be; everything else there is no report."""
+    fields = settings.planned(text)
+    if not fields:
+        return None
+    return Report(fields, plan_for(text, fields), plan_only=True, setting=True)
 
 
 def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) -> None:
@@ -150,6 +163,10 @@ def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) ->
         text = counters.take_counters(text, draft.fields)
     grammar.scan(text, draft.fields)
     _find_the_sum(text, draft.fields)
+    if not any(f.name == "train_loss" for f in draft.fields):
+        absent = spelling.absent_loss(text)
+        if absent is not None:
+            draft.fields.append(absent)
 
 
 def _find_the_sum(text: str, fields: list[Field]) -> None:

@@ -17,7 +17,7 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
             r"|\bmax_(?:steps|iters|epochs|iterations) .{0,20}reached|\d+ epochs completed in [\d.]+ hours"
             r"|(?i:\btotal training time\b|^\W*(?:\S+ - )?training time\b|\btraining took \d|\btotal time (?:taken )?for training\b)"
             r"|exiting program (?:at|after) iteration|after training is done|'train_runtime':|\btrain_runtime\s+=|\"train_runtime\":"
-            r"|(?i:\b(?:early stopping|early stop)\b(?! (?:patience|counter|enabled|callback|with|is (?:on|off|enabled|disabled)|[:=]))(?:.{0,40}\b(?:after|at|triggered|reached)\b)?)|\bEarlyStopping: |did not improve in the last \d+ records"
+            r"|(?i:\b(?:early stopping|early stop)\b(?! (?:patience|counter|enabled|callback|with|is (?:on|off|enabled|disabled)|[:=]))(?:.{0,40}\b(?:after|at|triggered|reached)\b)?)|\bEarlyStopping: |did not improve in the last \d+ records|^\W*\*{3} Best metric: \S+ \(epoch \d+\)"
             r"|(?i:\breached max(?:imum)?[_ ](?:steps|epochs|iterations|number of)\b)|\| done training in [\d.]+ seconds|Total training time: |Loss for final step"
             r"|(?i:\bfinal model saved\b)|(?i:\bfinal validation (?:loss|accuracy)\b)|训练(?:已经?)?(?:全部)?(?:完成|结束|完毕)|(?:完成|结束)训练|学習(?:が)?(?:完了|終了)"
         ),
@@ -38,6 +38,7 @@ PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
             "did not improve",
             "final step",
             "final model",
+            "best metric:",
             "final validation",
             "训练",
             "学習",

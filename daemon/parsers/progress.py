@@ -16,6 +16,7 @@ from .metrics import Report
 from .ranking import MEASURES
 from .series import Series
 from .text import decode, plain
+from .told_time import WITHIN, ToldTime
 
 HEAD_LINES = 12
 """A record's head speaks for at most so many further lines; OLMo-core and rsl-rl stay below."""
@@ -58,6 +59,7 @@ class Progress:
         self._epochs: float | None = None
         """Epochs that it announced, until a report has passed them on."""
         self._series = Series()
+        self._time = ToldTime()
 
     @property
     def open(self) -> bool:
@@ -107,6 +109,8 @@ class Progress:
             self.file,
             line,
             "" if added - added == 0.0 else plain(decode(piece)),
+            None,
+            self._time.read(piece) if self._time.left else None,
         )
 
     def report(
@@ -175,6 +179,9 @@ class Progress:
                     line,
                     "" if all(map(math.isfinite, named.values())) else plain(text),
                     epochs,
+                    self._time.read(text[:WITHIN].encode("utf-8", "surrogateescape"))
+                    if self._time.left
+                    else None,
                 )
             )
         return said
@@ -182,16 +189,14 @@ class Progress:
     def _planned(self, report: Report, values: Values, now: float, line: int) -> list[Observation]:
         """How long the run shall be, told on a line of its own.
 
-        A trainer says so before it begins. In a JSON object it is a setting as often, so
-        there it counts only behind the steps that it was about (``trainer_state.json``).
+        A trainer says so before it begins, and it holds for every step. A setting only may
+        mean that, so it is passed on as a report without numbers.
         """
         epochs = values.named.get("epochs")
         total = values.total if values.total and values.total > 0 else None
-        if not report.member:
+        if not (report.member or report.setting):
             self._total = total or self._total
             self._epochs = epochs or self._epochs
-            return []
-        if self._last is None or (total is not None and total < self._last):
             return []
         if epochs is not None and epochs <= 0:
             epochs = None

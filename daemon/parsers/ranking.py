@@ -69,12 +69,15 @@ def _drop_settings(fields: list[Field]) -> None:
 def _second_thoughts(fields: list[Field], text: str) -> None:
     own = {f.name.lower().replace("_time", "").replace(" time", "") for f in fields}
     counted = any(f.name == "step" for f in fields)
+    completed = any(fold(f.key) == "completed step" for f in fields)
     for field in fields:
         # beside the time for data, or as a mean over steps, it is the time of a step
         if field.name.lower() == "time" and (
             "data" in own or (counted and _MEAN_BEHIND.match(text, field.end))
         ):
             field.name, field.key = "step_time_s", field.name
+        elif field.name.lower() == "seconds" and completed:
+            field.name, field.key = "step_time_s", field.name  # MaxText
     if any(fold(f.name) == "train runtime" for f in fields):
         # HF Trainer's summary: means over the whole run
         fields[:] = [f for f in fields if f.name not in ("train_loss", "step_time_s")]

@@ -21,7 +21,7 @@ ART = re.compile(
 
 MAX_BYTES = 256 * 1024
 """Of lines kept as keys: with what is known about them about 1 MB for a log of pure noise."""
-BACKLOG_BYTES = 4 << 20
+BACKLOG_BYTES = 3 << 20
 """The same for one that reads gigabytes at once and ends."""
 BYTES_PER_ENTRY = 100
 """What an entry costs besides its key."""

@@ -130,7 +130,7 @@ NEUTRAL = words(
 )
 """Beside ``loss`` these say nothing about which loss it is."""
 LR_WORDS = words(
-    "lr optim optimizer opt scheduler group groups param params pg adam adamw fused "
+    "lr w decoupled optim optimizer opt scheduler group groups param params pg adam adamw fused "
     "fusedadam sgd lion muon adafactor base 0 train training trainer current cur actor "
     "policy backbone head epoch step iter mean last first new the"
 )

@@ -36,6 +36,16 @@ GROSS = 5.0
 """Times the largest of the first values that are gross, if also twice ``OUT`` spreads up."""
 WARM_UP = 24
 """Values before the first ``spike`` can be told, and after a restart."""
+KNOWN = 5
+"""Values after which a young series is known a little. Until ``WARM_UP`` one is out of its
+noise if it is ``YOUNG`` times the largest of the newest ``LEVEL`` ones and ``RANGES`` of their
+ranges above it: a descent has a wide range, so only a series that lies flat can jump."""
+YOUNG = 1.5
+RANGES = 4.0
+ALONE = 0b10
+"""Of the newest values the last is in the noise again, and the one before it alone was out."""
+LONE_UNTIL = 3 * WARM_UP
+"""Values until which such a lone one is learnt: losses of two kinds of batches take turns."""
 HOLD = 40
 """Values out of the noise that wait before they are learnt: a spike cannot hide itself, and
 a new lasting level is accepted in the end."""
@@ -122,6 +132,7 @@ class Guard:
         "_largest",
         "_level",
         "_out",
+        "_peak",
         "_quiet",
         "_recent",
         "_residuals",
@@ -139,6 +150,7 @@ class Guard:
         self._count = 0
         self._quiet = 0
         self._largest = 0.0
+        self._peak = 0.0
         self._start: float | None = None
         self._best: float | None = None
         self._step: float | None = None
@@ -155,6 +167,12 @@ class Guard:
         """Where it began: the median of its first values, ``None`` until it has them."""
         return self._start
 
+    @property
+    def low(self) -> float:
+        """The lowest of the newest values of a series that is known a little, else 0."""
+        known = self._level.ordered
+        return known[0] if len(known) >= KNOWN else 0.0
+
     def restart(self) -> None:
         """The process was restarted, or reports otherwise now: keep the level, re-learn the
         spread, and say nothing of spikes meanwhile."""
@@ -170,7 +188,7 @@ class Guard:
         if value - value != 0.0:
             return Alarm("nonfinite", self.level or 0.0, 0.0, 0)
         self._count += 1
-        if self._count <= FIRST:
+        if self._count <= FIRST and not (self._count > KNOWN and self._stands_out(value)):
             self._begin(value)
             return None
         level = self._level.median
@@ -181,7 +199,10 @@ class Guard:
         out = gross
         if self._quiet:
             self._quiet -= 1
-        elif self._count > WARM_UP:
+        elif self._count <= WARM_UP:
+            out = gross or self._stands_out(value)
+            self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
+        else:
             out = gross or above > OUT * spread or self._relapsed(above, level, progress)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
         if not out:
@@ -192,6 +213,8 @@ class Guard:
                 self._best = level
             if not self._out:
                 return None
+            if self._count <= LONE_UNTIL and self._out == ALONE:
+                self._learn_outlier()
         else:
             self._hold(value, level)
         if gross or self._out.bit_count() >= AT_LEAST:
@@ -202,8 +225,20 @@ class Guard:
     def _begin(self, value: float) -> None:
         self._largest = max(self._largest, abs(value))
         self._level.add(value)
-        if self._count == FIRST:
+        if len(self._level.ordered) == FIRST:
             self._start = self._level.median
+
+    def _learn_outlier(self) -> None:
+        """A value far out that came back at once: this series has such values."""
+        value, above = self._held[-2:]
+        self._peak = max(self._peak, value)
+        self._residuals.add(above)
+
+    def _stands_out(self, value: float) -> bool:
+        """Far above all that a young series has told so far."""
+        known = self._level.ordered
+        low, high = known[0], max(known[-1], self._peak)
+        return value - high > RANGES * (high - low) and value > YOUNG * high > 0.0
 
     def _progress(self, level: float) -> float:
         start = level if self._start is None else self._start

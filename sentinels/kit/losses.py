@@ -15,6 +15,8 @@ from .series import Gradient, Jump, Missing, Series, Zeros, is_rough
 FROM, TO = 10, 30
 """Reports after a jump between which the median decides whether it lasts: measured on real
 curves, a spike that heals has healed by then."""
+LITTLE = 0.1
+"""Part of the level that progress must be, for a jump to be measured by it."""
 STILL_UP = 2.0
 """Spreads above the old level that count as still up."""
 BACK = 3
@@ -32,6 +34,9 @@ KEPT = 16
 """Jumps of a run that are kept apart; later ones count with the last."""
 SERIES = 8
 """Files, or components of a loss, that are followed."""
+NOTHING = 1e-3
+"""Part of the lowest of the newest losses below which a loss is next to nothing: one that is
+learnt does not fall a thousandfold from one report to the next."""
 SAME_LINE = 2
 """Reports in one wording, with a loss, before a report in it without one is strange."""
 
@@ -71,6 +76,9 @@ class Losses(Ledger):
         file, values = seen.file, seen.values
         value = values.get("train_loss")
         if value is None:
+            norm = values.get("grad_norm")
+            if norm is not None and norm - norm == 0.0 and self._followed(file, seen.rank):
+                self._gradient(seen, norm)  # a record of several lines
             if len(values) > 1 and file in self._forms:
                 self._without(seen)
             elif (file, "train_loss") not in self._series:
@@ -106,7 +114,9 @@ class Losses(Ledger):
         """Feed one value; False for a second report of the same step."""
         number = seen.number
         if number is not None and series.step is not None:
-            if number == series.step:
+            if number == series.step and (
+                seen.epoch is None or series.epoch is None or seen.epoch == series.epoch
+            ):
                 return False
             if number < series.step and not series.rewound(seen, number):
                 return False
@@ -115,11 +125,16 @@ class Losses(Ledger):
         self.count += 1
         mark = Mark.of(seen, value)
         series.newest.append(mark)
+        rate = seen.values.get("lr")
+        if rate is not None:
+            series.rates.append(rate)
         if value - value != 0.0:
+            self._jump_to_nowhere(series)
             return True
-        if value == 0.0 or series.zeros is not None:
-            self._zero(seen.file, series, mark)
-        if value == 0.0:
+        nothing = -series.nothing <= value <= series.nothing
+        if nothing or series.zeros is not None:
+            self._zero(seen.file, series, mark, nothing=nothing)
+        if nothing:
             return True  # a mask or a bug: no level to be learnt
         alarm = series.guard.push(value, number)
         size = abs(value)
@@ -131,6 +146,8 @@ class Losses(Ledger):
             series.count += 1
             if size > series.largest:
                 series.largest = size
+            if not series.rough:
+                series.nothing = NOTHING * series.guard.low
         if alarm is not None and (alarm.kind == "gross" or not series.rough):
             marks = series.newest
             onset = marks[max(-len(marks), -1 - alarm.since)]
@@ -148,8 +165,8 @@ class Losses(Ledger):
         seen.append(mark)
         if len(seen) <= EXPLODED_FOR:
             return
-        base = series.guard.level if series.count >= OF_LAST else None
-        self._jump(file, series, seen[0], base or series.largest, series.largest, gross=True)
+        base = min(series.guard.level or series.largest, series.largest)
+        self._jump(file, series, seen[0], base, series.largest, gross=True)
         if series.jump is not None and series.jump.state == "open":
             series.jump.state = "lasting"
         series.exploded = []
@@ -165,6 +182,8 @@ class Losses(Ledger):
         decided = series.newest[-1]
         start = series.guard.start
         progress = 0.0 if start is None else start - base
+        if progress < LITTLE * abs(base):
+            progress = abs(base)  # an excerpt: how far the run had come is not in it
         height = max(m.value for m in series.newest) - base
         series.after, series.near = [], 0
         series.jump = Jump(
@@ -178,11 +197,19 @@ class Losses(Ledger):
             height / progress if progress > 0 else 0.0,
             gross,
             rough=series.rough,
+            planned=series.rate_rose(),
             top=max(m.value for m in series.newest),
         )
         self.jumps.append(series.jump)
         if len(self.jumps) > KEPT:
             del self.jumps[KEPT - 1]
+
+    def _jump_to_nowhere(self, series: Series) -> None:
+        """What has just begun to jump is no number any more: that is one trouble, not two."""
+        jump = series.jump
+        if jump is not None and jump.reports <= OF_LAST and jump in self.jumps:
+            self.jumps.remove(jump)
+            series.jump = None
 
     def _watch(self, series: Series, mark: Mark) -> None:
         """What becomes of a jump: it comes back, or its new level lasts."""
@@ -205,9 +232,9 @@ class Losses(Ledger):
         if jump.reports == TO and median(series.after) > limit:
             jump.state = "lasting"
 
-    def _zero(self, file: str, series: Series, mark: Mark) -> None:
+    def _zero(self, file: str, series: Series, mark: Mark, *, nothing: bool) -> None:
         zeros = series.zeros
-        if mark.value != 0.0:
+        if not nothing:
             if zeros is not None:
                 zeros.over = True
             series.zeros = None

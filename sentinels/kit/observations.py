@@ -39,6 +39,9 @@ class Step(NamedTuple):
     """The line itself, kept only where one of its values is not finite: it is evidence."""
     epochs: float | None = None
     """Epochs that the log announces (``Epoch 3/20``)."""
+    clock: float | None = None
+    """Seconds by the time that the line itself tells, from an arbitrary beginning: only
+    differences within one log mean anything. ``None`` where it tells none."""
 
     @property
     def loss(self) -> float | None:

@@ -14,6 +14,9 @@ from .observations import Step
 
 LAGS = 3
 """Reports of earlier steps that are another writer's; more of them are a restart."""
+ROSE = 3.0
+"""Times by which a learning rate rises within a few reports only where its schedule starts
+anew: a warm-up takes more of them."""
 NEARLY = 0.9
 """Part of its total at which a counter that begins anew has run through."""
 
@@ -39,6 +42,8 @@ class Jump:
     gross: bool
     rough: bool = False
     """Of an adversary or a learner, which does that now and then."""
+    planned: bool = False
+    """The learning rate was set up again: its schedule starts anew."""
     state: State = "open"
     top: float = 0.0
     back: Mark | None = None
@@ -104,12 +109,21 @@ class Series:
         self.near = 0
         self.count = 0
         self.largest = 0.0
+        self.nothing = 0.0
+        """A loss not above it is next to nothing."""
+        self.rates: deque[float] = deque(maxlen=OF_LAST + 1)
+        """The newest learning rates."""
         self.exploded: list[Mark] = []
         self.zeros: Zeros | None = None
         self.step: float | None = None
         self.epoch: float | None = None
         self.total: float | None = None
         self.behind = 0
+
+    def rate_rose(self) -> bool:
+        """The learning rate has just been set up again."""
+        rates = self.rates
+        return len(rates) > 1 and rates[-1] > ROSE * min(rates) > 0.0
 
     def rewound(self, seen: Step, number: float) -> bool:
         """The step counter went back: False while it may be another writer that lags.

@@ -51,11 +51,8 @@ def told(said: list[dict[str, Any]], *roles: str) -> set[str]:
 
 
 NOT_YET = {
-    "APEI fatal": "a line with {1} in it is taken for program text",
     "docker on 4.15, syslog": "old kernels name the victim in words that a cgroup shares with the box",
     "tensorboardX thread": "an exception that ends a thread is no finding, whatever it is about",
-    "Keras callback": "a loss that is nan once ends no run, though a line says that it does",
-    "mmdet": "the same",
     "lightning checkpoint": "of a full disk and the save that it broke, only the save is told",
 }
 """What is not read right, by the end of its title."""

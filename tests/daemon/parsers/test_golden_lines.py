@@ -214,7 +214,7 @@ GOLDEN: dict[str, tuple[str, dict[str, float]]] = {
         "completed step: 12, seconds: 3.412, TFLOP/s/device: 180.121, Tokens/s/device: 4801.2, total_weights: 65536, loss: 8.231",
         {
             "step": 12,
-            "seconds": 3.412,
+            "step_time_s": 3.412,
             "TFLOP/s/device": 180.121,
             "tokens_per_s": 4801.2,
             "total_weights": 65536,

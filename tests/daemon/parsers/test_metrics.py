@@ -264,7 +264,7 @@ def test_what_is_known_of_a_shape_holds_for_all_its_lines(line: str, data: st.Da
     ],
 )
 def test_no_report(line: str) -> None:
-    assert steps(line) == []
+    assert not any(s.values or s.number is not None for s in steps(line))
 
 
 def test_a_nan_average_time_is_no_nan_loss() -> None:
