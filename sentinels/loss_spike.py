@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.finite import Finiteness
 from .kit.losses import Losses
 from .kit.numbers import number
 from .kit.series import Gradient, Jump
@@ -101,7 +102,11 @@ def _pages(jump: Jump, limits: Limits) -> bool:
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     over = view.ended or view.ending is not None
-    diverged = jump.state == "lasting" or (jump.state == "open" and jump.gross and over)
+    # the last report of all may be a sum over an epoch: one alone proves nothing
+    values = view.ledger(Finiteness)
+    proven = jump.reports > 1 or (values is not None and not values.quiet)
+    stayed = jump.state == "open" and jump.gross and over and proven
+    diverged = jump.state == "lasting" or stayed
     if jump.state == "back":
         severity = Severity.INFO
         large = jump.lost >= limits.large_ratio and not jump.planned

@@ -163,10 +163,6 @@ def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) ->
         text = counters.take_counters(text, draft.fields)
     grammar.scan(text, draft.fields)
     _find_the_sum(text, draft.fields)
-    if not any(f.name == "train_loss" for f in draft.fields):
-        absent = spelling.absent_loss(text)
-        if absent is not None:
-            draft.fields.append(absent)
 
 
 def _find_the_sum(text: str, fields: list[Field]) -> None:

@@ -8,19 +8,11 @@ from __future__ import annotations
 
 import re
 
-from .fields import Field
-
 _CLUE = re.compile(r"1\.#|tensor\(|array\(|float\(")
 _MICROSOFT = re.compile(r"(?<![\w.])[-+]?1\.#[QS]?(?P<word>NAN|IND|INF)0*(?!\w)")
 _CALL = re.compile(
     r"(?:\btensor|\barray|\bfloat)\(\s{0,4}[\"'\[]{0,3}(?=[-+]?(?:\d|\.\d|nan\b|inf\b|NaN\b|Inf\b))"
 )
-_ABSENT = re.compile(
-    r"(?:^|[\s,{|])[\"']?(?:train(?:ing)?[_/ -]?)?[Ll]oss[\"']?\s?[:=]\s?(?P<none>null|None|NULL|N/A|n/a)(?!\w)"
-)
-
-ABSENT = "loss_absent"
-"""The name under which a report says that it has a loss that is no number: its value is 0."""
 
 
 def usual(text: str) -> str:
@@ -35,9 +27,3 @@ def _word(match: re.Match[str]) -> str:
     begin, end = match.span("word")
     word = "inf" if match["word"] == "INF" else "nan"
     return " " * (begin - match.start()) + word + " " * (match.end() - end)
-
-
-def absent_loss(text: str) -> Field | None:
-    """Where ``null`` or ``None`` stands for the loss of a report."""
-    match = _ABSENT.search(text) if "oss" in text else None
-    return None if match is None else Field(ABSENT, *match.span("none"))

@@ -11,7 +11,7 @@ import re
 WITHIN = 100
 """Bytes in which a stamp begins, behind a rank and the name of a logger."""
 TRIES = 32
-"""Lines without a stamp after which a log is taken for one that has none."""
+"""Lines without a stamp after which a log is taken for one that has none (any more)."""
 DAY_S = 86400.0
 
 _STAMP = re.compile(
@@ -33,7 +33,7 @@ class ToldTime:
         self.at = -1
         """Where in a line the hours stand; -1 while that is not known."""
         self.left = TRIES
-        """Further lines to look at, while none had a stamp: 0 is a log without."""
+        """Further lines to look at, while none has a stamp: 0 is a log without."""
         self._day = b""
         self._day_s = 0.0
         self._last = 0.0
@@ -44,10 +44,10 @@ class ToldTime:
         if at < 0 or line[at + 2 : at + 6 : 3] != b"::":
             match = _STAMP.search(line, 0, WITHIN)
             if match is None:
-                if at < 0:
-                    self.left -= 1
+                self.left -= 1
                 return None
             at = self.at = match.start("t")
+            self.left = TRIES
         try:
             told = int(line[at : at + 2]) * 3600.0 + int(line[at + 3 : at + 5]) * 60.0
             told += int(line[at + 6 : at + 8])

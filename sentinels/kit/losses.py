@@ -113,6 +113,9 @@ class Losses(Ledger):
     def _follow(self, seen: Step, series: Series, value: float) -> bool:
         """Feed one value; False for a second report of the same step."""
         number = seen.number
+        finite = value - value == 0.0
+        if finite and number is None and series.step is not None and seen.epoch is not None:
+            return False  # a summary of the epoch, a sum as often as a mean
         if number is not None and series.step is not None:
             if number == series.step and (
                 seen.epoch is None or series.epoch is None or seen.epoch == series.epoch

@@ -219,17 +219,6 @@ def test_spellings(form: str, word: str) -> None:
 
 
 MIXED = {
-    "null where numbers stood": (
-        "".join(
-            f'{{"step": {i}, "loss": {2.3 if i < 5 else "null"}, "lr": 0.1}}\n'
-            for i in range(1, 10)
-        ),
-        {"loss_missing": 5},
-    ),
-    "None where numbers stood": (
-        "".join(f"step {i} loss: {2.3 if i < 5 else None} lr: 0.1\n" for i in range(1, 10)),
-        {"loss_missing": 5},
-    ),
     "null from the beginning": (
         "".join(f'{{"step": {i}, "loss": null, "lr": 0.1}}\n' for i in range(1, 9)),
         {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -97,7 +98,7 @@ FORMS = {
 }
 
 
-def stamped(form: str, gaps: list[float], begin: int = 9 * 3600, between: str = "") -> str:
+def stamped(form: str, gaps: Sequence[float], begin: int = 9 * 3600, between: str = "") -> str:
     """A report after each gap, in seconds; ``between`` is said before the last."""
     now, lines = float(begin), []
     for i, gap in enumerate([0.0, *gaps]):

@@ -61,10 +61,10 @@ def test_a_setting_that_may_be_the_plan_is_passed_on() -> None:
         (None, {}, 400, None),
         (None, {}, None, 3),
     ]
-    (said,) = steps("Namespace(lr=0.001, epochs=10, loss='mse', seed=3)")
-    assert (said.number, said.values, said.epochs) == (None, {}, 10)
-    (said,) = steps("python train.py --lr 0.1 --max_steps 400 --epochs 7")
-    assert (said.total, said.epochs) == (400, 7)
+    (one,) = steps("Namespace(lr=0.001, epochs=10, loss='mse', seed=3)")
+    assert (one.number, one.values, one.epochs) == (None, {}, 10)
+    (one,) = steps("python train.py --lr 0.1 --max_steps 400 --epochs 7")
+    assert (one.total, one.epochs) == (400, 7)
 
 
 def test_what_a_trainer_announces_is_lent_to_its_steps() -> None:
