@@ -32,7 +32,7 @@ from .kit.finite import Finiteness
 from .kit.losses import Losses
 from .kit.numbers import number
 from .kit.series import Gradient, Jump
-from .kit.troubles import Troubles
+from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("loss_spike", "loss_diverged", "grad_spike")
 
@@ -57,9 +57,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak of jumps: in a live run of the newest, in an old log of all."""
-    troubles = view.ledger(Troubles)
-    if troubles is not None and not view.live:
-        yield from troubles.told(of=CLASSES)
+    yield from said_in_old_log(view, CLASSES)
     losses = view.ledger(Losses)
     if losses is None:
         return

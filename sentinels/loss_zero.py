@@ -27,7 +27,7 @@ from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.losses import Losses
 from .kit.numbers import number
 from .kit.series import Missing, Zeros
-from .kit.troubles import Troubles
+from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("loss_zero", "loss_missing")
 
@@ -44,9 +44,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the loss is zero or gone; in an old log also when it came back."""
-    troubles = view.ledger(Troubles)
-    if troubles is not None and not view.live:
-        yield from troubles.told(of=CLASSES)
+    yield from said_in_old_log(view, CLASSES)
     losses = view.ledger(Losses)
     if losses is None:
         return

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.numbers import number, span
 from .kit.tempo import Hole, Speed, Tempo
-from .kit.troubles import Troubles
+from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("throughput_collapse",)
 
@@ -46,9 +46,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the newest block of reports is far slower than the best one."""
-    troubles = view.ledger(Troubles)
-    if troubles is not None and not view.live:
-        yield from troubles.told(of=CLASSES)
+    yield from said_in_old_log(view, CLASSES)
     tempo = view.ledger(Tempo)
     if tempo is None:
         return

@@ -9,6 +9,7 @@ from typing import ClassVar
 from .findings import Evidence, Finding, Severity
 from .ledger import Ledger
 from .observations import LogEvent, Observation, Phase, Step
+from .view import View
 
 ENOUGH = 2
 """Steps after a trouble that prove that the run went on: one may have waited in a buffer."""
@@ -167,6 +168,13 @@ class Troubles(Ledger):
                 continue
             for place, one in enumerate(group, 1):
                 yield _finding(one, trouble if place == 1 else f"{trouble}:{place}")
+
+
+def said_in_old_log(view: View, classes: Collection[str]) -> Iterator[Finding]:
+    """What the lines of an old log say of some classes; a live run has its numbers."""
+    troubles = view.ledger(Troubles)
+    if troubles is not None and not view.live:
+        yield from troubles.told(of=classes)
 
 
 def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
