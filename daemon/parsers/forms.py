@@ -55,6 +55,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (" train ", rf"^\s*(?P<step>\d+) train (?P<train_loss>{_F})\s*$"),
         (" val ", rf"^\s*(?P<step>\d+) val (?P<eval_loss>{_F})\s*$"),
         (" hella ", rf"^\s*(?P<step>\d+) hella (?P<hella>{_F})\s*$"),
+        # CNTK: Minibatch[  11-  20, 50.0%]: CrossEntropy = 2.3103 * 640
+        (
+            "Minibatch[",
+            rf"^\s*Minibatch\[\s*\d+-\s*(?P<step>\d+)[^\]]{{0,20}}\]: \w+ = (?P<train_loss>{_F})",
+        ),
         # so-vits-svc: Losses: [2.3, 2.1], step: 3200, lr: 9e-05
         (
             "Losses: [",

@@ -31,7 +31,7 @@ _NAMES = {
     "|num env steps sampled|total steps taken|completed step|step no|iter num|num iter|nr iter|iter no"
     "|train iter|training iter|train/step|train/global step|progress/step|step count|opt steps|gstep"
     "|steps done|niter|train iteration|update step|train/iteration|global iteration|trainer/step"
-    "|步|步数|迭代|迭代次数|训练步数|当前步数|全局步数|步骤|当前步|训练步|步长数",
+    "|步|步数|迭代|迭代次数|训练步数|当前步数|全局步数|步骤|当前步|训练步|步长数|stap",
     "epoch": "epoch|ep|current epoch|epoch num|epoch number|cur epoch|train/epoch|trainer/epoch|epoch no"
     "|epoch idx|epoch index|train epoch|training epoch|epoch i|progress/epoch|epoche|época|epoca|époque|эпоха|エポック|에포크"
     "|轮|轮次|轮数|epoch数|周期|训练轮次|训练轮数|当前轮次|回合|世代",
@@ -43,7 +43,7 @@ _NAMES = {
     "|average loss|mean loss|step loss|loss step|train loss step|reduced train loss|batch loss|cost"
     "|running loss|loss avg|loss mean|loss value|tr loss|trn loss|objective loss|objective|xent"
     "|cross entropy loss|mlm loss|curr loss|current loss|loss train (curr)|smooth loss|train cost"
-    "|训练集损失|训练误差|损失函数值|损失值|損失|訓練損失|pérdida|perda|perte|verlust|потери|потеря|лосс|손실",
+    "|训练集损失|训练误差|损失函数值|损失值|損失|訓練損失|pérdida|perda|perte|verlust|потери|потеря|лосс|손실|verlies",
     "eval_loss": "tel|vll|best eval loss now|eval loss|val loss|valid loss|dev loss|cv loss|test loss"
     "|loss val|验证集损失|测试集损失|验证误差|測試損失|驗證損失",
     "lr": "lr|lrate|learning rate|learningrate|base lr|lr 0|lr adam|actor/lr|lr pg 0|lr/pg0|x/lr0|l.r."

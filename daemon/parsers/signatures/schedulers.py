@@ -10,6 +10,22 @@ from .form import Signature
 
 SCHEDULERS: tuple[Signature, ...] = (
     Signature(
+        "sge-time-limit",
+        "slurm_time_limit",
+        r"\bjob \d+(?:\.\d+)? exceed(?:s|ed) job hard limit \"h_rt\"",
+        ("exceeds job hard limit", "exceeded job hard limit"),
+        hits=(
+            'job 4711 exceeds job hard limit "h_rt" of queue "gpu.q@node7" (7201.00000 > limit:7200.00000) - sending SIGKILL',
+            'job 4711.3 exceeded job hard limit "h_rt"',
+        ),
+        misses=(
+            "hard resource_list: h_rt=7200, h_vmem=16G",
+            'job 4711 exceeds job soft limit "s_vmem"',
+        ),
+        frameworks=("sge",),
+        source="Grid Engine, source/daemons/execd (messages of the execution daemon)",
+    ),
+    Signature(
         "time-limit",
         "slurm_time_limit",
         r"\bDUE TO TIME LIMIT\b|\b(?:Job)?State\s*[:=]\s*TIMEOUT\b|Ended, Run time \S+, TIMEOUT|\bJob has exceeded its time limit|\bPBS: job killed: (?:walltime|cput) .{0,40}exceeded limit|\bTERM_(?:RUN|CPU)LIMIT: job killed|exceeded hard wallclock time|exceeded hard run-?time limit|this job is timed-out|Job not requeued because: timed-out"

@@ -15,6 +15,11 @@ from middlewatch.sentinels.kit import Step
 NAN = math.nan
 
 GOLDEN: dict[str, tuple[str, dict[str, float]]] = {
+    "dutch": ("stap 40 | verlies 2.31 | lr 3e-04", {"step": 40, "train_loss": 2.31, "lr": 3e-4}),
+    "cntk": (
+        " Minibatch[ 11- 20, 50.0%]: CrossEntropy = 2.3103 * 640",
+        {"step": 20, "train_loss": 2.3103},
+    ),
     "hf-trl-sft": (
         "{'loss': 1.93, 'grad_norm': 2.13, 'learning_rate': 4.9e-05, 'num_tokens': 65536.0, 'mean_token_accuracy': 0.58, 'epoch': 0.02}",
         {
