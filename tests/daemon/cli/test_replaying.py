@@ -445,10 +445,11 @@ def test_a_slow_reading_shows_a_bar_on_the_terminal_and_erases_it() -> None:
 
     def trickle() -> None:
         with contextlib.suppress(BrokenPipeError), os.fdopen(write, "wb") as pipe:
-            pipe.write(text[:9000])
-            pipe.flush()
-            time.sleep(2.6)
-            pipe.write(text[9000:])
+            for at in range(0, 12_000, 1000):  # nearly five seconds, however late it is read
+                pipe.write(text[at : at + 1000])
+                pipe.flush()
+                time.sleep(0.4)
+            pipe.write(text[12_000:])
 
     pid = os.fork()
     if not pid:  # the writer; a thread would share the reader's end of the pipe
