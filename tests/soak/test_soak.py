@@ -1,0 +1,16 @@
+"""Healthy runs stay quiet, and the watch over them is not deaf. The long form: scripts/soak."""
+
+from __future__ import annotations
+
+import pytest
+
+from .__main__ import soak
+from .runs import RUNS
+
+
+@pytest.mark.parametrize("name", [run.name for run in RUNS])
+def test_a_healthy_run_pages_nobody_and_its_death_does(name: str) -> None:
+    row = soak(name, hours=2.0, seed=11)
+    assert row["pages"] == []
+    assert row["steps"] > 50
+    assert row["heard_after_s"] is not None
