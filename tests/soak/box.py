@@ -115,7 +115,7 @@ class Box:
         )  # fmt: skip
         self._box = BoxHistory()
         self.keeper = IncidentKeeper()
-        self._engine = self._new_engine()
+        self.engine = self._new_engine()
         self.watched = WatchedRun(self._spec, self._box, self.clock)
         self.reader = LogReader(LOG)
         self._restart_at = self.machine.daemon_restarts_s
@@ -162,7 +162,7 @@ class Box:
         watched = self.watched
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
-        for change in self._engine.judge(RUN, view, fresh, tick=True, line=self._line):
+        for change in self.engine.judge(RUN, view, fresh, tick=True, line=self._line):
             self.told.note(self.elapsed, change)
         watched.settle(view, self.keeper.open(RUN))
         self.keeper.forget_resolved(now - 3600)
@@ -321,7 +321,7 @@ class Box:
         known = [Incident.from_json(json.loads(dumps(i.to_json()))) for i in self.keeper.all()]
         state = json.loads(dumps(self.reader.save()))
         self.keeper = IncidentKeeper(known)
-        self._engine = self._new_engine()
+        self.engine = self._new_engine()
         self._box = BoxHistory()
         self.watched = WatchedRun(self._spec, self._box, self.clock, saved)
         self.watched.history.checkpoints = list(self._saves)
