@@ -44,6 +44,8 @@ class Act:
     step: float | None = None
     keep: int | None = None
     """Checkpoints that stay after this save; the oldest ones go."""
+    ends: bool = False
+    """The run is over with exit status 0; what comes next is another one."""
     restarts: bool = False
     """The launcher starts all ranks anew: other processes from here on."""
 

@@ -12,7 +12,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from middlewatch.daemon.config import Config
@@ -21,7 +21,7 @@ from middlewatch.daemon.history import BoxHistory
 from middlewatch.daemon.incidents import Change, Incident, IncidentKeeper
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.runs import RunSpec
-from middlewatch.daemon.watched import WatchedRun
+from middlewatch.daemon.watched import SETTLE_S, WatchedRun
 from middlewatch.daemon.wire import dumps
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
@@ -30,6 +30,7 @@ from middlewatch.sentinels.kit import (
     LogGrowth,
     MemorySample,
     Observation,
+    ProcessEnded,
     ProcessesSeen,
     ProcessSample,
     Severity,
@@ -207,10 +208,31 @@ class Box:
         if act.restarts:
             self._pids += 1000
             self._cpu.clear()
+        if act.ends:
+            self._end_run()
         ended = ["\r" in line or line.endswith("\n") for line in act.prints]
         return "".join(
             line if kept else line + "\n" for line, kept in zip(act.prints, ended, strict=True)
         ).encode()
+
+    def _end_run(self) -> None:
+        """The process is gone with status 0; the next run is watched from its first second."""
+        self.watched.take([ProcessEnded(self.clock.now(), 100, main=True, exit_code=0)])
+        for _ in range(int(SETTLE_S) + 2):
+            self.clock.jump(1.0)
+            now = self.clock.now()
+            self.watched.take([ProcessesSeen(now, ())])
+            self._judge(now)
+        assert not self.watched.alive, "a run that ended is not over"
+        self._watch_another()
+
+    def _watch_another(self, saved: dict[str, Any] | None = None) -> None:
+        self._box = BoxHistory()
+        spec = replace(self._spec, started_at=self.clock.now())
+        self.watched = WatchedRun(spec, self._box, self.clock, saved)
+        self.watched.history.checkpoints = list(self._saves)
+        self.reader = LogReader(LOG)
+        self._sources()
 
     # -- what the sources see -----------------------------------------------------------
 
@@ -322,8 +344,5 @@ class Box:
         state = json.loads(dumps(self.reader.save()))
         self.keeper = IncidentKeeper(known)
         self.engine = self._new_engine()
-        self._box = BoxHistory()
-        self.watched = WatchedRun(self._spec, self._box, self.clock, saved)
-        self.watched.history.checkpoints = list(self._saves)
+        self._watch_another(saved)
         self.reader = LogReader.restore(LOG, state)
-        self._sources()

@@ -1,4 +1,4 @@
-"""Fourteen healthy runs, each with something that looks like trouble and is none.
+"""Fifteen healthy runs, each with something that looks like trouble and is none.
 
 Every run is an endless generator of :class:`Act`; nothing in it knows of the watch. The
 printed forms are those of the programs named.
@@ -145,9 +145,10 @@ def _compiled(rng: random.Random) -> Acts:
 def _elastic(rng: random.Random) -> Acts:
     """A launcher that starts its ranks anew after a planned stop; steps go back to the save."""
     loss = Descent(rng, 9.0, 2.4, 500)
-    step = saved = 0
+    step = saved = done = 0
     while True:
         step += 5
+        done += 5
         yield Act(
             5 * rng.uniform(0.9, 1.0),
             "train",
@@ -158,7 +159,7 @@ def _elastic(rng: random.Random) -> Acts:
             yield Act(
                 20, "save", (f"saved checkpoint step_{step}",), saves=5 * GIB, step=step, keep=2
             )
-        if step % 9100 == 0:
+        if done % 9100 == 0:
             yield Act(
                 8, "rest", ("maintenance window: stopping workers, the launcher starts them again",)
             )
@@ -332,6 +333,20 @@ def _slow_save(rng: random.Random) -> Acts:
             )
 
 
+def _short_jobs(rng: random.Random) -> Acts:
+    """One fine-tuning after the other, each of half an hour, each ended as planned."""
+    while True:
+        loss, total = Descent(rng, 2.8, 1.1, 60, noise=0.08), rng.randrange(900, 1600)
+        yield Act(45, "load", ("Loading checkpoint shards: 100%|##########| 4/4",))
+        for step in range(1, total + 1):
+            took = rng.uniform(1.2, 1.3)
+            line = f"step {step}/{total} - loss: {loss.at(step):.4f} - lr: {2e-5 * (1 - step / total):.3e}"
+            yield Act(took, "train", (line,))
+        yield Act(50, "evaluate", (f"eval_loss = {loss.at(total):.4f}",))
+        yield Act(30, "save", ("Training completed.",), saves=15 * GIB, step=total, keep=2)
+        yield Act(4, "rest", ends=True)
+
+
 RUNS: tuple[HealthyRun, ...] = (
     HealthyRun("megatron", "a hang at every evaluation, a full disk at every save", _megatron),
     HealthyRun("hf-trainer", "a silent log", _hf_trainer, Machine(ranks=1)),
@@ -363,4 +378,5 @@ RUNS: tuple[HealthyRun, ...] = (
     HealthyRun(
         "slow-save", "a hang, a full page cache", _slow_save, Machine(memory_bytes=256 * GIB)
     ),
+    HealthyRun("short-jobs", "runs that end too early", _short_jobs, Machine(ranks=1)),
 )
