@@ -1,18 +1,32 @@
-"""Handbook entries: a sentinel's module docstring, parsed.
+"""Pages of the handbook, parsed: of a rule (a sentinel's module docstring) and of a class.
 
-The docstring starts with one sentence, then has labelled paragraphs: ``Symptom:``,
-``Confirm:``, ``Cause:``, ``Remedy:`` (numbered steps, each marked [safe] or [costly]),
-``Not:`` (what not to do), ``Retry:`` (whether a retry is allowed), ``Classes:`` (the
-vocabulary classes it speaks about). A paragraph runs until the next label.
+The text starts with one sentence, then has labelled paragraphs. A rule has those of
+:data:`LABELS`, a class (``sentinels/handbook/CLASS.txt``) those of :data:`CLASS_LABELS`.
+``Remedy:`` is a ladder of numbered steps, each marked [safe] or [costly]; under ``Confirm:``
+a line ``$ command`` is followed by what to expect of it. A paragraph runs until the next
+label.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 LABELS = ("Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Classes", "Sources")
-_LABEL = re.compile(rf"^({'|'.join(LABELS)}):\s*(.*)$")
+"""Of the page of a rule."""
+CLASS_LABELS = ("Topic", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "See", "Sources")
+"""Of the page of a class; ``Sources`` may be missing."""
+RETRIES = {
+    "yes": "yes",
+    "once": "once",
+    "only after a change": "after_change",
+    "only when the cause is known": "after_cause",
+    "ask": "ask",
+    "no": "no",
+    "nothing to retry": "none",
+}
+"""How ``Retry:`` of a class begins, and the word that programs read."""
 _STEP = re.compile(r"^\s*\d+\.\s+\[(safe|costly)\]\s+(.*)$")
 
 
@@ -25,6 +39,14 @@ class RemedyStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """One command that only looks, and what its answer means. No command: plain advice."""
+
+    command: str
+    expect: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One page of the handbook."""
 
@@ -33,23 +55,35 @@ class Entry:
     sections: dict[str, str]
     steps: tuple[RemedyStep, ...]
     classes: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
 
     @property
     def first_step(self) -> RemedyStep:
         """The first step of the ladder."""
         return self.steps[0]
 
+    @property
+    def retry(self) -> str:
+        """One of :data:`RETRIES`, or "" where the page does not begin with its words."""
+        told = self.sections.get("Retry", "").lower()
+        return next((word for k, word in RETRIES.items() if re.match(rf"{k}\b", told)), "")
 
-def parse(name: str, docstring: str) -> Entry:
-    """Split a docstring into an :class:`Entry`. Unknown text before a label is the title."""
+    def words(self, label: str) -> tuple[str, ...]:
+        """A section that is a list of names."""
+        return tuple(self.sections.get(label, "").replace(",", " ").split())
+
+
+def parse(name: str, text: str, labels: Sequence[str] = LABELS) -> Entry:
+    """Split a page into an :class:`Entry`. Text before the first label is the title."""
+    label_of = re.compile(rf"^({'|'.join(labels)}):\s*(.*)$")
     title: list[str] = []
     sections: dict[str, list[str]] = {}
     steps: list[list[str]] = []
     safe: list[bool] = []
     here: str | None = None
-    for raw in docstring.splitlines():
+    for raw in text.splitlines():
         line = raw.strip()
-        label = _LABEL.match(line)
+        label = label_of.match(line)
         if label:
             here = label[1]
             sections.setdefault(here, [])
@@ -65,10 +99,31 @@ def parse(name: str, docstring: str) -> Entry:
             steps[-1].append(line)
         if line:
             sections[here].append(line)
+    checks = _checks(sections.get("Confirm", []))
     return Entry(
         name=name,
         title=" ".join(t for t in title if t),
-        sections={k: ("\n" if k == "Remedy" else " ").join(v) for k, v in sections.items()},
+        sections={k: _joined(k, v, checks) for k, v in sections.items()},
         steps=tuple(RemedyStep(" ".join(s), ok) for s, ok in zip(steps, safe, strict=True)),
         classes=tuple(" ".join(sections.get("Classes", [])).replace(",", " ").split()),
+        checks=checks,
     )
+
+
+def _joined(label: str, lines: list[str], checks: Sequence[Check]) -> str:
+    if label == "Confirm" and any(c.command for c in checks):
+        return "\n".join(f"$ {c.command}\n{c.expect}" if c.command else c.expect for c in checks)
+    return ("\n" if label == "Remedy" else " ").join(lines)
+
+
+def _checks(lines: Sequence[str]) -> tuple[Check, ...]:
+    """Commands with what follows each of them."""
+    found: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found:
+            found[-1][1].append(line)
+        elif line:
+            found.append(("", [line]))
+    return tuple(Check(command, " ".join(expect)) for command, expect in found)
