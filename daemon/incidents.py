@@ -15,40 +15,14 @@ from typing import Any, Literal
 
 from middlewatch.sentinels.kit import Evidence, Finding, Severity
 
+from .causes import JOIN_S, cause_rank, ends_hang, explains, linked
+
 State = Literal["open", "acknowledged", "resolved"]
-ChangeKind = Literal["opened", "raised", "corrected", "resolved"]
-
-JOIN_S = 120.0
-"""Findings on one run within two minutes of each other are one trouble
-(measured policy: symptoms follow their cause within that time)."""
+ChangeKind = Literal["opened", "raised", "corrected", "resolved", "joined", "merged"]
+QUIET: frozenset[ChangeKind] = frozenset({"joined", "merged"})
+"""Changes that are only written down: a symptom was added to an incident, or an incident
+turned out to be a part of another."""
 MAX_EVIDENCE = 12
-
-_CAUSES: tuple[frozenset[str], ...] = (
-    frozenset({"gpu_lost", "xid", "cuda_ecc", "nvswitch", "mce", "kernel_panic"}),
-    frozenset({"cgroup_oom_kill", "host_oom_kill", "cuda_oom", "accel_oom", "shm_exhausted"}),
-    frozenset({"disk_full", "inode_exhausted", "quota_exceeded", "disk_error", "fs_error"}),
-    frozenset({"loss_nan", "loss_inf", "grad_nonfinite"}),
-    frozenset({"loss_diverged", "loss_spike", "loss_scale_exhausted"}),
-    frozenset({"stopped"}),
-)
-_SYMPTOMS: tuple[frozenset[str], ...] = (
-    frozenset({"hang"}),
-    frozenset({"process_killed", "rank_failed", "sigterm_received"}),
-    frozenset({"silent_end", "checkpoint_stale"}),
-    frozenset({"throughput_collapse", "blind"}),
-    frozenset({"grad_spike", "overflow_skip", "loss_missing", "loss_zero"}),
-)
-
-
-def cause_rank(trouble: str) -> int:
-    """Place in the order of causes: GPU fault, OOM, disk, NaN, crash, hang, silence, slow."""
-    for rank, classes in enumerate(_CAUSES):
-        if trouble in classes:
-            return rank
-    for rank, classes in enumerate(_SYMPTOMS):
-        if trouble in classes:
-            return len(_CAUSES) + 1 + rank
-    return len(_CAUSES)
 
 
 @dataclass(slots=True)
@@ -74,8 +48,10 @@ class Incident:
     symptoms: list[str] = field(default_factory=list)
     """Other findings that this one explains, one line each, as they were last said."""
     joined: list[str] = field(default_factory=list)
-    """``sentinel|key`` of those findings, in the same order: they stay part of this incident
+    """Tags of those findings (:func:`_tag`), in the same order: they stay part of this incident
     while it lasts."""
+    changed_at: float | None = None
+    """When it was last opened, raised or corrected: what follows within two minutes joins."""
     alerted_at: float | None = None
     reminders: int = 0
 
@@ -107,7 +83,9 @@ class Change:
     kind: ChangeKind
     incident: Incident
     was: str = ""
-    """The class or severity before, where that is what changed."""
+    """The class or severity before, where that is what changed; the cause of a merged one."""
+    worse: bool = False
+    """A correction that also raised the severity."""
 
 
 class IncidentKeeper:
@@ -118,11 +96,14 @@ class IncidentKeeper:
 
     def all(self) -> list[Incident]:
         """Every incident, oldest first."""
-        return sorted(self._all.values(), key=lambda i: (i.opened_at, i.id))
+        return sorted(self._all.values(), key=_age)
 
     def open(self, run: str | None = None) -> list[Incident]:
         """Those not resolved, oldest first; of one run if given."""
-        return [i for i in self.all() if i.state != "resolved" and (run is None or i.run == run)]
+        found = [
+            i for i in self._all.values() if i.state != "resolved" and (run is None or i.run == run)
+        ]
+        return sorted(found, key=_age) if len(found) > 1 else found
 
     def get(self, incident_id: str) -> Incident | None:
         """By id."""
@@ -160,10 +141,12 @@ class IncidentKeeper:
                 changes.append(self.resolve(incident, now))
         return changes
 
-    def resolve(self, incident: Incident, now: float) -> Change:
-        """Close one."""
+    def resolve(self, incident: Incident, now: float, outcome: str = "") -> Change:
+        """Close one; ``outcome`` is how it ended, where that is known."""
         incident.state = "resolved"
         incident.resolved_at = now
+        if outcome:
+            incident.details["outcome"] = outcome
         return Change("resolved", incident)
 
     def acknowledge(self, incident: Incident) -> None:
@@ -175,12 +158,25 @@ class IncidentKeeper:
         same = self._same(run, sentinel, finding.key)
         if same:
             return self._again(same, finding, now)
-        cause = self._cause_of(run, sentinel, finding, now)
-        if cause and cause_rank(finding.trouble) >= cause_rank(cause.trouble):
-            self._join(cause, sentinel, finding, now)
-            return []
-        if cause:
-            return [self._correct(cause, sentinel, finding, now)]
+        around = self.open(run)
+        home = next((i for i in around if _holds(i, sentinel, finding)), None)
+        if home and not (
+            cause_rank(finding.trouble) < cause_rank(home.trouble) and _explains(finding, home, now)
+        ):
+            return self._join(home, sentinel, finding, now)
+        if not home:
+            causes = [i for i in around if _explained(finding, i, now)]
+            cause = min(causes, key=lambda i: cause_rank(i.trouble), default=None)
+            if cause:
+                return self._join(cause, sentinel, finding, now)
+        symptoms = [i for i in around if i is home or _explains(finding, i, now)]
+        if symptoms:
+            worst = max(symptoms, key=lambda i: (i is home, i.severity, -cause_rank(i.trouble)))
+            changes = [self._correct(worst, sentinel, finding, now)]
+            return changes + [_merge(worst, i, now) for i in symptoms if i is not worst]
+        return [self._open(run, sentinel, finding, now)]
+
+    def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(
             id=self._new_id(),
             run=run,
@@ -191,6 +187,7 @@ class IncidentKeeper:
             state="open",
             opened_at=now,
             last_seen_at=now,
+            changed_at=now,
             summary=finding.summary,
             fatal=finding.fatal,
             remedy=finding.remedy,
@@ -198,7 +195,7 @@ class IncidentKeeper:
             details=dict(finding.details),
         )
         self._all[incident.id] = incident
-        return [Change("opened", incident)]
+        return Change("opened", incident)
 
     def _same(self, run: str, sentinel: str, key: str) -> Incident | None:
         for incident in self._all.values():
@@ -206,64 +203,139 @@ class IncidentKeeper:
                 return incident
         return None
 
-    def _cause_of(self, run: str, sentinel: str, finding: Finding, now: float) -> Incident | None:
-        """The open critical incident that a new critical finding belongs to."""
-        if finding.severity is not Severity.CRITICAL:
-            return None
-        critical = [i for i in self.open(run) if i.severity is Severity.CRITICAL]
-        for incident in critical:
-            if f"{sentinel}|{finding.key}" in incident.joined:
-                return incident
-        near = [i for i in critical if now - i.opened_at <= JOIN_S]
-        return min(near, key=lambda i: cause_rank(i.trouble), default=None)
-
     def _again(self, incident: Incident, finding: Finding, now: float) -> list[Change]:
         incident.last_seen_at = now
         incident.count += 1
         incident.fatal = incident.fatal or finding.fatal
+        said = f"{incident.sentinel}|{incident.key}|"
+        before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
+        other = finding.trouble != before
         if finding.severity > incident.severity:
             was = incident.severity.label
-            self._restate(incident, finding)
+            self._restate(incident, finding, now)
             incident.state = "open"  # what a person acknowledged was less than this
-            return [Change("raised", incident, was)]
-        if finding.trouble != incident.trouble and cause_rank(finding.trouble) < cause_rank(
-            incident.trouble
+            change = Change("raised", incident, was)
+        elif other and cause_rank(finding.trouble) < cause_rank(before):
+            self._restate(incident, finding, now)
+            change = Change("corrected", incident, before)
+        elif other and _note(
+            incident, said + finding.trouble, f"{finding.trouble}: {finding.summary}"
         ):
-            was = incident.trouble
-            self._restate(incident, finding)
-            return [Change("corrected", incident, was)]
-        return []
+            return [Change("joined", incident)]
+        else:
+            return []
+        if other:
+            _forget(incident, said + finding.trouble)
+            _note(incident, said + before, line)
+        return [change]
 
-    def _restate(self, incident: Incident, finding: Finding) -> None:
+    def _restate(self, incident: Incident, finding: Finding, now: float) -> None:
         incident.trouble = finding.trouble
         incident.severity = max(finding.severity, incident.severity)
         incident.summary = finding.summary
         incident.remedy = finding.remedy
         incident.details = dict(finding.details)
+        incident.changed_at = now
         fresh = [e for e in finding.evidence if e not in incident.evidence]
         incident.evidence = (fresh + incident.evidence)[:MAX_EVIDENCE]
 
-    def _join(self, incident: Incident, sentinel: str, finding: Finding, now: float) -> None:
-        incident.last_seen_at = now
+    def _join(
+        self, incident: Incident, sentinel: str, finding: Finding, now: float
+    ) -> list[Change]:
+        """Put a symptom into the incident that explains it."""
+        if finding.severity >= min(incident.severity, Severity.CRITICAL):
+            incident.last_seen_at = now  # what is milder must not keep it open
+            incident.fatal = incident.fatal or finding.fatal
         line = f"{finding.trouble}: {finding.summary}"
-        if _note(incident, f"{sentinel}|{finding.key}", line):
+        mild, grave = (_tag(sentinel, finding.key, s) for s in (Severity.INFO, Severity.CRITICAL))
+        if finding.severity is Severity.CRITICAL:
+            _forget(incident, mild)
+        known_as = grave if grave in incident.joined else mild
+        fresh = _note(incident, grave if finding.severity is Severity.CRITICAL else known_as, line)
+        if fresh:
             room = MAX_EVIDENCE - len(incident.evidence)
             incident.evidence += [e for e in finding.evidence if e not in incident.evidence][:room]
+        if finding.severity > incident.severity:
+            was, incident.severity = incident.severity.label, finding.severity
+            incident.state, incident.changed_at = "open", now
+            return [Change("raised", incident, was)]
+        return [Change("joined", incident)] if fresh else []
 
     def _correct(self, incident: Incident, sentinel: str, finding: Finding, now: float) -> Change:
-        was = incident.trouble
+        """``finding`` is the cause of what was told before."""
+        was, severity = incident.trouble, incident.severity
         incident.fatal = incident.fatal or finding.fatal
-        _forget(incident, f"{sentinel}|{finding.key}")
-        _note(incident, f"{incident.sentinel}|{incident.key}", f"{was}: {incident.summary}")
+        for kind in (Severity.INFO, Severity.CRITICAL):
+            _forget(incident, _tag(sentinel, finding.key, kind))
+        tag = _tag(incident.sentinel, incident.key, severity)
+        _note(incident, tag, f"{was}: {incident.summary}")
         incident.sentinel, incident.key = sentinel, finding.key
         incident.last_seen_at = now
-        self._restate(incident, finding)
-        return Change("corrected", incident, was)
+        self._restate(incident, finding, now)
+        worse = incident.severity > severity
+        if worse:
+            incident.state = "open"
+        return Change("corrected", incident, was, worse)
 
     def _new_id(self) -> str:
         while (fresh := secrets.token_hex(3)) in self._all:
             continue
         return fresh
+
+
+def _age(incident: Incident) -> tuple[float, str]:
+    return incident.opened_at, incident.id
+
+
+def _near(incident: Incident, now: float) -> bool:
+    since = incident.opened_at if incident.changed_at is None else incident.changed_at
+    return now - since <= JOIN_S
+
+
+def _explained(finding: Finding, cause: Incident, now: float) -> bool:
+    """True when an open incident tells this finding already."""
+    return explains(
+        cause.trouble,
+        cause.severity,
+        finding.trouble,
+        finding.severity,
+        finding.key,
+        near=_near(cause, now),
+    )
+
+
+def _explains(finding: Finding, symptom: Incident, now: float) -> bool:
+    """True when a finding is the cause of an open incident."""
+    near = _near(symptom, now)
+    if symptom.trouble == "hang" and finding.severity is Severity.CRITICAL and not near:
+        return ends_hang(finding.trouble)
+    if finding.severity < symptom.severity and not linked(finding.trouble, symptom.trouble):
+        return False
+    return explains(
+        finding.trouble, finding.severity, symptom.trouble, symptom.severity, symptom.key, near=near
+    )
+
+
+def _merge(cause: Incident, other: Incident, now: float) -> Change:
+    """An incident turns out to be a part of another: one trouble is one incident."""
+    tag = _tag(other.sentinel, other.key, other.severity)
+    _note(cause, tag, f"{other.trouble}: {other.summary}")
+    for tag, line in zip(other.joined, other.symptoms, strict=True):
+        _note(cause, tag, line)
+    cause.fatal = cause.fatal or other.fatal
+    other.state, other.resolved_at = "resolved", now
+    other.details["part_of"] = cause.id
+    return Change("merged", other, cause.id)
+
+
+def _tag(sentinel: str, key: str, severity: Severity) -> str:
+    """How a symptom is known again; one that was mild does not stand for a critical one."""
+    return f"{'' if severity is Severity.CRITICAL else '~'}{sentinel}|{key}"
+
+
+def _holds(incident: Incident, sentinel: str, finding: Finding) -> bool:
+    tags = {_tag(sentinel, finding.key, s) for s in (finding.severity, Severity.CRITICAL)}
+    return not tags.isdisjoint(incident.joined)
 
 
 def _note(incident: Incident, tag: str, line: str) -> bool:
@@ -277,7 +349,7 @@ def _note(incident: Incident, tag: str, line: str) -> bool:
 
 
 def _forget(incident: Incident, tag: str) -> None:
-    """A symptom that turns out to be the cause is none any more."""
+    """A symptom that turns out to be the cause, or to be critical, is none of its kind."""
     if tag in incident.joined:
         place = incident.joined.index(tag)
         del incident.joined[place], incident.symptoms[place]

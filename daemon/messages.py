@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen, Entry, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
+from .causes import FORECASTS
 from .clock import iso
 from .incidents import Change, Incident
 from .masking import mask
@@ -52,19 +53,21 @@ def compose(
     label = {
         "opened": incident.severity.label.upper(),
         "raised": incident.severity.label.upper(),
-        "corrected": "CORRECTED",
-        "resolved": "RESOLVED",
-    }[change.kind]
+        "corrected": incident.severity.label.upper() if change.worse else "CORRECTED",
+    }.get(change.kind, "RESOLVED")
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
     if change.kind == "resolved":
         lasted = span(now - incident.opened_at)
-        body = [f"Over after {lasted}: {incident.trouble}.", f"Incident {incident.id}."]
+        body = [f"Over after {lasted}: {incident.trouble}."]
+        if outcome := incident.details.get("outcome"):
+            body.append(f"What happened: {_short(str(outcome), 300)}.")
+        body.append(f"Incident {incident.id}.")
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
     if change.kind == "raised":
         lines.append(f"It got worse: {change.was} before.")
     if change.kind == "corrected":
-        lines.append(f"We said {change.was} before; the cause is {incident.trouble}.")
+        lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"With it: {_short(s, 120)}" for s in incident.symptoms[:2]]
@@ -73,6 +76,12 @@ def compose(
     lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def _corrected(was: str, trouble: str) -> str:
+    if was in FORECASTS:
+        return f"We warned of {was} before; now it has come to {trouble}."
+    return f"We said {was} before; the cause is {trouble}."
 
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
@@ -87,6 +96,13 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
     lines.append("Pull and verify the results, then mind the meter.")
     return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def drilled(message: Message) -> Message:
+    """The same push, marked so that nobody gets out of bed for it."""
+    told = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
+    body = _fit([told, *message.body.split("\n")])
+    return replace(message, title=f"[DRILL] {message.title}", body=body)
 
 
 def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from middlewatch.sentinels.kit import Severity
 
 from . import messages
-from .incidents import Change, Incident
+from .incidents import QUIET, Change, Incident
 from .loop import Loop
 from .room import Room
 from .sinks.phone import Phone, Queued
@@ -49,6 +49,9 @@ class Teller:
     def tell(self, watched: WatchedRun, change: Change) -> None:
         """Push first, then write down."""
         incident = change.incident
+        if change.kind in QUIET:
+            self._room.keep(incident)
+            return
         self._say(f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}")
         if self._worth_a_push(change) and self._push(self._compose(watched, change)):
             incident.alerted_at = self._room.clock.now()
@@ -124,13 +127,15 @@ class Teller:
             change,
             watched.spec.name,
             self._room.host,
-            self._room.entries.get(change.incident.sentinel),
+            self._room.page_of(change.incident),
             watched.history.checkpoints,
             self._room.clock.now(),
         )
 
     def _push(self, message: messages.Message) -> bool:
         clock = self._room.clock
+        if self._room.drill:
+            message = messages.drilled(message)
         queued = self.phone.push(message, clock.now(), clock.monotonic())
         self._wire()
         return queued is not None and queued.state != "silent"

@@ -1,0 +1,332 @@
+"""``drill``: a toy run in real trouble, pushed through the user's real alert path.
+
+A daemon of its own watches it, in a folder of its own: runs that are watched, their incidents
+and their budgets know nothing of a drill.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..child import module_argv
+from ..client import Client
+from ..clock import SystemClock
+from ..config import Config
+from ..errors import ConfigError, DaemonUnreachable, MiddlewatchError
+from ..launch.start import Launched, launch
+from ..paths import StateDir, socket_path_fits
+from ..runs import Rank, RunSpec, run_id
+from ..sinks.phone import DEADLINE_S
+from . import out
+from .context import configuration
+
+START_S = 20.0
+POLL_S = 0.1
+CGROUP_BYTES = 96 << 20
+"""Memory of the toy in ``drill oom``: Python itself needs a tenth of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One drill: what must be told, how long that may take, and by what means it is made."""
+
+    classes: frozenset[str]
+    told_s: float
+    by: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "nan": Kind(
+        frozenset({"loss_nan", "loss_inf"}), 60, "a learning rate so high that numbers overflow"
+    ),
+    "hang": Kind(frozenset({"hang"}), 120, "a lock that its holder waits for"),
+    "oom": Kind(
+        frozenset({"cgroup_oom_kill", "host_oom_kill"}), 90, "a control group of 96 MiB of memory"
+    ),
+    "disk": Kind(
+        frozenset({"disk_full", "ckpt_write_failed"}), 60, "a checkpoint that does not fit"
+    ),
+    "crash": Kind(frozenset({"python_exception"}), 60, "an exception of the script"),
+}
+"""Seconds: 20 steps of 0.15 s, the rule's own patience, and much room for a busy box."""
+
+
+def drill(args: argparse.Namespace) -> int:
+    """Exit 1 when the trouble was not told, or an URL did not take the push."""
+    config = configuration(args)
+    if not config.alert_urls:
+        raise ConfigError(
+            "no alert URL is set: nobody would hear the drill",
+            'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
+        )
+    with _interruptible(), _Scene(args, config) as scene:
+        report = scene.play(args.trouble)
+    if args.json:
+        out.as_json(report)
+    else:
+        _print(report)
+    return int(not report["ok"])
+
+
+class _Scene:
+    """The folder, the daemon, the control group and the toy of one drill; all go at the end."""
+
+    def __init__(self, args: argparse.Namespace, config: Config) -> None:
+        self._clock = SystemClock()
+        self._config = config
+        self._config_file = str(Path(args.config).absolute()) if args.config else ""
+        self._closing = contextlib.ExitStack()
+
+    def __enter__(self) -> _Scene:
+        self._state = self._make_folder(None)
+        if not socket_path_fits(self._state.socket):
+            self._closing.close()
+            self._state = self._make_folder("/tmp")  # a deep $TMPDIR: sockets have short names
+        return self
+
+    def _make_folder(self, where: str | None) -> StateDir:
+        self._folder = Path(tempfile.mkdtemp(prefix="middlewatch-drill-", dir=where))
+        self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        return StateDir(self._folder / "state")
+
+    def __exit__(self, *raised: object) -> None:
+        _say("cleaning up")
+        self._closing.close()
+
+    def play(self, trouble: str) -> dict[str, Any]:
+        """Start everything, wait for the push, and say how it went."""
+        kind = KINDS[trouble]
+        group = self._group() if trouble == "oom" else None
+        by = kind.by
+        if trouble == "oom" and group is None:
+            by = "the kernel's line in the log: this box does not let us make a control group"
+            _say(by)
+        _say("starting a daemon of its own")
+        self._start_daemon()
+        _say(f"starting a toy run; after 20 steps it meets {by}")
+        toy, run = self._start_toy(trouble, group)
+        message = self._wait(run, kind)
+        mark = self._folder / "mark"
+        began = None
+        if mark.exists():
+            at, _, means = mark.read_text(encoding="utf-8").partition("\n")
+            began, by = float(at), means or by
+        incidents = self._ask("incidents", all=True)
+        log = Path(toy.log).read_text(encoding="utf-8", errors="replace").splitlines()
+        return _report(trouble, by, kind, message, began, incidents, log)
+
+    def _ask(self, op: str, **more: Any) -> Any:
+        return Client(str(self._state.socket)).ask(op, **more)
+
+    def _start_daemon(self) -> None:
+        self._state.root.mkdir(mode=0o700)
+        words = [str(self._state.root), *([self._config_file] if self._config_file else [])]
+        with self._state.daemon_log.open("ab") as log:
+            process = subprocess.Popen(
+                [*module_argv("middlewatch.daemon.drill_daemon"), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._closing.callback(_end, process)
+        deadline = self._clock.monotonic() + START_S
+        while self._clock.monotonic() < deadline and process.poll() is None:
+            with contextlib.suppress(DaemonUnreachable):
+                self._ask("ping")
+                return
+            self._clock.sleep(POLL_S)
+        words = self._state.daemon_log.read_text(encoding="utf-8", errors="replace").splitlines()
+        raise MiddlewatchError(f"the daemon of the drill did not come up: {' | '.join(words[-2:])}")
+
+    def _start_toy(self, trouble: str, group: Path | None) -> tuple[Launched, str]:
+        run, folder = run_id(f"drill-{trouble}"), self._folder / "toy"
+        folder.mkdir()
+        words = [trouble, str(self._folder / "mark"), str(folder), *([str(group)] if group else [])]
+        command = [*module_argv("middlewatch.daemon.drill_trainer"), *words]
+        toy = launch(
+            command,
+            name=run,
+            log=self._folder / "toy.log",
+            exit_file=self._folder / "exit.json",
+            cwd=self._folder,
+        )
+        self._closing.callback(_kill, toy)
+        spec = RunSpec(
+            id=run,
+            name=f"drill-{trouble}",
+            pid=toy.pid,
+            start_ticks=toy.start_ticks,
+            ranks=(Rank(toy.pid, toy.start_ticks),),
+            command=tuple(command),
+            cwd=str(self._folder),
+            logs=(toy.log,),
+            exit_file=toy.exit_file,
+            started_at=self._clock.now(),
+            home=toy.via,
+        )
+        self._ask("watch", spec=spec.to_json())
+        return toy, run
+
+    def _wait(self, run: str, kind: Kind) -> dict[str, Any] | None:
+        """The push, once every URL has answered; ``None`` when none came in time."""
+        patience = self._clock.monotonic() + kind.told_s
+        told: dict[str, Any] | None = None
+        step = -1
+        while self._clock.monotonic() < patience:
+            messages = self._ask("outbox")
+            if messages and told is None:
+                told = messages[0]
+                _say(f"told: {told['title']}")
+                patience = self._clock.monotonic() + DEADLINE_S + 5
+            if messages and (messages[0]["results"] or messages[0]["error"]):
+                first: dict[str, Any] = messages[0]
+                return first
+            if told is None:
+                now = int(self._ask("status", run=run)["now"]["step"] or 0)
+                if now // 10 != step // 10:
+                    _say(f"the toy is at step {now}")
+                    step = now
+            self._clock.sleep(POLL_S)
+        return told
+
+    def _group(self) -> Path | None:
+        """A control group with little memory; ``None`` where we may not make one."""
+        v1, v2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+        name = f"middlewatch-drill-{os.getpid()}"
+        try:
+            if (v1 / "memory.limit_in_bytes").exists():
+                group, limit, swap = v1 / name, "memory.limit_in_bytes", ""
+            elif "memory" in (v2 / "cgroup.subtree_control").read_text(encoding="ascii").split():
+                group, limit, swap = v2 / name, "memory.max", "memory.swap.max"
+            else:
+                return None
+            group.mkdir()
+            self._closing.callback(self._drop_group, group)
+            (group / limit).write_text(str(CGROUP_BYTES), encoding="ascii")
+            if swap and (group / swap).exists():
+                (group / swap).write_text("0", encoding="ascii")
+        except OSError:
+            return None
+        return group
+
+    def _drop_group(self, group: Path) -> None:
+        for _ in range(50):
+            try:
+                group.rmdir()
+                return
+            except OSError:
+                self._clock.sleep(POLL_S)  # its last process is on its way out
+        _say(f"{group} could not be removed: rmdir it by hand")
+
+
+def _report(
+    trouble: str,
+    by: str,
+    kind: Kind,
+    message: dict[str, Any] | None,
+    began: float | None,
+    incidents: list[dict[str, Any]],
+    log: list[str],
+) -> dict[str, Any]:
+    told = next((i for i in incidents if message and i["id"] == message["incident"]), None)
+    right = told is not None and told["class"] in kind.classes
+    seconds = _since(began, message["created_at"]) if message else None
+    urls, spent = [], seconds or 0.0
+    for one in (message or {}).get("results") or ():
+        spent += float(one.get("seconds", 0.0))
+        urls.append(
+            {
+                "url": one["url"],
+                "ok": one["ok"],
+                "error": one["error"],
+                "seconds": round(spent, 1) if seconds is not None else None,
+            }
+        )
+    error = ""
+    if message is None:
+        error = f"nothing was told within {kind.told_s:.0f} s; the toy's last line: {log[-1:]}"
+    elif not right:
+        error = f"told as {told['class'] if told else 'nothing that is known'}"
+    elif not urls:
+        error = message["error"] or "the notifier gave no answer"
+    return {
+        "drill": trouble,
+        "by": by,
+        "ok": right and bool(urls) and all(u["ok"] for u in urls),
+        "class": told["class"] if told else None,
+        "title": message["title"] if message else None,
+        "told_after_s": None if seconds is None else round(seconds, 1),
+        "urls": urls,
+        "error": error,
+    }
+
+
+def _since(began: float | None, created_at: str) -> float | None:
+    return None if began is None else datetime.fromisoformat(created_at).timestamp() - began
+
+
+def _print(report: dict[str, Any]) -> None:
+    print(f"drill {report['drill']}, by {report['by']}")
+    if report["title"]:
+        after = (
+            "" if report["told_after_s"] is None else f" {report['told_after_s']} s after it began"
+        )
+        print(f"  told{after}: {out.clean(report['title'])}")
+    for url in report["urls"]:
+        if url["ok"]:
+            print(f"  {out.clean(url['url'])}: delivered after {url['seconds']} s")
+        else:
+            print(f"  {out.clean(url['url'])}: FAILED: {out.clean(url['error'])}")
+    if report["error"]:
+        print(f"  FAILED: {out.clean(report['error'])}")
+
+
+def _say(words: str) -> None:
+    """Progress goes to standard error, so that ``--json`` stays one object."""
+    print(f"drill: {out.clean(words)}", file=sys.stderr, flush=True)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(START_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _kill(toy: Launched) -> None:
+    """End the toy, if it is still the one that was started; its keeper follows by itself."""
+    from ..sources import proc
+
+    with contextlib.suppress(OSError):
+        seen = proc.stat(toy.pid)
+        if seen is not None and seen.start_ticks == toy.start_ticks:
+            os.kill(toy.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM cleans up as Ctrl-C does."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,127 @@
+"""What a process stands and falls with beside itself: its terminal, its container, its box.
+
+Nobody sees the exit status of a process that was attached to. What went away together with it
+tells whether it was hung up on (its terminal closed) or lost with the whole box; both must be
+written down while it lives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from middlewatch.sentinels.kit.observations import GoneWith
+
+from . import proc
+
+AT_ONCE_S = 5.0
+"""The terminal was still there this short a time before the end: they went together. Looks are
+a second apart, and a shell gives its jobs a moment between SIGHUP and its own end."""
+_PTS_MAJORS = range(136, 144)
+"""Device numbers of pseudo terminals (Documentation/admin-guide/devices.txt)."""
+_SIGHUP_BIT = 1
+
+
+class Session:
+    """The surroundings of one process."""
+
+    def __init__(
+        self,
+        pid: int,
+        saved: Mapping[str, Any] | None = None,
+        root: str = proc.PROC,
+        dev: str = "/dev",
+    ) -> None:
+        self._root = root
+        self._lost: GoneWith = ""
+        self._alive_at: float | None = None
+        boot, first = _boot_id(root), _start_ticks(1, root)
+        if saved:
+            if boot and saved.get("boot") and saved["boot"] != boot:
+                self._lost = "box"
+            elif first and saved.get("first") and saved["first"] != first:
+                self._lost = "container"
+        self._boot, self._first = boot, first
+        if saved and "terminal" in saved:
+            self._terminal: str = saved["terminal"]
+            self._leader: tuple[int, int] | None = _pair(saved.get("leader"))
+        else:
+            self._terminal, self._leader = _surroundings(pid, root, dev)
+
+    def look(self, now: float) -> None:
+        """Note that everything is still there; next to nothing without a terminal."""
+        if self._terminal and not self._hung_up():
+            self._alive_at = now
+
+    def gone_with(self, now: float) -> GoneWith:
+        """What ended together with the process: ``box``, ``container``, ``session`` or ``""``."""
+        if self._lost:
+            return self._lost
+        seen = self._alive_at
+        if self._terminal and seen is not None and now - seen <= AT_ONCE_S and self._hung_up():
+            return "session"
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """For the store: a restarted daemon on a rebooted box needs to know what there was."""
+        return {
+            "boot": self._boot,
+            "first": self._first,
+            "terminal": self._terminal,
+            "leader": self._leader,
+        }
+
+    def _hung_up(self) -> bool:
+        if not os.path.exists(self._terminal):
+            return True
+        return (
+            self._leader is not None
+            and _start_ticks(self._leader[0], self._root) != (self._leader[1])
+        )
+
+
+def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] | None]:
+    """(terminal that can hang up on the process, the leader of its session if another)."""
+    try:
+        fields = proc.read_file(f"{root}/{pid}/stat").rpartition(b") ")[2].split()
+        session, device = int(fields[3]), int(fields[4])
+        status = proc.read_file(f"{root}/{pid}/status")
+    except (OSError, ValueError, IndexError):
+        return "", None
+    if os.major(device) not in _PTS_MAJORS or _ignores_hangup(status):
+        return "", None
+    number = (os.major(device) - _PTS_MAJORS[0]) * 256 + os.minor(device)
+    terminal = f"{dev}/pts/{number}"
+    if not os.path.exists(terminal):
+        return "", None
+    ticks = _start_ticks(session, root) if session != pid else 0
+    return terminal, (session, ticks) if ticks else None
+
+
+def _ignores_hangup(status: bytes) -> bool:
+    """``nohup`` makes it so."""
+    mask = status.partition(b"SigIgn:")[2].split(None, 1)
+    try:
+        return bool(mask) and bool(int(mask[0], 16) & _SIGHUP_BIT)
+    except ValueError:
+        return False
+
+
+def _start_ticks(pid: int, root: str) -> int:
+    try:
+        seen = proc.stat(pid, root)
+    except OSError:
+        return 0
+    return 0 if seen is None or seen.ended else seen.start_ticks
+
+
+def _boot_id(root: str) -> str:
+    try:
+        return proc.read_file(f"{root}/sys/kernel/random/boot_id", 64).decode("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _pair(saved: Any) -> tuple[int, int] | None:
+    return (int(saved[0]), int(saved[1])) if saved else None

@@ -1,0 +1,115 @@
+"""Who ended a process that did not end itself: a reboot, the kernel, a terminal, a scheduler,
+a person. Told apart by evidence, and called unknown where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .observations import LogEvent, ProcessEnded
+from .view import View
+
+How = Literal["reboot", "oom", "hangup", "killed", "preempted", "unknown"]
+
+NOTICES = frozenset({"preempted", "slurm_cancelled", "slurm_time_limit"})
+"""Classes of lines by which somebody announces that the run will be ended."""
+NOTICE_S = 300.0
+"""A notice this long before the end is about it: clouds give 30 to 120 seconds, schedulers add
+their own grace between SIGTERM and SIGKILL, and ranks of a big job take a while."""
+OOM_NEAR_S = 15.0
+"""The kill counter is read once a second, and its cgroup may be slow to answer under pressure."""
+_HANGUP, _INTERRUPT, _KILL, _TERMINATE = 1, 2, 9, 15
+_FROM_OUTSIDE = frozenset({_HANGUP, _KILL, _TERMINATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """How a process was ended from outside, and what to do first."""
+
+    how: How
+    words: str = ""
+    """What happened, to follow "the run": empty where the exit status says it all."""
+    remedy: str = ""
+    notice: LogEvent | None = None
+    left: int = 0
+    """Processes of the run that live on."""
+
+
+def signal_of(ending: ProcessEnded) -> int | None:
+    """The signal that ended it, also where a shell made an exit status of it."""
+    if ending.signal is None and ending.exit_code is not None and ending.exit_code > 128:
+        return ending.exit_code - 128
+    return ending.signal
+
+
+def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
+    """``None`` for a process that ended itself: an exit status of its own, a crash."""
+    signal = signal_of(ending)
+    unseen = ending.exit_code is None and ending.signal is None
+    if not unseen and signal not in _FROM_OUTSIDE:
+        return None
+    if ending.gone_with in ("box", "container"):
+        return _restarted(ending)
+    if signal in (None, _KILL) and killed_for_memory(view, ending):
+        return Vanished("oom", "was killed for want of memory")
+    notice = notice_of(view, ending)
+    if notice is not None:
+        return Vanished(
+            "preempted",
+            "was ended by who runs this box",
+            "copy the newest good checkpoint off this box before it is taken away",
+            notice,
+        )
+    if signal == _HANGUP or (unseen and ending.gone_with == "session"):
+        words = "ended with its terminal" if unseen else ""
+        return Vanished(
+            "hangup", words, "start it again with `middlewatch run`: it outlives the terminal"
+        )
+    if unseen:
+        return Vanished("unknown")
+    left = _left(view, ending)
+    remedy = "ask who or what ended it (`last`, `lastcomm`, the shell history), then resume"
+    if left:
+        remedy = "end what is left of it before a new start: it holds GPU memory and ports"
+    return Vanished("killed", remedy=remedy, left=left)
+
+
+def notice_of(view: View, ending: ProcessEnded) -> LogEvent | None:
+    """The line that announced this end, if one did; steps may follow it for a while."""
+    near = (
+        e
+        for e in view.events
+        if e.trouble in NOTICES
+        and e.severity != "info"
+        and ending.at - NOTICE_S <= e.at <= ending.at + OOM_NEAR_S
+    )
+    return next(near, None)
+
+
+def killed_for_memory(view: View, ending: ProcessEnded) -> bool:
+    """True when the kill counter rose around the end, or the kernel log names the process."""
+    near = [m.oom_kills for m in view.memory if abs(m.at - ending.at) <= OOM_NEAR_S]
+    kills = [count for count in near if count is not None]
+    if len(kills) > 1 and kills[-1] > kills[0]:
+        return True
+    return any(
+        e.file == "kernel"
+        and e.trouble in ("cgroup_oom_kill", "host_oom_kill")
+        and e.details.get("pid") == ending.pid
+        for e in view.events
+    )
+
+
+def _restarted(ending: ProcessEnded) -> Vanished:
+    box = ending.gone_with == "box"
+    return Vanished(
+        "reboot",
+        f"was ended when the {'box was rebooted' if box else 'container was restarted'}",
+        "see that disks and GPUs are back (`middlewatch audit`), then resume with `middlewatch run`",
+    )
+
+
+def _left(view: View, ending: ProcessEnded) -> int:
+    if not view.looks or view.looks[-1].at < ending.at:
+        return 0
+    return sum(p.pid != ending.pid for p in view.looks[-1].processes)
