@@ -32,7 +32,7 @@ def test_the_loss_turns_nan(box: Any, program: Program) -> None:
     assert "loss is" in push.title
     assert "since step 3" in push.title
     assert "output.log:" in push.body
-    assert "First step: Stop the run" in push.body
+    assert "First step: " in push.body
     assert len(push.body) <= 1000
     one = box.incident("loss_inf") if "infinite" in push.title else box.incident("loss_nan")
     assert one["run"] == run
@@ -110,6 +110,10 @@ def test_a_deadlock(box: Any, program: Program) -> None:
     one = box.incident("hang")
     assert one["run"] == run
     assert any("0.00 cores" in e["text"] for e in one["evidence"])
+    assert one["details"]["verdict"] == "lock"
+    stacks = [e["text"] for e in one["evidence"] if e["kind"] == "stack"]
+    refused = any("without stacks" in e["text"] for e in one["evidence"])
+    assert refused or any("deadlock.py:11" in text for text in stacks)
 
 
 def test_the_log_is_deleted_under_the_tail(box: Any, program: Program) -> None:

@@ -1,0 +1,199 @@
+"""A box with the real daemon, real processes and a real HTTP receiver.
+
+Pushes arrive behind an Apprise ``json://`` URL; what counts is what arrived there, what
+the daemon answers, and what lies in its files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from middlewatch.daemon.client import Client
+from middlewatch.daemon.errors import DaemonUnreachable
+from middlewatch.daemon.launch.procfs import Processes
+
+COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
+
+
+@dataclass
+class Push:
+    """One push as it arrived."""
+
+    at: float
+    title: str
+    body: str
+    kind: str
+
+
+class Receiver:
+    """An HTTP server on loopback that keeps what Apprise posts to it."""
+
+    def __init__(self) -> None:
+        self.pushes: list[Push] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                data = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                outer.pushes.append(
+                    Push(time.time(), data["title"], data["message"], data.get("type", ""))
+                )
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"json://127.0.0.1:{self._server.server_port}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@dataclass
+class Box:
+    """One state directory with its daemon, and the processes a test starts."""
+
+    root: Path
+    receiver: Receiver
+    extra_env: dict[str, str] = field(default_factory=dict)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    state: Path = Path()
+
+    def __post_init__(self) -> None:
+        self.state = self.root / "state"
+
+    @property
+    def env(self) -> dict[str, str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MIDDLEWATCH")}
+        env.pop("PYTHONUNBUFFERED", None)
+        return {
+            **env,
+            "MIDDLEWATCH_STATE_DIR": str(self.state),
+            "MIDDLEWATCH_CONFIG": str(self.root / "config.toml"),
+            "MIDDLEWATCH_ALERT_URLS": self.receiver.url,
+            **self.extra_env,
+        }
+
+    def configure(self, text: str) -> None:
+        (self.root / "config.toml").write_text(text, encoding="utf-8")
+
+    def command(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """One command of middlewatch, to its end."""
+        done = subprocess.run(
+            [*COMMAND, *words],
+            env=self.env,
+            cwd=self.root,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr + self.log()
+        return done
+
+    def ask(self, op: str, **args: Any) -> Any:
+        return Client(str(self.state / "middlewatch.sock")).ask(op, **args)
+
+    def log(self) -> str:
+        path = self.state / "daemon.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def run(self, *command: str, name: str = "run", options: tuple[str, ...] = ()) -> str:
+        """``middlewatch run``; returns the run's id."""
+        done = self.command("run", "--json", "--name", name, *options, "--", *command)
+        return str(json.loads(done.stdout)["run"])
+
+    def spawn(self, *command: str, **more: Any) -> subprocess.Popen[bytes]:
+        """A process outside of middlewatch, ended with the test."""
+        process = subprocess.Popen(
+            command,
+            env={**self.env, **more.pop("env", {})},
+            cwd=more.pop("cwd", self.root),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            **more,
+        )
+        self.started.append(process)
+        return process
+
+    def status(self, run: str | None = None) -> dict[str, Any]:
+        answer = self.ask("status", run=run)
+        assert isinstance(answer, dict)
+        return answer
+
+    def until(self, what: Callable[[], Any], timeout_s: float, why: str = "") -> Any:
+        """Poll until ``what`` is true; fails with the daemon's log."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(DaemonUnreachable):
+                value = what()
+                if value:
+                    return value
+            time.sleep(0.05)
+        told = [(p.title, p.body) for p in self.receiver.pushes]
+        raise AssertionError(f"not within {timeout_s} s: {why}\npushes: {told}\n{self.log()}")
+
+    def push(self, wanted: Callable[[Push], bool], timeout_s: float, why: str = "a push") -> Push:
+        """The first push that is wanted."""
+        found = self.until(lambda: [p for p in self.receiver.pushes if wanted(p)], timeout_s, why)
+        push: Push = found[0]
+        return push
+
+    def incident(self, trouble: str, timeout_s: float = 5.0) -> dict[str, Any]:
+        """The incident of a class, once it is known."""
+        found = self.until(
+            lambda: [i for i in self.ask("incidents", all=True) if i["class"] == trouble],
+            timeout_s,
+            f"an incident {trouble}",
+        )
+        one: dict[str, Any] = found[0]
+        return one
+
+    def steps(self, at_least: float, timeout_s: float = 20.0, run: str | None = None) -> None:
+        """Wait until the watch has seen a step."""
+        self.until(
+            lambda: (self.status(run)["now"]["step"] or 0) >= at_least,
+            timeout_s,
+            f"step {at_least}",
+        )
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            # Discovery finds the runs of other tests as well: those are not ours to end.
+            pids = [r["pid"] for r in self.ask("runs") if r["cwd"].startswith(str(self.root))]
+            self.command("stop", check=False)
+            for pid in pids:
+                end(pid)
+        for process in self.started:
+            end(process.pid)
+            process.wait()
+
+
+def end(pid: int | None) -> None:
+    """SIGCONT and SIGKILL to a process and everything below it."""
+    if not pid:
+        return
+    processes = Processes("/proc")
+    for one in (pid, *(p.pid for p in processes.descendants(pid))):
+        for number in (signal.SIGKILL, signal.SIGCONT):
+            with contextlib.suppress(OSError):
+                os.kill(one, number)
