@@ -52,8 +52,21 @@ class Answers:
             "watch": self.watch,
             "ack": self.ack,
             "silence": self.silence,
+            "outbox": self.outbox,
             "stop": self.stop,
         }
+
+    def outbox(self, question: Question) -> list[dict[str, Any]]:
+        """Every push that is kept, oldest first, and what became of it."""
+        shown = ("id", "title", "kind", "incident", "state", "attempts", "error", "results")
+        messages = sorted(
+            (doc for _, doc in self._room.store.all("message")), key=lambda d: d["created_at"]
+        )
+        return [
+            {key: doc.get(key) for key in shown}
+            | {"created_at": iso(doc["created_at"]), "sent_at": iso(doc["sent_at"])}
+            for doc in messages
+        ]
 
     def ping(self, question: Question) -> dict[str, Any]:
         """Who is there."""

@@ -55,7 +55,9 @@ SAVE_S = 50.0
 class App:
     """Everything the daemon owns, on one loop."""
 
-    def __init__(self, state: StateDir, config: Config, clock: Clock) -> None:
+    def __init__(
+        self, state: StateDir, config: Config, clock: Clock, *, drill: bool = False
+    ) -> None:
         self._clock = clock
         self._lock = _lock(state)
         self._loop = Loop(clock, self._bug)
@@ -66,10 +68,12 @@ class App:
         self.room = Room(
             state, config, clock, store, keeper, handbook(), Pump(self._loop, clock, self.say)
         )
+        self.room.drill = drill
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, keeper, self.say)
         hang = config.limits.get("hang")
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
+        self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
         self._disks: Pumped | None = None
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
@@ -161,7 +165,8 @@ class App:
         if watched.alive:
             for pumped in self.room.box_sources:
                 watched.history.add(pumped.state)
-            watched.begin(self.room.pump, self._inotify, lambda: self._judge_soon(run))
+            ends = self.room.config.watch.ends(watched.facts.started_at)
+            watched.begin(self.room.pump, self._inotify, lambda: self._judge_soon(run), ends)
         return watched
 
     def _watch_disks(self) -> None:
@@ -183,6 +188,7 @@ class App:
             if isinstance(one, (DiskSample, GpuSample)):
                 self.room.box.add(one)
                 for run in living:
+                    run.history.note(one)
                     run.fresh.add(type(one))
             elif isinstance(one, (SourceState, LogEvent)):
                 for run in living:
@@ -206,7 +212,7 @@ class App:
         view = watched.view(now)
         changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.line)
         open_now = keeper.open(run)
-        watched.look_closer(now, self._closer_after_s)
+        watched.look_closer(view, self._closer_after_s, self._hang)
         changed = watched.settle(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
@@ -220,8 +226,9 @@ class App:
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._teller.tell(watched, change)
-        incident = self.room.incident(change.incident)
-        self._server.publish({"change": change.kind, "incident": incident})
+        if change.kind != "joined":  # nothing that those who follow would show
+            incident = self.room.incident(change.incident)
+            self._server.publish({"change": change.kind, "incident": incident})
 
     def _tick(self) -> None:
         for run in tuple(self.room.runs):

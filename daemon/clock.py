@@ -48,3 +48,14 @@ def iso(at: float | None) -> str | None:
     if at is None:
         return None
     return datetime.fromtimestamp(at, timezone.utc).astimezone().isoformat(timespec="milliseconds")
+
+
+def epoch(text: str) -> float:
+    """Epoch seconds of an ISO 8601 date and time; without a zone it is that of the box.
+
+    Raises ValueError for anything else.
+    """
+    told = text.strip()
+    if told[-1:] in ("Z", "z"):  # Python 3.10 does not know it
+        told = f"{told[:-1]}+00:00"
+    return datetime.fromisoformat(told).timestamp()

@@ -21,6 +21,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import discover
 
+from .clock import epoch
 from .errors import ConfigError
 
 _COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
@@ -64,6 +65,19 @@ class Watch:
     """Metric that names the best checkpoint; lower is better for every loss."""
     store_max_bytes: int = 64 << 20
     """The store is trimmed when it grows past this."""
+    ends_at: str = ""
+    """When the box is taken away, like `2026-11-22T06:00+01:00`; without a zone, that of the box."""
+    walltime_s: float = 0.0
+    """How long a run may last from its start, like `"24h"`; 0 where nothing limits it."""
+
+    def ends(self, started_at: float) -> dict[str, float]:
+        """The ends that are told here, for a run that began then: origin -> epoch seconds."""
+        found = {}
+        if self.ends_at:
+            found["[watch] ends_at"] = epoch(self.ends_at)
+        if self.walltime_s:
+            found["[watch] walltime_s"] = started_at + self.walltime_s
+        return found
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,11 @@ def _check(config: Config, where: _Where) -> None:
     for key, allowed in choices.items():
         if getattr(config.alerts, key) not in allowed:
             raise where.error(f"alerts.{key}", f"is none of {', '.join(allowed)}")
+    try:
+        config.watch.ends(0.0)
+    except (ValueError, OverflowError, OSError):
+        problem = f"cannot read {config.watch.ends_at!r}; write it like 2026-11-22T06:00+01:00"
+        raise where.error("watch.ends_at", problem) from None
 
 
 def _toml(text: str, where: _Where) -> dict[str, Any]:

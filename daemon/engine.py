@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import Evidence, Finding, Sentinel, Severity, Vie
 
 from .incidents import Change, IncidentKeeper
 from .masking import mask
+from .outcomes import outcome, refuted
 
 LineLookup = Callable[[str, int], "str | None"]
 BROKEN_AFTER = 3
@@ -90,7 +91,23 @@ class Engine:
         """One round about one run; returns what is worth telling."""
         found, asked = self.findings(view, fresh, tick=tick)
         proven = [(name, prove(finding, line)) for name, finding in found]
-        return self.keeper.update(run, proven, asked, view.now)
+        changes = self.keeper.update(run, proven, asked, view.now)
+        for change in changes:
+            if change.kind == "resolved" and (words := outcome(change.incident, view)):
+                change.incident.details["outcome"] = words
+        return changes + self._refute(run, view, {(n, f.key) for n, f in found}, asked)
+
+    def _refute(
+        self, run: str, view: View, said: Collection[tuple[str, str]], asked: Collection[str]
+    ) -> list[Change]:
+        """Close what the newest evidence contradicts and its own rule says no more."""
+        return [
+            self.keeper.resolve(one, view.now, words)
+            for one in self.keeper.open(run)
+            if one.sentinel in asked
+            and (one.sentinel, one.key) not in said
+            and (words := refuted(one, view))
+        ]
 
     def _broken(self, name: str) -> Finding | None:
         count = self._errors[name] = self._errors.get(name, 0) + 1

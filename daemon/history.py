@@ -23,6 +23,7 @@ from middlewatch.sentinels.kit import (
     ProcessesSeen,
     RunFacts,
     SourceState,
+    StackSeen,
     Step,
     View,
     ledgers,
@@ -34,6 +35,8 @@ BOX_SAMPLES = 120
 """Samples kept per mount, GPU and cgroup: two minutes at 1 Hz."""
 LOOKS = 130
 """Process looks kept: two minutes at 1 Hz and a little."""
+STACKS = 160
+"""Stacks kept: ten looks at sixteen processes, a few KiB each."""
 NAMES = 256
 """Metric names kept: a program that invents a new one with every step must not fill us."""
 
@@ -99,6 +102,7 @@ class RunHistory:
         self.claims: deque[CheckpointSaved] = deque(maxlen=64)
         self.logs: dict[str, LogGrowth] = {}
         self.looks: deque[ProcessesSeen] = deque(maxlen=LOOKS)
+        self.stacks: deque[StackSeen] = deque(maxlen=STACKS)
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
         self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
         self.checkpoints: list[CheckpointSeen] = []
@@ -110,10 +114,14 @@ class RunHistory:
         for kind in {kind for ledger in self.ledgers for kind in ledger.takes}:
             self._fed[kind] = tuple(one for one in self.ledgers.values() if kind in one.takes)
 
-    def add(self, seen: Observation) -> None:
-        """Keep one observation where it belongs."""
+    def note(self, seen: Observation) -> None:
+        """Have the ledgers write one observation down, and keep it nowhere else."""
         for ledger in self._fed.get(type(seen), ()):
             ledger.add(seen)
+
+    def add(self, seen: Observation) -> None:
+        """Keep one observation where it belongs."""
+        self.note(seen)
         if isinstance(seen, Step):
             self._add_step(seen)
         elif isinstance(seen, ProcessesSeen):
@@ -130,6 +138,8 @@ class RunHistory:
             self.claims.append(seen)
         elif isinstance(seen, ProcessEnded):
             self.endings.append(seen)
+        elif isinstance(seen, StackSeen):
+            self.stacks.append(seen)
         elif isinstance(seen, SourceState):
             self.sources[seen.source] = seen
         elif isinstance(seen, (DiskSample, GpuSample)):
@@ -182,6 +192,7 @@ class RunHistory:
             claims=self.claims,
             logs=self.logs,
             looks=self.looks,
+            stacks=self.stacks,
             endings=self.endings,
             disks=self.box.disks,
             memory=self.memory,

@@ -49,7 +49,7 @@ def incident(one: Incident, entry: Entry | None) -> dict[str, Any]:
         "symptoms": list(one.symptoms),
         "details": dict(one.details),
         "evidence": [{"kind": e.kind, "text": e.text, "at": iso(e.at)} for e in one.evidence],
-        "remedy": {"id": one.sentinel, "first_step": step, "safe": safe},
+        "remedy": {"id": entry.name if entry else one.sentinel, "first_step": step, "safe": safe},
         "alerted_at": iso(one.alerted_at),
     }
 

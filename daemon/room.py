@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from middlewatch.sentinels.handbook import about
 from middlewatch.sentinels.kit import Entry
 
 from . import report
@@ -34,6 +35,8 @@ class Room:
     box: BoxHistory = field(default_factory=BoxHistory)
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
+    drill: bool = False
+    """Every push is marked: nothing of this is real trouble."""
 
     @property
     def host(self) -> str:
@@ -62,9 +65,13 @@ class Room:
         """Write an incident down with the next flush."""
         self.store.put("incident", incident.id, incident.to_json(), self.clock.now())
 
+    def page_of(self, incident: Incident) -> Entry | None:
+        """What the handbook says: of its class, else of the rule that told it."""
+        return about(incident.trouble, incident.sentinel, self.entries)
+
     def incident(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""
-        return report.incident(incident, self.entries.get(incident.sentinel))
+        return report.incident(incident, self.page_of(incident))
 
     def status(self, watched: WatchedRun) -> dict[str, Any]:
         """One run as ``status --json`` shows it."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase, Step
 
-from .incidents import cause_rank
+from .causes import cause_rank
 from .parsers.backlog import OpenReader, everything
 from .replay import Case, Listen, Place, Record, Rules, Seen, finding, report
 from .stamps import SAMPLE

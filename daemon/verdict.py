@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from middlewatch.sentinels.kit import Finding, Severity, View
 from middlewatch.sentinels.kit.troubles import COLLECTIVE, Troubles
 
+from .causes import cause_rank
 from .finishing import Progressed
-from .incidents import cause_rank
 
 __all__ = ["Ending", "Progressed", "Tellings", "Told", "judge"]
 

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from middlewatch.sentinels.hang import Limits as HangLimits
+from middlewatch.sentinels.hang import suspects
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     LogEvent,
     MemorySample,
     Observation,
     ProcessEnded,
+    ProcessesSeen,
     RunFacts,
     Severity,
     Step,
@@ -27,19 +30,29 @@ from .clock import Clock, iso
 from .history import BoxHistory, RunHistory
 from .incidents import Incident
 from .parsers.reader import LogReader
-from .plan import expected_steps
+from .plan import expected_steps, kept_saves
 from .pump import Pump, Pumped
 from .runs import ENDED, RunSpec, RunState
 from .sources.cgroup import CgroupMemory
 from .sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
+from .sources.cpu_quota import CpuQuota
 from .sources.inotify import Inotify
 from .sources.log_tail import LogTail
 from .sources.processes import Processes
+from .sources.session import Session
+from .sources.stacks import Stacks, Suspect
+from .sources.walltime import Walltime
 
 URGENT = (Step, LogEvent, ProcessEnded)
 """Observations that are judged at once; the rest waits for the next second."""
+SUSPECT_S = 5.0
+"""Between two looks for processes whose stack would help to judge a silence."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last lines, counters and saves still count."""
+
+LATE_RECORD_S = 60.0
+"""The same where our own keeper has yet to write down how the run ended: on a full disk, or one
+that hangs, it tries again and again."""
 
 
 class WatchedRun:
@@ -67,6 +80,7 @@ class WatchedRun:
             ours=spec.exit_file is not None,
             expected_steps=expected_steps(spec.command),
             world_size=spec.world_size,
+            keep_saves=kept_saves(spec.command),
         )
         self.history = RunHistory(self.facts, box)
         if saved:
@@ -82,14 +96,21 @@ class WatchedRun:
         self._checkpoints: CheckpointDir | None = None
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
+        self._session: Session | None = None
         self._pumped: list[Pumped] = []
+        self._pump: Pump | None = None
+        self._stacks: tuple[Stacks, Pumped] | None = None
+        self._suspected_at = 0.0
         self._urgent: Callable[[], None] = lambda: None
 
     # -- sources ------------------------------------------------------------------------
 
-    def begin(self, pump: Pump, inotify: Inotify, urgent: Callable[[], None]) -> None:
-        """Start every source of a run that has not ended."""
+    def begin(
+        self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
+    ) -> None:
+        """Start every source of a run that has not ended; ``ends`` are told by a person."""
         self._urgent = urgent
+        self._pump = pump
         spec = self.spec
         offsets: Mapping[str, Any] = self._saved.get("tails", {})
         for path in spec.logs:
@@ -103,8 +124,11 @@ class WatchedRun:
         if spec.pid is not None:
             self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
             self._pumped.append(pump.add(self._memory, self.take))
+            self._pumped.append(pump.add(CpuQuota(spec.pid), self.take))
+            self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
             self._pumped.append(pump.add(self._processes, self.take))
+        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.take))
         if spec.checkpoint_dirs:
             self._checkpoints = CheckpointDir(
                 spec.checkpoint_dirs, JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
@@ -113,6 +137,7 @@ class WatchedRun:
 
     def end(self, pump: Pump) -> None:
         """Let every source go."""
+        self._forget_stacks()
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped = []
@@ -121,11 +146,15 @@ class WatchedRun:
         """Keep what a source saw; wake the judge for what cannot wait."""
         urgent = False
         for one in seen:
+            if self._session is not None:
+                one = _in_session(one, self._session)
             self.history.add(one)
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
             if isinstance(one, CheckpointSeen):
                 self._note_checkpoints()
+            elif isinstance(one, ProcessEnded) and one.main and self._checkpoints is not None:
+                self._checkpoints.writer_gone = True
         if urgent:
             self._urgent()
 
@@ -138,11 +167,37 @@ class WatchedRun:
                 self.history.checkpoints = known
                 self.index_stale = True
 
-    def look_closer(self, now: float, silence_s: float) -> None:
-        """Sample wait channels and I/O with every look once the steps have been silent."""
+    def look_closer(self, view: View, silence_s: float, limits: HangLimits | None) -> None:
+        """Sample wait channels and I/O with every look once the steps have been silent.
+
+        Beyond the limit of a hang (``limits``), stacks as well.
+        """
         marks = self.history.step_times
-        if self._processes is not None:
-            self._processes.closer_look = bool(marks) and now - marks[-1][0] > silence_s
+        if self._processes is None:
+            return
+        silent = bool(marks) and view.now - marks[-1][0] > silence_s
+        self._processes.closer_look = silent
+        if limits is None or not (silent or not marks):
+            self._forget_stacks()
+        elif view.now >= self._suspected_at + SUSPECT_S:
+            self._suspected_at = view.now
+            self._take_stacks(tuple(Suspect(*one) for one in suspects(view, limits)))
+
+    def _take_stacks(self, wanted: tuple[Suspect, ...]) -> None:
+        """Look where these processes stand; there is such a source only while it is asked."""
+        if self._stacks is None:
+            if not wanted or self._pump is None:
+                return
+            source = Stacks(self.clock)
+            source.wanted = wanted
+            self._stacks = source, self._pump.add(source, self.take)
+        self._stacks[0].wanted = wanted
+
+    def _forget_stacks(self) -> None:
+        if self._stacks is not None and self._pump is not None:
+            self._pump.remove(self._stacks[1])
+            self._stacks = None
+            self.history.stacks.clear()
 
     def line(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""
@@ -168,7 +223,8 @@ class WatchedRun:
         ending = view.ending
         if ending is not None and self.ended_at is None:
             self.exit = {"code": ending.exit_code, "signal": ending.signal}
-            if now - ending.at >= SETTLE_S:
+            unseen = self.facts.ours and ending.exit_code is None and ending.signal is None
+            if now - ending.at >= (LATE_RECORD_S if unseen else SETTLE_S):
                 self.ended_at = ending.at
                 self.history.ended = True
         self._note_checkpoints()
@@ -288,8 +344,22 @@ class WatchedRun:
             "log_tail": self.tail(),
             "tails": {path: tail.state() for path, tail in self._tails.items()}
             or self._saved.get("tails", {}),
+            "session": self._session.state() if self._session else self._saved.get("session"),
             "cgroup": self._memory.state() if self._memory else self._saved.get("cgroup"),
         }
+
+
+def _in_session(seen: Observation, session: Session) -> Observation:
+    """An end, with what else went at that time; a look keeps the time when all was there."""
+    if isinstance(seen, ProcessesSeen):
+        session.look(seen.at)
+    elif isinstance(seen, ProcessEnded) and seen.main:
+        return replace(seen, gone_with=session.gone_with(seen.at))
+    return seen
+
+
+STALLS = ("hang", "stopped", "storage_stall", "not_exiting")
+"""Troubles of a run that lives and does not get on."""
 
 
 def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunState, str]:
@@ -303,7 +373,7 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
             return "finished", "the process is gone and its last step was reached"
         why = critical[0].summary if critical else _ended(ending)
         return "failed", why
-    stalls = [i for i in critical if i.trouble in ("hang", "stopped")]
+    stalls = [i for i in critical if i.trouble in STALLS]
     if stalls:
         return "stalled", stalls[0].summary
     if critical:

@@ -14,7 +14,7 @@ Retry: only for causes from outside (a kill, a network error); never for the scr
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
-    shm_exhausted rendezvous_failed ckpt_corrupt ckpt_mismatch fd_exhausted io_error
+    shm_exhausted rendezvous_failed ckpt_mismatch fd_exhausted io_error
     cuda_unavailable network_error preempted slurm_time_limit slurm_cancelled disk_error
     fs_error mce kernel_panic tracker_network_error tracker_write_failed
 Sources: signals are 128+n in a shell, where 126 and 127 mean that nothing was started; the
@@ -41,6 +41,7 @@ from .kit import (
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.troubles import BY_NUMBERS, Troubles, say
+from .kit.vanished import killed_for_memory, vanished
 
 ELSEWHERE = frozenset(
     [
@@ -135,14 +136,19 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         since = min(since, view.step_times[-1][0])
     events = _troubles(view, since)
     cause = root([e for e in events if _may_end(e, told)])
+    gone = vanished(view, ending)
+    if gone and gone.notice and (cause is None or cause.at >= gone.notice.at):
+        cause = gone.notice
     if ending.exit_code == 0 and (cause is None or completed(view)):
         return  # all is well, or silent_end tells it
     if cause is None and ending.exit_code is None and ending.signal is None:
         return  # nobody knows how it ended: silent_end tells that
-    if told in ("", "process_killed") and _killed_for_memory(view, ending) and cause is None:
+    if told in ("", "process_killed") and cause is None and killed_for_memory(view, ending):
         return  # host_oom tells it better
     trouble = told or "python_exception"
-    if cause is None or told == "interrupted":
+    if gone and gone.how == "reboot" and cause is None:
+        summary = f"the run {gone.words}"
+    elif cause is None or told == "interrupted":
         summary = f"process {ending.pid} {how}"
     else:
         trouble = cause.trouble
@@ -150,9 +156,15 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
+    if gone and gone.left:
+        summary += f"; {gone.left} of its processes live on"
     last = cause or (events[-1] if events else None)
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
-    status = {"exitcode": ending.exit_code, "signal": ending.signal}
+    status = {
+        "exitcode": ending.exit_code,
+        "signal": ending.signal,
+        "how": gone.how if gone else None,
+    }
     yield Finding(
         trouble=trouble,
         key="end",
@@ -163,6 +175,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
             Evidence("process", f"pid {ending.pid} {how}", ending.at),
             *((Evidence("log", last.text, last.at),) if last else ()),
         ),
+        remedy=gone.remedy if gone and (cause is None or cause is gone.notice) else "",
         file=cause.file if cause else "",
         line=cause.line if cause else 0,
         details={**details, **{k: v for k, v in status.items() if v is not None}},
@@ -188,13 +201,6 @@ def _may_end(event: LogEvent, told: str) -> bool:
     if told in ("", "launch_error") and event.trouble == "launch_error":
         return True
     return event.fatal or "exception" in event.details
-
-
-def _killed_for_memory(view: View, ending: ProcessEnded) -> bool:
-    """True when the kill counter rose around the end."""
-    near = [m.oom_kills for m in view.memory if abs(m.at - ending.at) <= 15]
-    kills = [count for count in near if count is not None]
-    return len(kills) > 1 and kills[-1] > kills[0]
 
 
 def _stuck(view: View, limits: Limits) -> Iterator[Finding]:

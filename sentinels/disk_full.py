@@ -39,6 +39,9 @@ from .kit.saves import no_inodes, saves_on
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
 """The exact ones first: a checkpoint writer often does not know why it failed."""
 
+NEAR_LINES = 60
+"""Lines of one traceback and the one raised while it was handled: one failed save says both."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -109,7 +112,7 @@ def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding |
     saves = saves_on(view, now.mount)
     if saves is None or now.free_bytes >= saves.bytes:
         return None
-    if error is None and not saves.settled(view.now):
+    if error is None and not saves.settled(view):
         return None
     due_in_s = saves.due_in_s(view.now)
     due = "" if due_in_s is None else f", due in {span(due_in_s)}"
@@ -132,7 +135,13 @@ def _error(view: View, limits: Limits) -> LogEvent | None:
     """The write error to tell: the newest of an old log; live the most exact recent one."""
     errors = (e for e in reversed(view.events) if e.trouble in CLASSES)
     if not view.live:
-        return next(errors, None)
+        newest = next(errors, None)
+        if newest is None:
+            return None
+        together = (
+            e for e in errors if e.file == newest.file and newest.line - e.line <= NEAR_LINES
+        )
+        return min([newest, *together], key=lambda e: CLASSES.index(e.trouble))
     recent = [e for e in errors if view.now - e.at <= limits.event_s]
     return min(recent, key=lambda e: CLASSES.index(e.trouble), default=None)
 

@@ -1,7 +1,8 @@
 """A GPU is gone or broken: off the bus, lost to the driver, or with uncorrectable memory.
 
 Symptom: NVML answers "GPU is lost" for one card while the others answer, a kernel line with
-    Xid 79, 48, 95 or 119, or "uncorrectable ECC error" from CUDA.
+    Xid 79, 48, 95 or 119, "uncorrectable ECC error" from CUDA, or a counter of uncorrected
+    memory errors that grows.
 Confirm: `nvidia-smi -L` lists one card less or prints ERR!; `dmesg | grep Xid`.
 Cause: hardware, power or PCIe; not the script.
 Remedy:
@@ -14,7 +15,10 @@ Classes: gpu_lost xid cuda_ecc nvswitch
 Sources: two answers in a row, because a single lost answer can be the driver's own start.
     Xid 13, 31, 43 and 45 come from the application and are not the card's fault. A program
     that uses a lost card fails at its next call; contexts that already run keep on training
-    when only a container lost its access, so steps that go on make it a warning.
+    when only a container lost its access, so steps that go on make it a warning. An uncorrected
+    memory error ends the program that reads the bad cell, now or later: a warning only where
+    the run does not use the card. A row that cannot be remapped is NVIDIA's own criterion for
+    replacing a board.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
+from .kit.boards import used
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
 APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)
@@ -55,6 +60,27 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _lost(view, limits, index, newest[0], _since(samples), event)
     if event is not None and not spoken:
         yield _told(event, Severity.CRITICAL)
+    yield from _memory(view)
+
+
+def _memory(view: View) -> Iterator[Finding]:
+    """Cards whose memory has had errors since the watch began, or can be mended no more."""
+    bad = [s[-1] for s in view.gpus.values() if s and (s[-1].ecc_new or s[-1].remap_failed)]
+    if not bad:
+        return
+    ours = {index for index, _ in used(view)}
+    for card in bad:
+        name = f"GPU {card.index} {card.name}".rstrip()
+        count = card.ecc_new or 0
+        what = f"has counted {count} uncorrected ECC error{'s' if count > 1 else ''} of its memory"
+        yield Finding(
+            trouble="cuda_ecc",
+            key=f"memory{card.index}",
+            severity=Severity.CRITICAL if count and card.index in ours else Severity.WARNING,
+            summary=f"{name} {what if count else 'cannot replace a faulty row of its memory'}",
+            evidence=(Evidence("gpu", f"GPU {card.index} {card.uuid}: {card.error or what}"),),
+            details={"gpu": card.index, "errors": count, "remap_failed": card.remap_failed},
+        )
 
 
 def _since(samples: Sequence[GpuSample]) -> float:

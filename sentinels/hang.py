@@ -1,29 +1,31 @@
 """The run is alive and makes no progress.
 
 Symptom: no new step for longer than this run ever paused, a silent log, and no process of
-    it burns CPU, reads or writes.
+    it gets on: none burns CPU, reads or writes, or all of them stand at one place.
 Confirm: `py-spy dump --pid PID` for every rank; the rank whose stack differs is the odd one.
-Cause: a collective in which one rank is missing, a DataLoader worker that waits for ever, a
-    lock, a dead network mount (state D), a tracker that blocks, a GPU that stopped working.
+Cause: a collective in which one rank is missing, data workers that wait for ever, a lock, an
+    endless loop, a tracker that blocks, a GPU that stopped working.
 Remedy:
     1. [safe] Take stacks of every rank before touching anything: `py-spy dump --pid PID`.
-    2. [safe] State D: check the mount the process waits for; do not send signals.
+    2. [safe] Look at the odd rank first: the others only wait for it.
     3. [costly] End the whole process group and resume from the last verified checkpoint.
-Not: do not restart one rank alone; do not kill a process in state D; do not wait for a
-    collective's own time-out of 10 to 30 minutes when the evidence is plain.
+Not: do not restart one rank alone; do not wait for a collective's own time-out of 10 to 30
+    minutes when the evidence is plain.
 Retry: allowed once; a hang at the same step again is a bug or a broken node.
 Classes: hang
 Sources: limits measured on 79 real logs (457 run-hours): log silence alone gives a false
     alarm every 20 to 40 run-hours, so it only opens a case. Evidence thresholds (0.02 and
-    0.2 core, 1 MiB/s) come from a dozen real process states. The longest healthy silence
-    was 17 min, hence 30 min for phases and first steps.
+    0.2 core, 1 MiB/s) come from a dozen real process states. Three looks five seconds apart,
+    and the two tiers of a spinning run, are our choice; that GPUs in a collective that hangs
+    show full utilisation at 20 to 40 % of their usual draw is public practice. The longest
+    healthy silence was 17 min, hence 30 min for phases and first steps.
 """
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .kit import (
     Evidence,
@@ -33,15 +35,22 @@ from .kit import (
     ProcessSample,
     Sentinel,
     Severity,
+    StackSeen,
     Step,
     View,
 )
-from .kit.numbers import number, pace, span
+from .kit.numbers import span
+from .kit.pauses import Pauses
 from .kit.progress import completed
+from .kit.silence import Case, Patience, case_of
+from .kit.standing import folded, standings, told, unchanged
 from .kit.troubles import Troubles
-from .kit.work import Work, gpu_works, work_of
+from .kit.verdicts import Verdict, idle_verdict, spin_verdict
+from .kit.work import LOOKS, Work, progress, starved, trainers, work_of
 
 CLASSES = ("hang",)
+LONGEST_LOOK_S = 100.0
+"""Of the looks that are kept, two minutes of them."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +79,18 @@ class Limits:
     run (a tracker's thread) still moves a few KiB."""
     phase_times: float = 1.5
     """A phase may take this many times its longest so far, once it was seen twice."""
+    spin_times: float = 2.0
+    """Times the limit at which a run that spins (busy, at one place in every look) wakes
+    somebody; it is a warning before."""
+    hardly_times: float = 4.0
+    """Times the limit at which a run that is neither idle nor at work is a warning."""
 
 
-QUIET_PHASES = ("compile", "load", "evaluate", "save")
+class _Judged(NamedTuple):
+    """What is said of a silent run."""
+
+    severity: Severity
+    verdict: Verdict
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -84,119 +102,131 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if view.ending is not None:
         return
-    silent_s, limit_s, since = case(view, limits)
-    if silent_s < limit_s + limits.evidence_s:
+    case = case_of(view, patience(limits))
+    if case.silent_s < case.limit_s + limits.evidence_s:
         return
     work = work_of(view.looks, view.now, limits.evidence_s)
     if work is None or any(p.state in ("T", "t") for p in view.looks[-1].processes):
         return  # no evidence, no verdict; a stopped process has its own sentinel
-    verdict = _verdict(view, limits, work, silent_s, limit_s)
-    if verdict is not None:
-        yield _finding(view, work, verdict, (silent_s, limit_s, since))
+    judged = _judge(view, limits, work, case)
+    if judged is not None:
+        yield _finding(view, work, judged, case)
 
 
-def case(view: View, limits: Limits) -> tuple[float, float, str]:
-    """(seconds of silence, limit that opens a case, what it is silent since)."""
-    beginning = max(view.run.started_at, view.run.watched_since)
-    marks = view.step_times
-    last = marks[-1][0] if marks else beginning
-    saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
-    # What happened while the watch itself was away is unknown.
-    away = view.now - view.gap_s if view.gap_s else last
-    silent = view.now - max(last, saved, away)
-    what = f"step {number(marks[-1][1])}" if marks else "the start"
-    if silent < limits.floor_s:
-        return silent, limits.floor_s, what  # no limit is shorter: spare the arithmetic
-    rhythm = pace(marks)
-    if rhythm is None:
-        return silent, limits.first_step_s, what
-    limit = rhythm.limit_s(limits.floor_s)
-    if rhythm.marks < 8:
-        limit = max(limit, limits.few_steps_s)
-    announced = [p.name for p in view.phases_since_step() if p.name in QUIET_PHASES]
-    if announced:
-        limit = max(limit, *(_patience(view, limits, name) for name in set(announced)))
-        what += f" ({announced[-1]} announced)"
-    return silent, limit, what
+def patience(limits: Limits) -> Patience:
+    """What of the limits says when a case opens."""
+    return Patience(limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times)
 
 
-def _patience(view: View, limits: Limits, name: str) -> float:
-    """How long a phase of this name may last: learned from those that came back."""
-    times = [at for at, _ in view.step_times]
-    seen: dict[int, float] = {}
-    for phase in view.phases:
-        after = bisect.bisect_right(times, phase.at)
-        if phase.name == name and 0 < after < len(times):
-            seen[after] = times[after] - times[after - 1]
-    if len(seen) < 2:
-        return limits.first_step_s
-    return max(limits.few_steps_s, limits.phase_times * max(seen.values()))
+def suspects(view: View, limits: Limits) -> tuple[tuple[int, int | None], ...]:
+    """(pid, rank) of every process whose stack would help to judge an open case.
+
+    Nobody while anything of the run gets on. A process is left alone that works a little,
+    that is stopped or waits for a disk, or whose stacks have shown that it gets on.
+    """
+    if not view.live or view.ending is not None:
+        return ()
+    case = case_of(view, patience(limits))
+    if not case.open:
+        return ()
+    work = work_of(view.looks, view.now, limits.evidence_s)
+    since = view.now - case.silent_s
+    look_s = limits.evidence_s / LOOKS
+    if work is None or progress(view, work, since, look_s, limits.busy_bytes_per_s):
+        return ()
+    found = []
+    for doing in trainers(view, work):
+        one = doing.sample
+        if one.state not in "RS" or not (doing.waits or doing.never_rests):
+            continue
+        taken = sum(s.pid == one.pid and s.at > since for s in view.stacks)
+        if doing.never_rests and taken >= 3 and not unchanged(view, since, one.pid):
+            continue
+        found.append((one.pid, one.rank))
+    return tuple(found)
 
 
-def _verdict(
-    view: View, limits: Limits, work: Work, silent_s: float, limit_s: float
-) -> tuple[Severity, str, str] | None:
-    """(severity, what the run does, first remedy); ``None`` while there is nothing to say."""
-    heard = [at for at in (view.grown_at, view.saving_at) if at is not None]
-    growing = bool(heard) and view.now - max(heard) < limits.evidence_s
-    moving = work.bytes_per_s is not None and work.bytes_per_s >= limits.busy_bytes_per_s
-    busy = (
-        work.cores >= limits.busy_cores
-        or work.runnable_ratio >= limits.busy_runnable_ratio
-        or gpu_works(view, view.now - silent_s)
-    )
-    working = growing or moving or busy
-    # One process that waits for a disk is no trouble while the others work, unless for long.
-    if work.blocked and (not working or silent_s >= 2 * limit_s):
-        names = ", ".join(f"{p.pid} ({p.wchan or p.name})" for p in work.blocked[:4])
-        remedy = "check the mount it waits for (ls on it may hang too); send no signals"
-        return Severity.CRITICAL, f"waits in the kernel (state D): {names}", remedy
-    if working:
-        if silent_s < max(limits.first_step_s, 3 * limit_s):
+def _judge(view: View, limits: Limits, work: Work, case: Case) -> _Judged | None:
+    """What there is to say; ``None`` while there is nothing, or another rule says it."""
+    since = view.now - case.silent_s
+    gets_on = progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s)
+    if work.blocked:
+        return None
+    busy = work.cores >= limits.busy_cores or work.runnable_ratio >= limits.busy_runnable_ratio
+    if not gets_on and busy:
+        spins = None if starved(view, work) else spin_verdict(view, work, since)
+        if spins is not None:
+            late = case.silent_s >= limits.spin_times * case.limit_s
+            if late or spins.sure:
+                wakes = late and spins.sure
+                return _Judged(Severity.CRITICAL if wakes else Severity.WARNING, spins)
+            return None
+    if gets_on or busy:
+        if case.silent_s < max(limits.first_step_s, 3 * max(case.limit_s, case.longest_s)):
             return None
         remedy = "look at what it does: py-spy dump --pid PID"
-        return Severity.INFO, "works, but no step came for very long", remedy
-    if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
-        if completed(view):
-            remedy = "check that the last checkpoint is whole, then end the process"
-            return Severity.CRITICAL, "reached its end and does not exit", remedy
-        return Severity.CRITICAL, "does nothing at all", ""
-    if silent_s < 2 * limit_s:
+        works = Verdict("working", "works, but no step came for very long", remedy)
+        return _Judged(Severity.INFO, works)
+    if completed(view):
         return None
-    return Severity.WARNING, "hardly does anything", ""
+    if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
+        return _Judged(Severity.CRITICAL, idle_verdict(view, work, since))
+    if case.silent_s < limits.hardly_times * case.limit_s:
+        return None
+    # Neither idle nor at work: a crowded box shows that for moments, so all of it must be so.
+    whole = work_of(view.looks, view.now, min(case.silent_s, LONGEST_LOOK_S))
+    if whole is None or whole.cores >= limits.busy_cores:
+        return None
+    if whole.runnable_ratio >= limits.busy_runnable_ratio:
+        return None
+    return _Judged(Severity.WARNING, Verdict("idle", "hardly does anything", ""))
 
 
-def _finding(
-    view: View, work: Work, verdict: tuple[Severity, str, str], case: tuple[float, float, str]
-) -> Finding:
-    severity, does, remedy = verdict
-    silent_s, limit_s, since = case
-    moved = "unknown bytes"
-    if work.bytes_per_s is not None:
-        moved = f"{work.bytes_per_s / 1024:.0f} KiB/s"
-    processes = sorted(view.looks[-1].processes, key=lambda p: (p.rank is None, p.pid))
+def _finding(view: View, work: Work, judged: _Judged, case: Case) -> Finding:
+    severity, verdict = judged
+    steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
+    odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
     return Finding(
         trouble="hang",
         key="progress",
         severity=severity,
         fatal=severity is Severity.CRITICAL,
-        summary=f"no progress since {since} for {span(silent_s)} (usual limit "
-        f"{span(limit_s)}); the run {does}",
-        evidence=(
-            Evidence(
-                "process",
-                f"{work.cores:.2f} cores and {moved} read and written over {work.seconds:.0f} s",
-                view.now,
-            ),
-            *(Evidence("process", _line(p), view.now) for p in processes[:6]),
-        ),
-        remedy=remedy,
+        summary=f"no progress since {case.since} for {span(case.silent_s)} (usual limit "
+        f"{span(case.limit_s)}{steps}); the run {verdict.does}",
+        evidence=tuple(_evidence(view, work, verdict, view.now - case.silent_s)),
+        remedy=verdict.remedy,
         details={
-            "silent_s": round(silent_s, 1),
-            "limit_s": round(limit_s, 1),
+            "verdict": verdict.name,
+            "silent_s": round(case.silent_s, 1),
+            "limit_s": round(case.limit_s, 1),
             "cores": round(work.cores, 3),
+            **({"odd": odd} if odd else {}),
         },
     )
+
+
+def _evidence(view: View, work: Work, verdict: Verdict, since: float) -> Iterator[Evidence]:
+    moved = "unknown bytes"
+    if work.bytes_per_s is not None:
+        moved = f"{work.bytes_per_s / 1024:.0f} KiB/s"
+    did = f"{work.cores:.2f} cores and {moved} read and written over {work.seconds:.0f} s"
+    yield Evidence("process", did, view.now)
+    standing = standings(view, since, (d.sample.pid for d in trainers(view, work)))
+    if standing:
+        yield Evidence("stack", told(folded(standing)), standing[-1].stack.at)
+        for one in (verdict.odd or standing)[:2]:
+            yield Evidence("stack", f"{one.name}: {' < '.join(one.stack.frames[:6])}"[:400])
+    else:
+        yield from _no_stacks(view)
+    samples = sorted((d.sample for d in work.doing), key=lambda p: (p.rank is None, p.pid))
+    for sample in samples[:6]:
+        yield Evidence("process", _line(sample), view.now)
+
+
+def _no_stacks(view: View) -> Iterator[Evidence]:
+    for source in view.sources:
+        if source.source == "stacks" and source.state not in ("ok", "starting"):
+            yield Evidence("process", f"judged without stacks: {source.detail}", source.since)
 
 
 def _line(p: ProcessSample) -> str:
@@ -206,5 +236,10 @@ def _line(p: ProcessSample) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(LogEvent, Step, ProcessesSeen), every_tick=True, clears_after_s=5.0
+    check,
+    Limits(),
+    on=(LogEvent, Step, ProcessesSeen, StackSeen),
+    every_tick=True,
+    clears_after_s=5.0,
+    ledgers=(Pauses,),
 )

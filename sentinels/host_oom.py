@@ -54,7 +54,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if rise:
         yield _counted(view, limits, *rise)
         return
-    event = next((e for e in reversed(view.events) if _ours(view, e)), None)
+    ours = [e for e in reversed(view.events) if _ours(view, e)]
+    # the line that names limit and victim, before one that only says "Killed process"
+    event = next((e for e in ours if e.role == "root"), ours[0] if ours else None)
     if event is None and not view.live:  # what comes before a kill, and no kill
         event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None or (view.live and view.now - event.at < limits.settle_s):
@@ -71,7 +73,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
-        details=dict(event.details),
+        details={**event.details, "how": "oom"},
     )
 
 
@@ -133,6 +135,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
             "limit_bytes": after.limit_bytes,
             "pid": victim.pid if victim else None,
             "main": main,
+            "how": "oom",
         },
     )
 

@@ -91,7 +91,7 @@ def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | 
     if view.ending is not None:
         return None
     saves = saves_on(view, now.mount)
-    if saves is None or free >= saves.files or not saves.settled(view.now):
+    if saves is None or free >= saves.files or not saves.settled(view):
         return None
     due_in_s = saves.due_in_s(view.now)
     due = "" if due_in_s is None else f", due in {span(due_in_s)}"

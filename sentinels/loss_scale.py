@@ -15,6 +15,8 @@ Classes: overflow_skip loss_scale_exhausted
 Sources: scalers begin at 2^16 (PyTorch, apex), 2^32 (Megatron, DeepSpeed) and halve until it
     fits, then try a larger scale every 1,000 to 2,000 steps: skips at the beginning and single
     ones later are how they work. DeepSpeed and Megatron stop at a scale of 1, fairseq at 1e-4.
+    Ten reports at a scale of 1 or less, come down from sixteen times that, wake people; four
+    reports of skipped steps in a row after the first fifty are a warning (our choice).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.ledger import Mark
 from .kit.numbers import number
 from .kit.scaling import Scaling, Skip
 from .kit.troubles import Troubles
@@ -42,7 +45,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if said and not (view.live and view.overcame(said[-1])):
         yield _gave_up(said[0], view.overcame(said[-1]), said[0].text.strip()[:160])
     skips = view.ledger(Scaling)
-    if skips is None or (view.live and skips.steps_since > limits.calm_steps):
+    if skips is None:
+        return
+    yield from _reported(skips, view, told=bool(said))
+    if view.live and skips.steps_since > limits.calm_steps:
         return
     if skips.gone is not None and not said:
         text = f"{skips.in_a_row or skips.count} steps skipped in a row, no loss scale is left"
@@ -52,6 +58,14 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _skipped(first, skips, Severity.WARNING)
     elif skips.first is not None and not view.live:
         yield _skipped(skips.first, skips, Severity.INFO)
+
+
+def _reported(skips: Scaling, view: View, *, told: bool) -> Iterator[Finding]:
+    """What the reports themselves say, where no line of the scaler said it."""
+    if skips.bottom is not None and skips.gone is None and not told:
+        yield _at_the_bottom(skips.bottom, skips)
+    if skips.spell is not None and not skips.count and (skips.skipped or not view.live):
+        yield _spell(skips.spell, skips)
 
 
 def _gave_up(event: LogEvent, overcome: bool, text: str) -> Finding:
@@ -65,6 +79,34 @@ def _gave_up(event: LogEvent, overcome: bool, text: str) -> Finding:
         file=event.file,
         line=event.line,
         details={**event.details, "rank": event.rank},
+    )
+
+
+def _at_the_bottom(first: Mark, skips: Scaling) -> Finding:
+    since = "" if first.step is None else f" since step {number(first.step)}"
+    decided = skips.bottom_decided or first
+    return Finding(
+        trouble="loss_scale_exhausted",
+        key="loss_scale",
+        severity=Severity.CRITICAL,
+        summary=f"the loss scale stays at its minimum of {number(first.value)}{since}",
+        file=skips.file,
+        line=first.line,
+        decided_line=decided.line,
+        details={"step": first.step, "loss_scale": first.value},
+    )
+
+
+def _spell(first: Mark, skips: Scaling) -> Finding:
+    since = "" if first.step is None else f" since step {number(first.step)}"
+    return Finding(
+        trouble="overflow_skip",
+        key="skips",
+        severity=Severity.WARNING,
+        summary=f"report after report says that the loss scaler skipped steps{since}",
+        file=skips.file,
+        line=first.line,
+        details={"step": first.step, "count": skips.skipped},
     )
 
 

@@ -1,7 +1,7 @@
-"""The training loss is exactly zero, or gone from the log.
+"""The training loss is exactly zero, too good to be true, or gone from the log.
 
-Symptom: the log prints a loss of 0.0 again and again, or the reports that used to have a loss
-    come without one.
+Symptom: the log prints a loss of 0.0 again and again, the loss falls to next to nothing within
+    its first reports, or reports that used to have a loss come without one, or with `null`.
 Confirm: print one batch with its labels; look at the gradient norm of the same reports.
 Cause: every label is masked, the loss is multiplied by an empty weight, a label leaks into the
     input, 16-bit weights are broken; Megatron leaves out a loss that is not a number.
@@ -13,7 +13,8 @@ Not: do not take it for a run that has learnt everything.
 Retry: only after a change.
 Classes: loss_zero loss_missing
 Sources: our choice: three reports in a row forgive one batch without labels. A loss that came
-    down to a twentieth of its beginning may be rounded to zero: that is a note. Megatron-LM
+    down to a twentieth of its beginning may be rounded to zero: that is a note, and so is one
+    that fell to a fiftieth within fifty reports, which easy data does too. Megatron-LM
     prints a loss only if its mean is above zero, which NaN is not (`training_log`); steps
     that its loss scaler skipped lack it too, and say so.
 """
@@ -26,10 +27,12 @@ from dataclasses import dataclass
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.losses import Losses
 from .kit.numbers import number
-from .kit.series import Missing, Zeros
+from .kit.series import Leak, Zeros
 from .kit.troubles import Troubles, said_in_old_log
+from .kit.wordings import Missing
 
-CLASSES = ("loss_zero", "loss_missing")
+IN_WORDS = ("loss_zero",)
+"""That a loss is gone a line says by itself (``null``), but only its streak means something."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ class Limits:
     """Reports of exactly zero in a row before it is told; three at least."""
     learnt_ratio: float = 0.05
     """Part of its first level under which a loss may well be rounded to zero."""
+    told_reports: int = 500
+    """Reports of a live run for which a loss too good to be true is shown."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the loss is zero or gone; in an old log also when it came back."""
-    yield from said_in_old_log(view, CLASSES)
+    yield from said_in_old_log(view, IN_WORDS)
     losses = view.ledger(Losses)
     if losses is None:
         return
@@ -55,6 +60,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             if key not in shown:
                 shown.add(key)
                 yield _zero(zeros, key, limits)
+    for leak in losses.leaks:
+        if not losses.zeros and not (view.live and losses.count > limits.told_reports):
+            yield _leak(leak)
     for missing in losses.missing:
         if not missing.skipped and not (missing.over and (view.live or missing.count < 3)):
             if missing.count < 3 and not missing.scaled:
@@ -77,6 +85,21 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
         line=zeros.first.line,
         decided_line=zeros.decided.line,
         details={"step": zeros.first.step, "before": zeros.before, "count": zeros.count},
+    )
+
+
+def _leak(leak: Leak) -> Finding:
+    mark = leak.mark
+    at = "" if mark.step is None else f" by step {number(mark.step)}"
+    return Finding(
+        trouble="loss_zero",
+        key=f"leak:{leak.metric}",
+        severity=Severity.INFO,
+        summary=f"the loss fell from {number(leak.began)} to {number(mark.value)}{at}: "
+        "a label may leak into the input",
+        file=leak.file,
+        line=mark.line,
+        details={"kind": "leak", "step": mark.step, "from": leak.began, "to": mark.value},
     )
 
 

@@ -28,6 +28,7 @@ from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, 
 from .kit.numbers import number
 from .kit.progress import completed, planned
 from .kit.troubles import BY_NUMBERS
+from .kit.vanished import killed_for_memory, vanished
 
 __all__ = ["SENTINEL", "Limits", "check", "completed", "planned"]
 
@@ -60,6 +61,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if known and (total is None or reached is None):
         return  # exit status 0, and no plan that it fell short of
+    gone = vanished(view, ending)
+    if gone and (gone.notice or killed_for_memory(view, ending)):
+        return  # crash or host_oom tells it
     how = "with exit status 0" if known else "and nobody saw its exit status"
     at = "before its first step" if reached is None else f"at step {number(reached)}"
     of = "" if total is None else f" of {number(total)}"
@@ -68,10 +72,32 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         key="end",
         severity=Severity.CRITICAL,
         fatal=True,
-        summary=f"the run ended {at}{of} {how}, and nothing says why",
-        evidence=(Evidence("process", f"pid {ending.pid} is gone {how}", ending.at),),
-        details={"exitcode": ending.exit_code, "step": reached, "total": total},
+        summary=(
+            f"the run {gone.words} {at}{of}"
+            if gone and gone.words
+            else f"the run ended {at}{of} {how}, and nothing says why"
+        ),
+        remedy=gone.remedy if gone else "",
+        evidence=_evidence(ending, how),
+        details={
+            "exitcode": ending.exit_code,
+            "step": reached,
+            "total": total,
+            **({"how": gone.how} if gone else {}),
+        },
     )
+
+
+def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
+    shown = [Evidence("process", f"pid {ending.pid} is gone {how}", ending.at)]
+    told = {
+        "box": "the boot id is another one than when the run was last seen",
+        "container": "process 1 is another one than when the run was last seen",
+        "session": "its terminal was closed within the same five seconds",
+    }.get(ending.gone_with)
+    if told:
+        shown.append(Evidence("process", told, ending.at))
+    return tuple(shown)
 
 
 def _may_end(event: LogEvent) -> bool:

@@ -1,4 +1,4 @@
-"""The run has become several times slower than it was.
+"""The run has become much slower than it was, and nothing says why.
 
 Symptom: step times, or tokens and samples per second, are far from the run's own best and stay
     there; nothing fails.
@@ -16,20 +16,28 @@ Classes: throughput_collapse
 Sources: our choice: twice 16 reports forgive evaluations and saves, four times the usual time of a
     step forgives a changed phase. The report's own figures are compared with its own best;
     where a batch size is reported, the time is taken per sample, and where no speed is, the
-    times that the lines tell. An old log that is short is judged by eight reports in a row, each
+    times that the lines tell. A living run is measured by the clock as well: a long and a short
+    window (30 and 5 minutes, less for a young run) both below 80 % of its own best half hour,
+    as multi-window burn rates have it, and the short one slower than in nine of ten times
+    before. It wakes a person below 50 % for ten minutes, only if the GPUs are seen to do less;
+    where GPUs draw, or processes compute, what they usually do, a step is more work than
+    before (longer sequences, a bigger batch), and that is no trouble. An old log that is short is judged by eight reports in a row, each
     six times the longest before; a hole of half an hour (the longest healthy silence of 79
     real logs was 17 min) by twenty times the longest interval, if nothing was announced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
-from .kit.numbers import number, span
+from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
+from .kit.boards import newest, used
+from .kit.numbers import median, number, span
+from .kit.quota import Quota
 from .kit.tempo import Hole, Speed, Tempo
 from .kit.troubles import Troubles, said_in_old_log
+from .kit.windows import Windows
 
 CLASSES = ("throughput_collapse",)
 
@@ -40,6 +48,14 @@ class Limits:
 
     slower_times: float = 4.0
     """Times the usual time of a step that count as a collapse; two at least."""
+    slow_ratio: float = 0.8
+    """Part of the usual speed below which both windows count as slow; 0.8 at most."""
+    page_ratio: float = 0.5
+    """Part of the usual speed below which it wakes a person, if the GPUs do less too."""
+    page_after_s: float = 600.0
+    """And only if it is still so after this time."""
+    works_ratio: float = 0.85
+    """Part of their usual draw, or CPU time, from which GPUs or processes work as before."""
     again_reports: int = 3
     """Reports at the usual speed after a hole in an old log that make it a note."""
 
@@ -47,6 +63,14 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the newest block of reports is far slower than the best one."""
     yield from said_in_old_log(view, CLASSES)
+    speed = view.ledger(Windows)
+    if view.live and speed is not None and not speed.quiet:
+        if view.ending or _known(view) or _as_before(view, limits, speed):
+            return
+        slower = list(_slower(view, limits, speed))
+        if slower:
+            yield from slower
+            return
     tempo = view.ledger(Tempo)
     if tempo is None:
         return
@@ -56,6 +80,90 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if not view.live or not (tempo.over or tempo.quick):
         yield from _slow(tempo, tempo.slow)
+
+
+def _slower(view: View, limits: Limits, speed: Windows) -> Iterator[Finding]:
+    """Both windows are slow by the clock."""
+    ratio = max(speed.long_ratio, speed.short_ratio)
+    since = speed.slow_since
+    if since is None or ratio >= limits.slow_ratio:
+        return
+    work, told = _work(view, speed)
+    if work is None and ratio >= limits.page_ratio:
+        return  # nothing but the pace of the lines: a fifth of it is no evidence
+    lasting = view.now - since >= limits.page_after_s
+    page = ratio < limits.page_ratio and lasting and work is not None and bool(view.gpus)
+    step = "" if speed.slow_at_step is None else f", seen at step {number(speed.slow_at_step)}"
+    yield Finding(
+        trouble="throughput_collapse",
+        key="pace",
+        severity=Severity.CRITICAL if page else Severity.WARNING,
+        summary=f"the run makes {ratio:.0%} of its usual speed{step}"
+        + (f"; {told}" if told else ""),
+        evidence=tuple(_evidence(view, speed)),
+        details={
+            "speed": round(ratio, 3),
+            "work": None if work is None else round(work, 3),
+            "step": speed.slow_at_step,
+            "since": since,
+        },
+    )
+
+
+def _as_before(view: View, limits: Limits, speed: Windows) -> bool:
+    """True while GPUs, or processes, work as hard as ever: a step is more work than before."""
+    work, _ = _work(view, speed)
+    return work is not None and work >= limits.works_ratio
+
+
+def _known(view: View) -> bool:
+    """True while the CPU quota or a GPU that is held back explains it: they are told as such."""
+    quota = view.ledger(Quota)
+    if quota is not None and quota.last is not None and quota.last.cores is not None:
+        share = quota.share(quota.last.at, 120.0)
+        if share is not None and share >= 0.5:
+            return True
+    return any(_held_back(newest(samples, 8)) for _, samples in used(view))
+
+
+def _held_back(recent: Sequence[GpuSample]) -> bool:
+    return sum("hw_" in reason for s in recent for reason in s.throttle[:1]) > len(recent) // 2
+
+
+def _work(view: View, speed: Windows) -> tuple[float | None, str]:
+    """What GPUs, else processes, do now as a part of what is usual, and in words."""
+    parts = []
+    for _, samples in used(view):
+        recent = newest(samples, 60)
+        usual = recent[0].power_usual_w
+        drawn = [s.power_w for s in recent if s.power_w is not None]
+        if usual and drawn:
+            parts.append(median(drawn) / usual)
+    if parts:
+        return min(parts), f"the GPUs draw {min(parts):.0%} of what they did"
+    cores = speed.cores_ratio
+    if view.gpus or cores is None:
+        return None, ""
+    return cores, f"its processes use {cores:.0%} of the CPU time that they did"
+
+
+def _evidence(view: View, speed: Windows) -> Iterator[Evidence]:
+    usual, now = speed.usual_s, speed.short_s
+    per = "step" if speed.metric is None else speed.metric.split("_")[0].rstrip("s")
+    yield Evidence("process", f"{now:.4g} s a {per} now, {usual:.4g} s usually")
+    for index, samples in list(used(view))[:8]:
+        last = samples[-1]
+        told = [f"{last.util_ratio:.0%} busy"] if last.util_ratio is not None else []
+        told += [f"{last.power_w:.0f} W"] if last.power_w is not None else []
+        told += [f"{last.sm_clock_mhz:.0f} MHz"] if last.sm_clock_mhz is not None else []
+        told += [" ".join(last.throttle)] if last.throttle else []
+        if told:
+            yield Evidence("gpu", f"GPU {index}: {', '.join(told)}", last.at)
+    quota = view.ledger(Quota)
+    if quota is not None and quota.last is not None and quota.last.cores is not None:
+        share = quota.share(quota.last.at, 300.0)
+        often = "" if share is None else f", run out in {share:.0%} of the periods"
+        yield Evidence("cgroup", f"CPU quota {number(quota.last.cores)}{often}", quota.last.at)
 
 
 def _slow(tempo: Tempo, speed: Speed) -> Iterator[Finding]:
@@ -97,5 +205,7 @@ SENTINEL = Sentinel(
     ledgers=(
         Troubles,
         Tempo,
+        Windows,
     ),
+    clears_after_s=300.0,
 )

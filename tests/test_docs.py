@@ -25,14 +25,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from middlewatch import __version__
-from middlewatch.daemon import app, config, errors, incidents, publishing, runs, server
+from middlewatch.daemon import app, causes, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.exit_record import ExitRecord
-from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.daemon.paths import StateDir
 from middlewatch.daemon.sinks import phone
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes
 from middlewatch.daemon.store import SCHEMA
+from middlewatch.sentinels.handbook import TOPICS, pages
 from middlewatch.sentinels.kit import (
     Observation,
     RunFacts,
@@ -43,7 +43,7 @@ from middlewatch.sentinels.kit import (
     handbook,
     observations,
 )
-from middlewatch.sentinels.kit.handbook import LABELS, Entry
+from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, Entry
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -53,7 +53,10 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 SENTINELS = discover()
-BOOK = handbook()
+RULES = handbook()
+"""What a sentinel's docstring says."""
+BOOK = pages()
+"""The page of every class."""
 WRITE = "python tests/test_docs.py --write"
 NOTE = f"<!-- Generated from the code. Change it there, then: {WRITE} -->"
 
@@ -148,8 +151,8 @@ def limits() -> str:
     """Every limit of every sentinel."""
     parts = []
     for name, sentinel in SENTINELS.items():
-        page = f"handbook/{name}.md"
-        parts.append(f"### `[sentinels.{name}]`\n\n[{BOOK[name].title}]({page})")
+        page = f"handbook/rules/{name}.md"
+        parts.append(f"### `[sentinels.{name}]`\n\n[{RULES[name].title}]({page})")
         parts.append(_section(sentinel.limits))
     return "\n\n".join(parts)
 
@@ -157,55 +160,104 @@ def limits() -> str:
 # ------------------------------------------------------------------------ generated: the handbook
 
 
-def sentinels_table(folder: str = "docs/handbook/") -> str:
-    """What it notices."""
-    rows = ([f"[`{e.name}`]({folder}{e.name}.md)", e.title] for e in BOOK.values())
-    return table(("sentinel", "what has happened"), rows)
+def notices() -> str:
+    """Every class, by topic."""
+    rows = []
+    for topic in TOPICS:
+        names = [e.name for e in BOOK.values() if e.sections["Topic"] == topic]
+        links = (f"[`{name}`](docs/handbook/{name}.md)" for name in names)
+        rows.append([topic, ", ".join(links)])
+    return table(("about", "what it notices"), rows)
 
 
-def handbook_page(entry: Entry) -> str:
-    """One page, from one docstring."""
+def rules_table() -> str:
+    """Every rule, for the index of the handbook."""
+    rows = ([f"[`{e.name}`](rules/{e.name}.md)", e.title] for e in RULES.values())
+    return table(("rule", "what has happened"), rows)
+
+
+TITLES = {"Not": "What not to do", "Retry": "Trying again", "See": "See also", "Sources": "Why so"}
+
+
+def class_page(entry: Entry) -> str:
+    """What to do about one class, from its text."""
+    rule = next((r.name for r in RULES.values() if entry.name in r.classes), None)
+    told = f", told by the rule [`{rule}`](rules/{rule}.md)" if rule else ""
+    parts = [NOTE, f"# {entry.name}", entry.title, f"*{entry.sections['Topic']}*{told}"]
+    for label in ("Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources", "See"):
+        if label not in entry.sections:
+            continue
+        parts.append(f"## {TITLES.get(label, label)}")
+        if label == "Confirm":
+            parts += [f"```sh\n{c.command}\n```\n\n{c.expect}" for c in entry.checks]
+        elif label == "Remedy":
+            parts.append(_ladder(entry))
+        elif label == "See":
+            parts.append(" ".join(f"[`{name}`]({name}.md)" for name in entry.words("See")))
+        else:
+            parts.append(entry.sections[label])
+    return "\n\n".join(parts) + "\n"
+
+
+def rule_page(entry: Entry) -> str:
+    """How one sentinel decides, from its docstring."""
     parts = [NOTE, f"# {entry.name}", entry.title]
     told = ((label, entry.sections.get(label)) for label in ("Symptom", "Confirm", "Cause"))
     parts += [f"**{label}.** {_sentence(text)}" for label, text in told if text]
-    steps = [
-        f"{number}. *{'safe' if step.safe else 'costly'}*: {step.text}"
-        for number, step in enumerate(entry.steps, 1)
-    ]
-    parts += ["## Remedy", "\n".join(steps)]
+    parts += ["## Remedy", _ladder(entry)]
     for label, title in (("Not", "Not"), ("Retry", "Trying again"), ("Sources", "Why so")):
         if label in entry.sections:
             parts.append(f"**{title}.** {_sentence(entry.sections[label])}")
-    classes = " ".join(f"`{c}`" for c in entry.classes)
+    classes = " ".join(f"[`{c}`](../{c}.md)" if c in BOOK else f"`{c}`" for c in entry.classes)
     parts += ["## Classes", classes, "## Limits"]
-    parts.append(f"Section `[sentinels.{entry.name}]` of the [configuration](../configuration.md);")
-    parts[-1] += " `enabled = false` switches it off."
+    parts.append(f"Section `[sentinels.{entry.name}]` of the [configuration]")
+    parts[-1] += "(../../configuration.md); `enabled = false` switches it off."
     parts.append(_section(SENTINELS[entry.name].limits))
     return "\n\n".join(parts) + "\n"
+
+
+def _ladder(entry: Entry) -> str:
+    steps = enumerate(entry.steps, 1)
+    return "\n".join(f"{n}. *{'safe' if s.safe else 'costly'}*: {s.text}" for n, s in steps)
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+INDEX_HEAD = """\
+One page per class of trouble: what it looks like, how to be sure, what to do first. Every incident,
+push and finding names its class. On the box: `middlewatch explain CLASS`.
+
+The commands under *Confirm* only look. Words in capitals are yours to fill in: `PID`, `LOG`,
+`RANK_LOG`, `PATH`, `DIR`, `MOUNT`, `HOST`, `ID` of the Slurm job. Steps marked *safe* cost and end
+nothing; *costly* ones take time, money or data, so read the whole page before them."""
+
+
 def handbook_index() -> str:
-    """All pages, and which page a class belongs to."""
-    owners = {c: entry.name for entry in BOOK.values() for c in entry.classes}
-    read_only = sorted({s.trouble for s in SIGNATURES} - owners.keys())
-    rows = ([f"`{c}`", f"[{owners[c]}]({owners[c]}.md)"] for c in sorted(owners))
+    """All classes by topic, and all rules."""
     parts = [
         NOTE,
         "# Handbook",
-        "One page per sentinel, written in its docstring. On the box: `middlewatch explain NAME`.",
-        sentinels_table(""),
+        INDEX_HEAD,
         "## Classes",
-        "Every incident and finding has one of these classes.",
-        table(("class", "sentinel"), rows),
-        "Known from logs, kept as events beside the others, without a page of their own: "
-        + ", ".join(f"`{c}`" for c in read_only)
-        + ".",
+    ]
+    for topic in TOPICS:
+        rows = [
+            [f"[`{e.name}`]({e.name}.md)", e.title, RETRY_WORDS[e.retry]]
+            for e in BOOK.values()
+            if e.sections["Topic"] == topic
+        ]
+        parts += [f"### {_sentence(topic)}", table(("class", "what has happened", "retry"), rows)]
+    parts += [
+        "## Rules",
+        "What decides that a class has happened: one page per sentinel, with its limits.",
+        rules_table(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+RETRY_WORDS = {word: told for told, word in RETRIES.items()}
 
 
 # ------------------------------------------------------------------------ generated: the rest
@@ -262,7 +314,7 @@ def layers() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "sentinels": sentinels_table,
+    "notices": notices,
     "alerts": lambda: _section(config.Alerts()),
     "watch": lambda: _section(config.Watch()),
     "limits": limits,
@@ -281,13 +333,15 @@ def filled(text: str) -> str:
 
 def generated() -> dict[Path, str]:
     """Every file that is generated, or has a generated part, as it should be."""
-    pages = {DOCS / "handbook" / f"{name}.md": handbook_page(e) for name, e in BOOK.items()}
-    pages[DOCS / "handbook" / "index.md"] = handbook_index()
+    folder = DOCS / "handbook"
+    found = {folder / f"{name}.md": class_page(e) for name, e in BOOK.items()}
+    found |= {folder / "rules" / f"{name}.md": rule_page(e) for name, e in RULES.items()}
+    found[folder / "index.md"] = handbook_index()
     for path in (ROOT / "README.md", *DOCS.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if BLOCK.search(text):
-            pages[path] = filled(text)
-    return pages
+            found[path] = filled(text)
+    return found
 
 
 def name_of(path: Path) -> str:
@@ -300,13 +354,14 @@ def test_generated_parts_are_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == generated()[path], f"run {WRITE}"
 
 
-def test_the_handbook_has_no_page_without_a_sentinel() -> None:
+def test_the_handbook_has_no_page_of_what_is_gone() -> None:
     assert {p.stem for p in (DOCS / "handbook").glob("*.md")} == {"index", *BOOK}
+    assert {p.stem for p in (DOCS / "handbook" / "rules").glob("*.md")} == set(RULES)
 
 
 def test_every_block_is_somewhere() -> None:
-    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
-    used = {m["name"] for p in pages for m in BLOCK.finditer(p.read_text(encoding="utf-8"))}
+    texts = [ROOT / "README.md", *DOCS.glob("*.md")]
+    used = {m["name"] for p in texts for m in BLOCK.finditer(p.read_text(encoding="utf-8"))}
     assert used == set(BLOCKS)
 
 
@@ -367,7 +422,17 @@ def test_commands_page_tells_every_exit_code() -> None:
 
 def test_commands_page_tells_when_each_command_answers_1() -> None:
     told = text_of("docs/commands.md").partition("## Exit codes")[2].partition("\n## ")[0]
-    bad = {"status", "incidents", "checkpoints", "verify", "replay", "audit", "alert", "watch"}
+    bad = {
+        "status",
+        "incidents",
+        "checkpoints",
+        "verify",
+        "replay",
+        "audit",
+        "alert",
+        "watch",
+        "drill",
+    }
     assert bad <= set(re.findall(r"`(\w+)`", told))
 
 
@@ -447,7 +512,7 @@ def test_architecture_page_names_every_room_and_part() -> None:
 FIGURES = (
     ("docs/first-watch.md", f"at most {phone.WARNINGS_A_DAY} a day"),
     ("docs/first-watch.md", f"for {number_word(phone.GIVE_UP_S / 86400)} days"),
-    ("docs/first-watch.md", f"within {number_word(incidents.JOIN_S / 60)} minutes"),
+    ("docs/first-watch.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
     (
         "docs/decisions/0007-warnings-are-pushed-with-a-budget.md",
         f"At most {phone.WARNINGS_A_DAY} ",
@@ -612,11 +677,11 @@ def main() -> int:
     if sys.argv[1:] != ["--write"]:
         print(f"usage: {WRITE}", file=sys.stderr)
         return 2
-    pages = generated()
-    for path in (DOCS / "handbook").glob("*.md"):
-        if path not in pages:
+    wanted = generated()
+    for path in (DOCS / "handbook").rglob("*.md"):
+        if path not in wanted:
             path.unlink()
-    for path, text in pages.items():
+    for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
-KINDS = (".py", ".tcss", ".toml", ".typed")
+KINDS = (".py", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")

@@ -61,20 +61,20 @@ class Archive:
 
 def read(peek: Peek) -> Archive:
     """Check the structure. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
-    records = _central_directory(peek)
-    skipped = _local_headers(peek, records)
-    notes = (f"{skipped} of {len(records)} local headers not read",) if skipped else ()
-    pickle = next((r for r in records if r.name.rpartition("/")[2] == "data.pkl"), None)
+    found = records(peek)
+    skipped = _local_headers(peek, found)
+    notes = (f"{skipped} of {len(found)} local headers not read",) if skipped else ()
+    pickle = next((r for r in found if r.name.rpartition("/")[2] == "data.pkl"), None)
     if pickle is None:
-        return Archive(records, None, notes=notes)
+        return Archive(found, None, notes=notes)
     if pickle.method != 0:  # torch never packs it, but can read what another program packed
-        return Archive(records, pickle, None, notes=(*notes, "data.pkl is packed: not walked"))
-    start = _data_start(peek, pickle)
+        return Archive(found, pickle, None, notes=(*notes, "data.pkl is packed: not walked"))
+    start = data_start(peek, pickle)
     if pickle.bytes > pickles.WALK_LIMIT:
         if peek.at(start + pickle.bytes - 1, 1) != b".":
             raise Broken("data.pkl does not end with STOP")
         head = peek.at(start, pickles.WALK_LIMIT)
-        return Archive(records, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked"))
+        return Archive(found, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked"))
     data = peek.at(start, pickle.bytes)
     # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
     if pickle.crc and zlib.crc32(data) != pickle.crc:
@@ -83,15 +83,16 @@ def read(peek: Peek) -> Archive:
         walk = pickles.walk(data)
     except ValueError as error:
         raise Broken(f"data.pkl: {error}") from None
-    _storages_are_there(records, pickle, walk)
-    return Archive(records, pickle, walk, _is_lightning(data), notes)
+    _storages_are_there(found, pickle, walk)
+    return Archive(found, pickle, walk, _is_lightning(data), notes)
 
 
 def _is_lightning(pickle: bytes) -> bool:
     return b"pytorch-lightning_version" in pickle
 
 
-def _central_directory(peek: Peek) -> tuple[Record, ...]:
+def records(peek: Peek) -> tuple[Record, ...]:
+    """The central directory. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
     end_at, end = _end_record(peek)
     count, size, offset = struct.unpack_from("<HII", end, 10)
     limit = end_at
@@ -215,7 +216,8 @@ def _local_header(peek: Peek, record: Record) -> None:
             raise Broken(f"the header of {record.name} gives another size")
 
 
-def _data_start(peek: Peek, record: Record) -> int:
+def data_start(peek: Peek, record: Record) -> int:
+    """Where the bytes of a record begin."""
     name_n, extra_n = struct.unpack("<HH", peek.at(record.offset + 26, 4))
     return record.offset + 30 + int(name_n) + int(extra_n)
 

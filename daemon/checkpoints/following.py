@@ -26,7 +26,8 @@ class Mark(NamedTuple):
     files: int = 0
     newest_ns: int = 0
     mixed: int = 0
-    """Of sizes, times and inode numbers: tells a file replaced by one of equal size."""
+    """Of sizes, times and inode numbers: tells a file replaced by one of equal size, or changed
+    by somebody who set its time back."""
     weights: bool = False
 
 
@@ -47,6 +48,14 @@ class Followed:
     """The verdict is final as long as the files stay as they are."""
     failures: int = 0
     skipped: int = 0
+    fresh: bool = False
+    """Written, or changed, since we look."""
+    left: bool = False
+    """A temporary that was told to belong to nobody."""
+    summed: bool = False
+    """Its checksums were compared, or there are none."""
+    sum_from: list[int] | None = None
+    """Where to go on comparing."""
 
     @property
     def path(self) -> str:
@@ -71,6 +80,7 @@ class Followed:
         self.changed_at = self.ask_at = now
         self.settled = False
         self.failures = 0
+        self.fresh, self.summed, self.sum_from = True, False, None
         return True
 
     def left_over(self, now: float) -> CheckpointSeen:
@@ -123,6 +133,26 @@ class Followed:
         self.settled = True
         return self.seen
 
+    def compared(self, answer: Mapping[str, object], now: float) -> CheckpointSeen | None:
+        """What a comparison of checksums came to; ``None`` while that is nothing new."""
+        going_on = answer.get("from")
+        if isinstance(going_on, list):
+            self.sum_from = going_on
+            return None
+        self.summed, self.sum_from = True, None
+        state, level = answer.get("state"), answer.get("level")
+        if self.seen is None or (state == "ok" and level != "checksum"):
+            return None
+        detail = "; ".join(str(text) for text in (self.seen.detail, answer.get("detail")) if text)
+        self.seen = dataclasses.replace(
+            self.seen,
+            at=now,
+            state=state if state in STATES else "unverifiable",
+            level=str(level or "structure"),
+            detail=detail[:400],
+        )
+        return self.seen
+
 
 def mark_of(place: Place) -> Mark:
     """How the files stand now; all zero when they are gone."""
@@ -132,7 +162,7 @@ def mark_of(place: Place) -> Mark:
         total += found.st_size
         files += 1
         newest = max(newest, found.st_mtime_ns)
-        mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ino))
+        mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
         weights = weights or names.is_weights(name)
     return Mark(total, files, newest, mixed, weights)
 

@@ -67,6 +67,10 @@ class Peek:
         """Bytes from ``offset``, fewer where the file ends."""
         return self.at(min(offset, self.size), max(0, min(count, self.size - offset)))
 
+    def forget(self, offset: int, count: int) -> None:
+        """Give the pages of what was read back to the kernel."""
+        os.posix_fadvise(self._fd, offset, count, os.POSIX_FADV_DONTNEED)
+
     def zero_tail(self) -> int:
         """How many bytes at the end are zero, as far as the last 64 KiB tell."""
         tail = self.upto(max(0, self.size - (1 << 16)), 1 << 16)

@@ -5,22 +5,27 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from . import folders, formats, names, structure
+from . import checksum, folders, formats, names, structure
 from .finder import Finder, Place
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def describe(path: str) -> dict[str, Any]:
-    """Check one checkpoint.
+def describe(path: str, level: str = structure.LEVEL) -> dict[str, Any]:
+    """Check one checkpoint; its data too where ``level`` is checksum and its structure is good.
 
     ``{"path","state","level","detail","bytes","files","format","step","epoch","metrics"}``:
     ``state`` is ok, corrupt, incomplete or unverifiable; unknown numbers are ``None``, numbers
     that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``.
     """
     verdict = structure.check(path)
+    if level == checksum.LEVEL and verdict.state == "ok":
+        sums = checksum.check(path)
+        detail = "; ".join(text for text in (verdict.detail, sums.detail) if text)
+        verdict = replace(verdict, state=sums.state, level=sums.level, detail=detail)
     return {
         "path": path,
         "state": verdict.state,
@@ -35,15 +40,15 @@ def describe(path: str) -> dict[str, Any]:
     }
 
 
-def verify(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Check every checkpoint that the paths are or hold, in the order given.
+def verify(paths: Sequence[str], level: str = checksum.LEVEL) -> list[dict[str, Any]]:
+    """Check every checkpoint that the paths are or hold, in the order given, up to ``level``.
 
     A folder that holds none gives one ``unverifiable`` entry. Raises nothing for what it
     finds.
     """
     found = []
     for path in paths:
-        inside = [describe(each) for each in expand(path)]
+        inside = [describe(each, level) for each in expand(path)]
         reason = folders.dangling_latest(path) if os.path.isdir(path) else ""
         if reason:
             inside.append(_entry(f"{path.rstrip('/')}/latest", "incomplete", reason))
@@ -60,13 +65,14 @@ def expand(path: str) -> list[str]:
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line for a person per result: state, size, step, path, and why."""
+    """One line for a person per result: state and level reached, size, step, path, and why."""
     lines = []
     for entry in found:
         step = "" if entry["step"] is None else f"step {entry['step']:g}"
         detail = f"  ({entry['detail']})" if entry["detail"] else ""
         size = human_bytes(entry["bytes"])
-        lines.append(f"{entry['state']:<12} {size:>9}  {step:<12} {entry['path']}{detail}")
+        state = f"{entry['state']} ({entry['level']})"
+        lines.append(f"{state:<24} {size:>9}  {step:<12} {entry['path']}{detail}")
     return lines
 
 

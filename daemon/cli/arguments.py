@@ -153,11 +153,11 @@ def _shows(add: Add) -> None:
     _json(sub)
     sub = add(
         "explain",
-        "showing:explain",
+        "explaining:explain",
         "open the handbook at a class or an incident",
         "middlewatch explain cuda_oom",
     )
-    sub.add_argument("what", nargs="?", help="class, sentinel or incident id; default: list all")
+    sub.add_argument("what", nargs="?", help="class, rule or incident id; default: an index by topic")
     _json(sub)
     sub = add("tui", "showing:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
@@ -174,7 +174,7 @@ def _checks(add: Add) -> None:
     sub.add_argument(
         "--deep",
         action="store_true",
-        help="checksums, finiteness and loading (not in this version)",
+        help="finiteness and loading (not in this version)",
     )
     _json(sub)
     sub = add(
@@ -212,6 +212,16 @@ def _checks(add: Add) -> None:
     _json(sub)
     sub = add("alert", "checking:alert", "test the way to the phone", "middlewatch alert test")
     sub.add_argument("action", choices=("test",), help="what to do")
+    _json(sub)
+    sub = add(
+        "drill",
+        "drill:drill",
+        "put a toy run into real trouble and push it to every alert URL, marked as a drill",
+        "middlewatch drill nan",
+    )
+    sub.add_argument(
+        "trouble", choices=("nan", "hang", "oom", "disk", "crash"), help="what goes wrong"
+    )
     _json(sub)
     sub = add(
         "config",

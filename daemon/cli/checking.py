@@ -22,7 +22,7 @@ def verify(args: argparse.Namespace) -> int:
     """Are these checkpoints whole? Exit 1 when one is not."""
     if args.deep:
         raise UsageError(
-            "--deep is not in this version: the structure is checked, the numbers are not",
+            "--deep is not in this version: structure and checksums are checked, the numbers are not",
             "middlewatch verify PATH",
         )
     found = checkpoint_verify.verify(args.path)

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+from middlewatch.sentinels.handbook import about
 from middlewatch.sentinels.kit import handbook
 
 from ..incidents import Incident
@@ -36,5 +37,5 @@ def stored_incidents(
     for row in rows:
         one = Incident.from_json(json.loads(row["doc"]))
         if (everything or one.state != "resolved") and run in (None, one.run):
-            found.append(incident(one, entries.get(one.sentinel)))
+            found.append(incident(one, about(one.trouble, one.sentinel, entries)))
     return found

@@ -1,4 +1,4 @@
-"""``runs``, ``status``, ``incidents``, ``ack``, ``silence``, ``checkpoints``, ``explain``, ``tui``."""
+"""``runs``, ``status``, ``incidents``, ``ack``, ``silence``, ``checkpoints``, ``tui``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from middlewatch.sentinels.kit import Entry, handbook
 from middlewatch.sentinels.kit.numbers import number, size
 
 from ..errors import DaemonUnreachable, UsageError
@@ -97,10 +96,11 @@ def _show_incidents(known: Iterable[Row], *, as_json: bool) -> None:
     elif not known:
         print("no incident is open")
     for one in () if as_json else known:
-        _incident(one)
+        describe(one)
 
 
-def _incident(one: Row) -> None:
+def describe(one: Row) -> None:
+    """One incident with its proof, on several lines."""
     print(
         f"{one['id']}  {out.paint(one['severity'])}  {one['class']}  {one['state']}  "
         f"run {out.clean(one['run'])}  since {one['opened_at']}"
@@ -189,59 +189,6 @@ def checkpoints(args: argparse.Namespace) -> int:
     out.table(("STEP", "VERIFIED", "LEVEL", "SIZE", "TAGS", "SAVED", "PATH"), rows)
     print(f"would resume from: {index['resume_from'] or 'none that passed'}")
     return int(bad)
-
-
-def explain(args: argparse.Namespace) -> int:
-    """A page of the handbook: by class, by sentinel, or by incident id."""
-    entries = handbook()
-    if args.what is None:
-        rows = [(e.name, " ".join(e.classes[:4]), e.title) for e in entries.values()]
-        if args.json:
-            out.as_json([_entry(e) for e in entries.values()])
-        else:
-            out.table(("SENTINEL", "CLASSES", "WHAT"), rows)
-        return 0
-    about, one = _find_entry(args, entries)
-    if args.json:
-        out.as_json({**_entry(about), "incident": one})
-        return 0
-    if one is not None:
-        _incident(one)
-        print()
-    print(f"{about.name}: {about.title}\n")
-    for label, text in about.sections.items():
-        print(f"{label}: {text}" if label != "Remedy" else f"{label}:\n{text}")
-    return 0
-
-
-def _find_entry(args: argparse.Namespace, entries: dict[str, Entry]) -> tuple[Entry, Row | None]:
-    for entry in entries.values():
-        if args.what == entry.name or args.what in entry.classes:
-            return entry, None
-    try:
-        known = client(args).ask("incidents", all=True)
-    except DaemonUnreachable:
-        known = stored_incidents(state(args), everything=True)
-    one = next((i for i in known if i["id"] == args.what), None)
-    if one is None:
-        raise UsageError(
-            f"{args.what!r} is no class, no sentinel and no incident",
-            "list them: middlewatch explain",
-        )
-    about = entries.get(one["remedy"]["id"])
-    if about is None:
-        raise UsageError(f"this version has no rule {one['remedy']['id']!r}", "see the incident")
-    return about, one
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.name,
-        "title": entry.title,
-        "classes": list(entry.classes),
-        "sections": entry.sections,
-        "steps": [{"text": s.text, "safe": s.safe} for s in entry.steps],
-    }
 
 
 def tui(args: argparse.Namespace) -> int:

@@ -41,8 +41,12 @@ def of_raised(raised: Raised, place: Place) -> list[LogEvent]:
     # a script that started another one: its exception is a trouble of its own
     if raised.ignored or not exact or raised.exception == "CalledProcessError":
         said.append(_exception(raised, text, details, place))
-    if not raised.ignored:
-        said += (_event(row, details | more, text, place) for row, more in exact)
+    # what ended a thread did not end the run, but a tracker that gave up is worth telling
+    said += (
+        _event(row, details | more, text, place)
+        for row, more in exact
+        if not (raised.ignored and row.fatal)
+    )
     return said
 
 

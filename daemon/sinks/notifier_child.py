@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import sys
+import time
 from typing import Any
 
 from ..masking import mask_urls
@@ -30,7 +31,9 @@ def send(message: dict[str, Any]) -> dict[str, Any]:
     results = []
     ladder = message.get("mode", "ladder") == "ladder"
     for number, url in enumerate(message["urls"], 1):
+        begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
         result = _send_one(apprise, url, message, number)
+        result["seconds"] = round(time.monotonic() - begun, 3)  # noqa: TID251
         results.append(result)
         if result["ok"] and ladder:
             break

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from ..child import JsonChild, module_argv
@@ -42,6 +42,8 @@ class Queued:
     next_at: float = 0.0
     sent_at: float | None = None
     error: str = ""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """What became of the newest attempt, by URL (which is only named by number and scheme)."""
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict for the store (with the message's own fields beside)."""
@@ -143,6 +145,7 @@ class Phone:
         if queued is None or answer.get("id") != queued.id:
             return
         results = answer.get("results", ())
+        queued.results = list(results)
         if answer.get("ok"):
             self._outstanding = None
             self._queue.remove(queued)

@@ -27,6 +27,7 @@ from .cgroup_tree import (
     Gauge,
     Group,
     Layout,
+    Use,
     chain_up,
     directory_of,
     kibibytes,
@@ -72,7 +73,7 @@ class CgroupMemory(Source):
         self._limit: int | None = None
         self._reads = 0
         self._said: int | None = None
-        self._measured: tuple[int, int, int | None] | None = None
+        self._measured: Use | None = None
         self._directory = ""
         self._seen: dict[str, tuple[int, int]] = {}
         """Directory -> (inode, raw counter) as last read."""
@@ -105,17 +106,20 @@ class CgroupMemory(Source):
         killed, self._said = self._total != self._said, self._total
         if killed or gone or due or self._measured is None or self._reads % MEASURE_EVERY == 0:
             self._measured = self._measure()
-        current, working, available = self._measured
+        use = self._measured
+        some, full = self._avg10()
         return [
             MemorySample(
                 at=now,
                 cgroup=self._name,
                 limit_bytes=self._limit,
-                current_bytes=current,
-                working_set_bytes=working,
+                current_bytes=use.current,
+                working_set_bytes=use.working_set,
                 oom_kills=self._total,
-                pressure_full_avg10=self._full_avg10(),
-                host_available_bytes=available,
+                pressure_full_avg10=full,
+                host_available_bytes=use.available,
+                active_file_bytes=use.active_file,
+                pressure_some_avg10=some,
             )
         ]
 
@@ -126,7 +130,7 @@ class CgroupMemory(Source):
             self._meminfo.close()
             self._meminfo = None
 
-    def _measure(self) -> tuple[int, int, int | None]:
+    def _measure(self) -> Use:
         if self._gauge is not None:
             with contextlib.suppress(OSError):
                 return self._gauge.read()
@@ -314,15 +318,24 @@ class CgroupMemory(Source):
 
     # -- pressure -----------------------------------------------------------------------
 
-    def _full_avg10(self) -> float | None:
-        """Percent of the last ten seconds in which nothing could run for want of memory."""
+    def _avg10(self) -> tuple[float | None, float | None]:
+        """Percent of the last ten seconds in which something, and in which everything, had to
+        wait for memory."""
         if self._pressure is None:
-            return None
+            return None, None
         try:
-            _, found, rest = self._pressure.read().partition(b"full avg10=")
-            return float(rest.split(None, 1)[0]) if found else None
-        except (OSError, ValueError, IndexError):
-            return None
+            text = self._pressure.read()
+        except OSError:
+            return None, None
+        return _percent(text, b"some avg10="), _percent(text, b"full avg10=")
+
+
+def _percent(text: bytes, name: bytes) -> float | None:
+    _, found, rest = text.partition(name)
+    try:
+        return float(rest.split(None, 1)[0]) if found else None
+    except (ValueError, IndexError):
+        return None
 
 
 def _text(path: str) -> str:

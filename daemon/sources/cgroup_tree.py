@@ -26,15 +26,35 @@ class Layout(NamedTuple):
     events: str
     kills: bytes
     inactive: bytes
+    active: bytes = b""
 
 
-V2 = Layout("memory.current", "memory.max", "memory.events", b"oom_kill ", b"inactive_file ")
+class Use(NamedTuple):
+    """What a :class:`Gauge` reads, in bytes."""
+
+    current: int
+    working_set: int
+    available: int | None
+    """Of the whole box."""
+    active_file: int | None
+    """Page cache within the working set; ``None`` where it is not part of it."""
+
+
+V2 = Layout(
+    "memory.current",
+    "memory.max",
+    "memory.events",
+    b"oom_kill ",
+    b"inactive_file ",
+    b"active_file ",
+)
 V1 = Layout(
     "memory.usage_in_bytes",
     "memory.limit_in_bytes",
     "memory.oom_control",
     b"oom_kill ",
     b"total_inactive_file ",
+    b"total_active_file ",
 )
 
 
@@ -71,7 +91,7 @@ class Gauge:
 
     def __init__(self, group: Group | None, meminfo: proc.KeptFile) -> None:
         self._meminfo = meminfo
-        self._inactive = group.layout.inactive if group else b""
+        self._layout = group.layout if group else V2
         self._files: tuple[proc.KeptFile, ...] = ()
         if group:
             current = proc.KeptFile(f"{group.directory}/{group.layout.current}", 64)
@@ -81,17 +101,19 @@ class Gauge:
                 current.close()
                 raise
 
-    def read(self) -> tuple[int, int, int | None]:
-        """Used bytes, working set, and what the box has available; raises OSError."""
+    def read(self) -> Use:
+        """Look once; raises OSError."""
         box = self._meminfo.read()
         free = kibibytes(box, b"MemAvailable:")
         if not self._files:
             total = kibibytes(box, b"MemTotal:") or 0
             unused = kibibytes(box, b"MemFree:") or 0
-            return total - unused, total - (unused if free is None else free), free
+            return Use(total - unused, total - (unused if free is None else free), free, None)
         current = proc.number(self._files[0].read(), b"") or 0
-        inactive = proc.number(self._files[1].read(), self._inactive) or 0
-        return current, max(0, current - inactive), free
+        parts = self._files[1].read()
+        inactive = proc.number(parts, self._layout.inactive) or 0
+        active = proc.number(parts, self._layout.active)
+        return Use(current, max(0, current - inactive), free, active)
 
     def close(self) -> None:
         """Let go of the files (the box's own is the caller's)."""

@@ -8,6 +8,7 @@ written for a good while and no process holds it open.
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -33,12 +34,25 @@ FILE_PATIENCE_S = 12.0
 FOLDER_PATIENCE_S = 90.0
 """The same for a folder: between two of its files, with none open, a trainer may gather the
 optimizer state of all ranks. Our choice, not measured: generous, as the price is a late word."""
+CORRUPT_PATIENCE_S = 24.0
+"""The same for a folder in which a file is cut that nobody holds open: between two of its files
+all that are there are whole. With a look at all files every 32 s it is told within a minute."""
+GONE_STILL_S = 2.0
+"""The same for a file once the run has ended and nobody holds it open: the watch of a run lasts
+a few seconds longer than the run."""
+QUIET_S = 4.0
+"""Nothing has grown for this long, two looks, before data is read: a save has the disk for
+itself."""
+MOST_PUT_OFF_S = 300.0
+"""Unless there never was such a time for so long: a run that always saves is verified too."""
 WRITER_PATIENCE_S = 600.0
 """The same while a process holds it open for writing: after ten minutes it is said anyway."""
 _MOST_FAILURES = 3
 """Verifiers that may die over one checkpoint before it is ``unverifiable``."""
-LEFTOVER_AGE_S = 600.0
-"""A temporary file untouched for this long belongs to nobody any more."""
+LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0
+"""Stillness after which a temporary that no process holds open belongs to nobody any more; of a
+folder, whose writer may gather the state of all ranks between two files, twice as long. That
+is told as a note, within a minute."""
 
 
 class Verifier(Protocol):
@@ -79,7 +93,9 @@ class CheckpointDir(Source):
 
     Yields a :class:`CheckpointSeen` in state ``pending`` when a checkpoint appears or changes,
     and another one with its verdict. :meth:`known` is the truth at any time: a checkpoint that
-    was pruned is simply no longer in it.
+    was pruned is simply no longer in it. A temporary that nobody writes any more is told as
+    ``incomplete`` without a level, and as ``pending`` when it grows again or is gone; it is
+    never among the known.
     """
 
     every_s = 2.0
@@ -93,9 +109,15 @@ class CheckpointDir(Source):
         self._settle_s = settle_s
         self._followed: dict[str, Followed] = {}
         self._asked: Followed | None = None
+        self._summing = False
+        """What was asked is to compare checksums."""
         self._grew_at: float | None = None
         self._refused_at: float | None = None
+        self._put_off_at: float | None = None
+        """Since when data waits to be read."""
         self._first = True
+        self.writer_gone = False
+        """The run's main process has ended: what stands still now stays as it is."""
 
     def fds(self) -> Iterable[int]:
         """The verifier, while it lives."""
@@ -113,6 +135,7 @@ class CheckpointDir(Source):
         found = [*self._take_answers(now), *self._look(self._finder.scan(now), now)]
         found += self._hurry(now)
         self._ask_next(now)
+        self._ask_sums(now)
         return found
 
     def stalled(self, now: float) -> str | None:
@@ -130,15 +153,6 @@ class CheckpointDir(Source):
         found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
         return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
 
-    def leftovers(self, now: float) -> list[CheckpointSeen]:
-        """Half-written temporaries that nobody has touched for ten minutes."""
-        return [
-            followed.left_over(now)
-            for followed in self._followed.values()
-            if followed.place.leftover
-            and now - max(followed.changed_at, followed.mark.newest_ns / 1e9) > LEFTOVER_AGE_S
-        ]
-
     def growing(self) -> float | None:
         """When bytes of any checkpoint or temporary last grew; ``None`` if they never did."""
         return self._grew_at
@@ -148,6 +162,8 @@ class CheckpointDir(Source):
             gone = self._followed.pop(path)
             if gone is self._asked:
                 self._asked = None
+            if gone.left:
+                yield dataclasses.replace(gone.left_over(now), state="pending", detail="gone")
         for place in places.values():
             followed = self._followed.get(place.path)
             if followed is None:
@@ -164,6 +180,9 @@ class CheckpointDir(Source):
                     followed.pending(now, "being saved")
             elif changed:
                 followed.seen = None
+                if followed.left:
+                    followed.left = False
+                    yield dataclasses.replace(followed.left_over(now), state="pending")
         self._first = False
 
     def _meet(self, place: Place, now: float) -> Followed:
@@ -172,6 +191,7 @@ class CheckpointDir(Source):
         saved_at = mark.newest_ns / 1e9
         old = mark.files > 0 and saved_at < now - self._settle_s
         followed = Followed(place, mark, saved_at if old else now)
+        followed.fresh = not self._first
         followed.skipped = len(self._followed) % FULL_LOOK_EVERY  # not all at one look
         if not self._first and mark.bytes:
             followed.grew_at = now
@@ -190,21 +210,58 @@ class CheckpointDir(Source):
             self._refused_at = now if self._refused_at is None else self._refused_at
             return
         self._refused_at = None
-        self._asked = newest[0]
+        self._asked, self._summing = newest[0], False
         self._asked.asked = self._asked.mark
+
+    def _ask_sums(self, now: float) -> None:
+        """Have the data of the newest whole checkpoint compared with its checksums, a bit of it.
+
+        Only what was written since we look, and the newest: a restart must not read them all.
+        """
+        if self._asked is not None or self._verify.waiting:
+            return
+        whole = [f for f in self._followed.values() if f.seen and f.seen.state == "ok"]
+        fresh = [f for f in whole if f.fresh and not f.summed]
+        followed = max(fresh or whole, key=lambda f: f.mark.newest_ns, default=None)
+        if followed is None or followed.summed or not followed.settled:
+            self._put_off_at = None
+            return
+        if self._busy(now):
+            self._put_off_at = now if self._put_off_at is None else self._put_off_at
+            if abs(now - self._put_off_at) < MOST_PUT_OFF_S:
+                return
+        question = {"path": followed.path, "level": "checksum", "from": followed.sum_from}
+        if self._verify.ask(question, now):
+            self._asked, self._summing = followed, True
+            followed.asked = followed.mark
+
+    def _busy(self, now: float) -> bool:
+        """Bytes of a save have just arrived."""
+        return self._grew_at is not None and abs(now - self._grew_at) < QUIET_S
 
     def _is_due(self, followed: Followed, now: float) -> bool:
         still_s = abs(now - followed.changed_at)  # a clock set back must not stop us
-        counts = followed.seen is not None and not followed.place.leftover
-        return counts and still_s >= self._settle_s and now >= followed.ask_at
+        if followed.place.leftover:
+            alone = followed.place.kind is None
+            patience = LEFTOVER_STILL_S if alone else LEFTOVER_FOLDER_STILL_S
+            patience = GONE_STILL_S if self.writer_gone else patience
+            return followed.mark.files > 0 and still_s >= patience and now >= followed.ask_at
+        return followed.seen is not None and still_s >= self._settle_s and now >= followed.ask_at
 
     def _take_answers(self, now: float) -> Iterator[CheckpointSeen]:
         for answer in self._verify.answers():
             followed, self._asked = self._asked, None
+            summing, self._summing = self._summing, False
             if followed is None or followed.asked != followed.mark:
                 continue  # pruned, or it went on growing: its turn comes again
             if "error" in answer or answer.get("path") != followed.path:
-                yield from self._failed(followed, str(answer.get("error", "no answer")), now)
+                yield from self._failed(
+                    followed, str(answer.get("error", "no answer")), now, summing=summing
+                )
+            elif summing:
+                compared = followed.compared(answer, now)
+                if compared is not None:
+                    yield compared
             else:
                 yield from self._judge(followed, answer, now)
 
@@ -212,11 +269,21 @@ class CheckpointDir(Source):
         self, followed: Followed, answer: Mapping[str, object], now: float
     ) -> Iterator[CheckpointSeen]:
         """Take a verdict, unless the save may still be going on."""
+        if followed.place.leftover:
+            if answer.get("writer") is None:
+                followed.settled = followed.left = True
+                yield followed.left_over(now)
+            followed.ask_at = now + LEFTOVER_STILL_S
+            return
         if answer.get("state") in ("corrupt", "incomplete"):
             alone = followed.place.kind is None
             patience = FILE_PATIENCE_S if alone else FOLDER_PATIENCE_S
+            if not alone and answer.get("state") == "corrupt":
+                patience = CORRUPT_PATIENCE_S
             if answer.get("writer") is not None:
                 patience = WRITER_PATIENCE_S
+            elif self.writer_gone and alone:
+                patience = GONE_STILL_S
             still_s = abs(now - followed.changed_at)
             if still_s < patience:
                 followed.ask_at = now + min(patience - still_s, max(5.0, still_s))
@@ -232,12 +299,20 @@ class CheckpointDir(Source):
             reason = f"the verifier gave no answer in {VERIFIER_DEADLINE_S:.0f} s"
         if self._asked is not None and not self._verify.waiting:
             followed, self._asked = self._asked, None
-            yield from self._failed(followed, reason, now)
+            summing, self._summing = self._summing, False
+            yield from self._failed(followed, reason, now, summing=summing)
 
-    def _failed(self, followed: Followed, reason: str, now: float) -> Iterator[CheckpointSeen]:
+    def _failed(
+        self, followed: Followed, reason: str, now: float, *, summing: bool = False
+    ) -> Iterator[CheckpointSeen]:
         followed.failures += 1
+        if summing:
+            followed.summed = followed.failures >= _MOST_FAILURES
+            return
         followed.ask_at = now + self._settle_s
-        if followed.failures >= _MOST_FAILURES:
+        if followed.place.leftover:
+            followed.settled = followed.failures >= _MOST_FAILURES
+        elif followed.failures >= _MOST_FAILURES:
             yield followed.judged({"state": "unverifiable", "detail": reason}, now)
 
 

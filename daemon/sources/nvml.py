@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from middlewatch.sentinels.kit import GpuSample, Observation
+from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
+from middlewatch.sentinels.kit.numbers import median
 
 from ..child import JsonChild
 from ..clock import Clock
 from ..errors import Unsupported
+from ..parsers.signatures.xids import HARMLESS, XIDS
 from .base import Source
 
 DEADLINE_S = 5.0
@@ -29,7 +32,13 @@ DEADLINE_S = 5.0
 START_DEADLINE_S = 30.0
 """Without persistence mode the first call loads the firmware of every board: seconds each."""
 DEAR_EVERY_S = 15.0
-"""Process lists and error counters: as often as monitoring stacks usually scrape."""
+"""Process lists and limits: as often as monitoring stacks usually scrape."""
+COUNTERS_EVERY_S = 4.0
+"""Error counters: a double-bit error has to be told within ten seconds."""
+FULL_LOAD = 0.8
+"""Utilisation at which a clock or a draw says what a card can do."""
+USUAL_SAMPLES = 30
+"""Samples at full load whose median is one look at it; half of them are enough for the first."""
 ECC_SHOWN_S = 60.0
 """How long a grown ECC counter is told, so that a rule that looks every minute sees it."""
 
@@ -65,6 +74,7 @@ class Nvml(Source):
         self._asked: float | None = None
         self._killed: float | None = None
         self._dear: float | None = None
+        self._counted: float | None = None
 
     def fds(self) -> Iterable[int]:
         """The child's answers."""
@@ -92,9 +102,11 @@ class Nvml(Source):
             self._killed = mono
             self._child.restart()
         dear = self._dear is None or mono - self._dear >= DEAR_EVERY_S
-        if self._child.ask({"ask": "sample", "dear": dear}, mono):
+        counters = dear or self._counted is None or mono - self._counted >= COUNTERS_EVERY_S
+        if self._child.ask({"ask": "sample", "dear": dear, "counters": counters}, mono):
             self._asked = mono if self._asked is None else self._asked
             self._dear = mono if dear else self._dear
+            self._counted = mono if counters else self._counted
         self._failure = self._child.start_error or self._failure
         if self._failure:
             raise TelemetryLost(self._failure)
@@ -133,8 +145,8 @@ class Nvml(Source):
         start = max(START_DEADLINE_S, self._deadline_s)
         return JsonChild(argv, self._deadline_s, self._env, start_deadline_s=start)
 
-    def _take(self, now: float) -> tuple[GpuSample, ...]:
-        """Samples of the newest answer; notes a failure, raises Unsupported."""
+    def _take(self, now: float) -> tuple[Observation, ...]:
+        """Samples of the newest answer, and every Xid; notes a failure, raises Unsupported."""
         child = self._child
         if child is None:
             return ()
@@ -149,7 +161,9 @@ class Nvml(Source):
         self._failure = ""
         if "gpus" in answer:
             self._worked = True
-            return self._cards.samples(now, answer["gpus"])
+            samples = self._cards.samples(now, answer["gpus"])
+            xids = (xid for one in answers for xid in one.get("xids", ()))
+            return (*samples, *(self._cards.reported(now, *xid) for xid in xids))
         if "unsupported" in answer:
             child.restart()  # it has ended by itself; do not wait for the news
             if not self._worked:
@@ -166,18 +180,44 @@ def _ended(child: JsonChild) -> str:
     return f"{text}: {words[-1]}" if words else text
 
 
+class Usual:
+    """What a card does at full load: the best median of a half minute that was seen."""
+
+    __slots__ = ("_newest", "_since", "best")
+
+    def __init__(self) -> None:
+        self.best: float | None = None
+        self._newest: deque[float] = deque(maxlen=USUAL_SAMPLES)
+        self._since = 0
+
+    def add(self, value: float | None) -> None:
+        """One sample at full load."""
+        if value is None:
+            return
+        self._newest.append(value)
+        self._since += 1
+        if self._since >= USUAL_SAMPLES // 2:
+            self._since = 0
+            self.best = max(self.best or 0.0, median(self._newest))
+
+
 class Cards:
     """What is known of every card that was ever seen, by uuid."""
 
     def __init__(self) -> None:
         self._names: dict[str, tuple[int, str]] = {}
+        self._listed: dict[int, int] = {}
+        """The driver's present index -> ours."""
         self._ecc: dict[str, tuple[int, int, float]] = {}
+        self._new: dict[str, int] = {}
+        self._usual: dict[str, tuple[Usual, Usual]] = {}
 
     def samples(self, now: float, gpus: Iterable[Mapping[str, Any]]) -> tuple[GpuSample, ...]:
         """One sample for each card, those included that the driver no longer lists."""
         listed = list(gpus)
         present = {gpu["uuid"] for gpu in listed}
         found: dict[int, GpuSample] = {}
+        self._listed.clear()
         for gpu in listed:
             uuid = gpu["uuid"] or self._missing_at(gpu["index"], present)
             index, name = self._names.get(uuid, (gpu["index"], ""))
@@ -185,12 +225,32 @@ class Cards:
             if uuid:
                 self._forget_others(index, uuid)
                 self._names[uuid] = (index, name)
+            self._listed[gpu["index"]] = index
             found[index] = self._sample(now, index, uuid, name, gpu)
         for uuid, (index, name) in self._names.items():
             if index not in found:
                 error = "gone from the driver's list"
                 found[index] = GpuSample(now, index, uuid, name, lost=True, error=error)
         return tuple(found[index] for index in sorted(found))
+
+    def reported(self, now: float, index: int | None, xid: int) -> LogEvent:
+        """An Xid that the driver has reported, in the words of the kernel log's reader."""
+        known = XIDS.get(xid)
+        meaning = f": {known.meaning}" if known else ""
+        card = "a GPU" if index is None else f"GPU {self._listed.get(index, index)}"
+        harmless = xid in HARMLESS
+        return LogEvent(
+            at=now,
+            trouble="xid",
+            role="root",
+            severity="warning" if harmless else "critical",
+            fatal=not harmless and (known is None or known.fatal),
+            text=f"Xid {xid} on {card}{meaning}",
+            file="nvml",
+            signature="nvml-xid",
+            details={"xid": xid}
+            | ({} if index is None else {"gpu": self._listed.get(index, index)}),
+        )
 
     def _missing_at(self, index: int, present: set[str | None]) -> str:
         """The card that had this index and does not show its uuid any more."""
@@ -206,6 +266,11 @@ class Cards:
         self, now: float, index: int, uuid: str, name: str, gpu: Mapping[str, Any]
     ) -> GpuSample:
         pids = gpu["pids"]
+        complaints = "; ".join(self._complaints(now, uuid, gpu))
+        clock, power = self._usual.setdefault(uuid, (Usual(), Usual()))
+        if (gpu["util_ratio"] or 0.0) >= FULL_LOAD:
+            clock.add(gpu["sm_clock_mhz"])
+            power.add(gpu["power_w"])
         return GpuSample(
             at=now,
             index=index,
@@ -221,7 +286,11 @@ class Cards:
             throttle=tuple(r for r in gpu["clock_reasons"] or () if r in TOLD),
             pids=None if pids is None else tuple(pids),
             lost=gpu["lost"],
-            error="; ".join(self._complaints(now, uuid, gpu)) or None,
+            error=complaints or None,
+            sm_clock_usual_mhz=clock.best,
+            power_usual_w=power.best,
+            ecc_new=self._new.get(uuid),
+            remap_failed=gpu["remap_failed"],
         )
 
     def _complaints(self, now: float, uuid: str, gpu: Mapping[str, Any]) -> Iterable[str]:
@@ -235,8 +304,10 @@ class Cards:
         if count is None:
             return
         before, grown_by, grown_at = self._ecc.get(uuid, (count, 0, now))
+        self._new.setdefault(uuid, 0)
         if count > before:
             grown_by, grown_at = count - before, now
+            self._new[uuid] += grown_by
         self._ecc[uuid] = (count, grown_by, grown_at)
         if grown_by and now - grown_at < ECC_SHOWN_S:
             yield f"{grown_by} new uncorrected ECC errors, {count} since the driver was loaded"

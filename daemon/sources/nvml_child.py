@@ -6,19 +6,22 @@ process can be killed. So this file imports nothing of the package and runs as
 
 One question a line on stdin, one answer a line on stdout::
 
-    {"ask": "sample", "dear": false}
+    {"ask": "sample", "dear": false, "counters": false}
     {"gpus": [{"index": 0, "uuid": "GPU-…", "util_ratio": 0.98, …}], "driver": "550.54.15",
-     "took_ms": {"power": 0.4, …}}
+     "took_ms": {"power": 0.4, …}, "xids": [[0, 79], …]}
     {"unsupported": "…"}    this box has no NVIDIA driver; the program ends after it
     {"error": "…"}          the driver is there but does not answer properly
 
-A GPU has the keys of ``CHEAP`` and ``DEAR`` below. ``null`` means that the board or its
+A GPU has the keys of ``CHEAP``, ``COUNTERS`` and ``DEAR`` below. ``null`` means that the board or its
 partition (MIG) does not tell, never 0. ``lost`` is the driver's own word; ``error`` is any
 other complaint about one GPU. Process ids are the driver's: inside a container they may be
 those of the host, or none at all.
 
 Dear calls (they take the driver's locks for long, or answer what hardly changes) are made
-when the question says ``dear`` and remembered in between. A call that took longer than
+when the question says ``dear`` and remembered in between; error counters, which must be heard
+of within seconds, when it says ``counters``. ``xids`` are the critical errors that the driver
+has reported since the last answer, as (index, code): the kernel log tells them as well, but a
+container rarely has one. A call that took longer than
 ``BUDGET_MS`` twice in a row (once may be a busy CPU) is left out of the next ``REST`` samples
 that it would belong to, and again after each slow one from then on.
 """
@@ -26,6 +29,7 @@ that it would belong to, and again after each slow one from then on.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import sys
@@ -66,6 +70,10 @@ REASONS = {
     0x400: "reliability",
 }
 """Bits of nvmlClocksEventReason*."""
+
+EVENTS, XID_EVENT, DOUBLE_BIT_XID = 0x2 | 0x8, 0x8, 48  # double-bit ECC errors, and Xids
+MOST_EVENTS = 32
+"""Taken per answer: a card in agony reports without an end, and the rest can wait."""
 
 Reading = Callable[[Any, Any], Mapping[str, Any]]
 """(pynvml, device handle) to keys of the answer; raises NVMLError."""
@@ -150,14 +158,16 @@ CHEAP: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "clock": (_clock, ("sm_clock_mhz",)),
     "clock_reasons": (_reasons, ("clock_reasons",)),
 }
+COUNTERS: Mapping[str, tuple[Reading, tuple[str, ...]]] = {"ecc": (_ecc, ("ecc_uncorrected",))}
 DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "power_limit": (_power_limit, ("power_limit_w",)),
     "processes": (_processes, ("pids",)),
-    "ecc": (_ecc, ("ecc_uncorrected",)),
     "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
     "name": (_name, ("name",)),
 }
-UNKNOWN = {key: None for _, keys in (*CHEAP.values(), *DEAR.values()) for key in keys}
+UNKNOWN = {
+    key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys
+}
 
 
 class Lost(Exception):
@@ -178,12 +188,21 @@ class Gpu:
         self._rests: dict[str, int] = {}
         self._known_dear = False
 
-    def sample(self, dear: bool, took_ms: dict[str, float]) -> dict[str, Any]:
+    @property
+    def handle(self) -> Any:
+        """As the driver knows it; ``None`` until it could be had."""
+        return self._handle
+
+    def sample(self, dear: bool, counters: bool, took_ms: dict[str, float]) -> dict[str, Any]:
         """What the GPU says now; ``took_ms`` is added to, by name of the call."""
         lost = False
         try:
             if self._opened():
-                calls = {**CHEAP, **DEAR} if dear or not self._known_dear else CHEAP
+                calls = dict(CHEAP)
+                if counters or dear or not self._known_dear:
+                    calls |= COUNTERS
+                if dear or not self._known_dear:
+                    calls |= DEAR
                 for name, (reading, keys) in calls.items():
                     self._read(name, reading, keys, took_ms)
                 self._known_dear = True
@@ -233,6 +252,55 @@ class Gpu:
             self._rests[name] = REST
 
 
+class Events:
+    """Critical errors, as the driver reports them by itself; best effort on every board."""
+
+    def __init__(self, nvml: Any) -> None:
+        self._nvml = nvml
+        self._set: Any = None
+        self._asked: dict[int, Any] = {}
+
+    def follow(self, gpus: Sequence[Gpu]) -> None:
+        """Ask to be told of every GPU that is open and not followed yet."""
+        nvml = self._nvml
+        for index, gpu in enumerate(gpus):
+            if gpu.handle is None or index in self._asked:
+                continue
+            self._asked[index] = gpu.handle
+            with contextlib.suppress(nvml.NVMLError):
+                kinds = nvml.nvmlDeviceGetSupportedEventTypes(gpu.handle) & EVENTS
+                if kinds:
+                    self._set = self._set or nvml.nvmlEventSetCreate()
+                    nvml.nvmlDeviceRegisterEvents(gpu.handle, kinds, self._set)
+
+    def take(self) -> list[tuple[int | None, int]]:
+        """(index, Xid) of what was reported since the last time; does not wait."""
+        found: list[tuple[int | None, int]] = []
+        nvml = self._nvml
+        with contextlib.suppress(nvml.NVMLError):  # nothing more, or no such function
+            while self._set is not None and len(found) < MOST_EVENTS:
+                seen = nvml.nvmlEventSetWait_v2(self._set, 0)
+                xid = int(seen.eventData) if seen.eventType == XID_EVENT else DOUBLE_BIT_XID
+                found.append((self._index(seen.device), xid))
+        return found
+
+    def _index(self, device: Any) -> int | None:
+        address = _address(device)
+        return next((i for i, handle in self._asked.items() if _address(handle) == address), None)
+
+    def close(self) -> None:
+        """Let go of what the driver keeps for us."""
+        if self._set is not None:
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._nvml.nvmlEventSetFree(self._set)
+        self._set = None
+        self._asked.clear()
+
+
+def _address(handle: Any) -> int | None:
+    return ctypes.cast(handle, ctypes.c_void_p).value
+
+
 class Box:
     """The driver and its GPUs."""
 
@@ -242,8 +310,9 @@ class Box:
         self._worked = False
         self._driver: str | None = None
         self._gpus: list[Gpu] = []
+        self._events = Events(nvml)
 
-    def sample(self, dear: bool) -> dict[str, Any]:
+    def sample(self, dear: bool, counters: bool = False) -> dict[str, Any]:
         """One answer."""
         try:
             if not self._ready:
@@ -257,14 +326,17 @@ class Box:
             return {"unsupported": "the NVIDIA driver sees no GPU"}
         self._worked = True
         if count != len(self._gpus):
+            self._events.close()
             self._gpus = [Gpu(self._nvml, index) for index in range(count)]
         took_ms: dict[str, float] = {}
-        gpus = [gpu.sample(dear, took_ms) for gpu in self._gpus]
+        gpus = [gpu.sample(dear, counters, took_ms) for gpu in self._gpus]
         if gpus and all(_mute(gpu) for gpu in gpus):
             # Not the GPUs but the way to them is broken: begin anew at the next question.
             self._close()
             return {"error": gpus[0]["error"]}
-        return {"gpus": gpus, "driver": self._driver, "took_ms": took_ms}
+        self._events.follow(self._gpus)
+        xids = self._events.take()
+        return {"gpus": gpus, "driver": self._driver, "took_ms": took_ms, "xids": xids}
 
     def _no_driver(self, error: Any) -> dict[str, Any]:
         self._close()
@@ -274,6 +346,7 @@ class Box:
 
     def _close(self) -> None:
         if self._ready:
+            self._events.close()
             with contextlib.suppress(self._nvml.NVMLError):
                 self._nvml.nvmlShutdown()
         self._ready = False
@@ -309,7 +382,8 @@ def main(folder: str) -> int:
         _say({"unsupported": f"pynvml cannot be imported: {error}"})
         return 0
     for line in sys.stdin.buffer:
-        answer = box.sample(dear=bool(json.loads(line).get("dear")))
+        question = json.loads(line)
+        answer = box.sample(bool(question.get("dear")), bool(question.get("counters")))
         _say(answer)
         if "unsupported" in answer:
             break

@@ -253,10 +253,11 @@ class Processes(Source):
             return
         try:
             os.kill(pid, 0)
-        except PermissionError as error:
-            raise _hidden(pid, self._root) from error
-        except OSError:
+        except ProcessLookupError:
             return
+        except OSError as error:
+            raise _hidden(pid, self._root) from error
+        raise _hidden(pid, self._root)
 
     # -- what they do -------------------------------------------------------------------
 

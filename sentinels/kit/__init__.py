@@ -8,6 +8,8 @@ from .ledger import Ledger
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
+    CpuQuotaSample,
+    Deadline,
     DiskSample,
     GpuSample,
     LogEvent,
@@ -19,6 +21,7 @@ from .observations import (
     ProcessesSeen,
     ProcessSample,
     SourceState,
+    StackSeen,
     Step,
 )
 from .sentinel import Sentinel, discover, handbook, ledgers
@@ -27,6 +30,8 @@ from .view import RunFacts, View
 __all__ = [
     "CheckpointSaved",
     "CheckpointSeen",
+    "CpuQuotaSample",
+    "Deadline",
     "DiskSample",
     "Entry",
     "Evidence",
@@ -46,6 +51,7 @@ __all__ = [
     "Sentinel",
     "Severity",
     "SourceState",
+    "StackSeen",
     "Step",
     "View",
     "discover",

@@ -36,6 +36,8 @@ GROSS = 5.0
 """Times the largest of the first values that are gross, if also twice ``OUT`` spreads up."""
 WARM_UP = 24
 """Values before the first ``spike`` can be told, and after a restart."""
+RELEARN = 16
+"""The same after the logging interval changed: the level and the progress are known."""
 KNOWN = 5
 """Values after which a young series is known a little. Until ``WARM_UP`` one is out of its
 noise if it is ``YOUNG`` times the largest of the newest ``LEVEL`` ones and ``RANGES`` of their
@@ -55,6 +57,13 @@ times the worst of the newest 24 deviations: a steep descent that has just ended
 the long window."""
 RECENT = 24
 WORST = 3.0
+BELOW = 0.5
+"""Weight of a deviation downwards among them: it is the descent rather than the noise."""
+STREAK = 3
+"""Values in a row that undo ``LOST`` and lie ``SUSTAINED`` spreads above their level, the first
+of them at once, are out of the noise as well: a spread that earlier jumps have widened hides
+single ones."""
+SUSTAINED = 1.5
 CADENCE = 4.0
 """A logging interval that changes by more than this factor, twice running, re-learns the
 spread: means over 500 steps are calmer than single steps."""
@@ -130,6 +139,7 @@ class Guard:
         "_gap",
         "_held",
         "_largest",
+        "_last",
         "_level",
         "_out",
         "_peak",
@@ -138,6 +148,8 @@ class Guard:
         "_residuals",
         "_start",
         "_step",
+        "_streak",
+        "_width",
     )
 
     def __init__(self) -> None:
@@ -155,6 +167,10 @@ class Guard:
         self._best: float | None = None
         self._step: float | None = None
         self._gap: float | None = None
+        self._last = 0.0
+        self._streak = 0
+        self._width = 0.0
+        """The spread before the streak."""
         self._changes = 0
 
     @property
@@ -173,13 +189,38 @@ class Guard:
         known = self._level.ordered
         return known[0] if len(known) >= KNOWN else 0.0
 
-    def restart(self) -> None:
+    @property
+    def known(self) -> bool:
+        """It has warmed up: level and spread mean something."""
+        return self._count > WARM_UP and not self._quiet
+
+    @property
+    def relearns(self) -> bool:
+        """It says nothing of spikes just now: a restart, or another logging interval."""
+        return self._quiet > 0
+
+    def fell_below(self, part: float) -> bool:
+        """The level is under this part of where it began."""
+        return self._start is not None and self._level.median < part * self._start
+
+    @property
+    def spread(self) -> float:
+        """Upper tail of the noise around the level; only of a series that is known."""
+        level = self._level.median
+        return self._spread(level, self._progress(level))
+
+    @property
+    def progress(self) -> float:
+        """How far the series came down from where it began; 0 while that is not known."""
+        return self._progress(self._level.median) if self._count else 0.0
+
+    def restart(self, quiet: int = WARM_UP) -> None:
         """The process was restarted, or reports otherwise now: keep the level, re-learn the
-        spread, and say nothing of spikes meanwhile."""
+        spread, and say nothing of spikes for ``quiet`` values."""
         self._residuals = Window(SPREAD)
         self._held.clear()
-        self._out = 0
-        self._quiet = WARM_UP
+        self._out = self._streak = 0
+        self._quiet = quiet
 
     def push(self, value: float, step: float | None = None) -> Alarm | None:
         """Take the next reported value; the alarm that it raises, if it does."""
@@ -205,20 +246,22 @@ class Guard:
         else:
             out = gross or above > OUT * spread or self._relapsed(above, level, progress)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
+            self._count_streak(value, above, spread, progress)
+        self._last = value
         if not out:
             self._level.add(value)
             self._residuals.add(above)
-            self._recent.append(abs(above))
+            self._recent.append(above if above > 0.0 else -above * BELOW)
             if self._best is None or level < self._best:
                 self._best = level
-            if not self._out:
+            if not self._out and self._streak < STREAK:
                 return None
             if self._count <= LONE_UNTIL and self._out == ALONE:
                 self._learn_outlier()
         else:
             self._hold(value, level)
-        if gross or self._out.bit_count() >= AT_LEAST:
-            since = max(0, self._out.bit_length() - 1)
+        if gross or self._out.bit_count() >= AT_LEAST or self._streak >= STREAK:
+            since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
         return None
 
@@ -250,6 +293,17 @@ class Guard:
             return False
         return above > WORST * max(max(recent), FLOOR * abs(level))
 
+    def _count_streak(self, value: float, above: float, spread: float, progress: float) -> None:
+        """Count values that stay up; the first of them must have jumped there."""
+        if not self._streak:
+            if value - self._last <= SUSTAINED * spread:
+                return
+            self._width = spread
+        if above > SUSTAINED * self._width and above > LOST * progress > 0.0:
+            self._streak += 1
+        else:
+            self._streak = 0
+
     def _spread(self, level: float, progress: float) -> float:
         if not self._residuals.ordered:
             return max(abs(level), TINY)
@@ -274,7 +328,7 @@ class Guard:
             self._changes += 1
             if self._changes >= 2:
                 self._gap, self._changes = gap, 0
-                self.restart()
+                self.restart(RELEARN)
         else:
             self._changes = 0
 
@@ -285,8 +339,18 @@ class Guard:
             "residuals": self._residuals.values(),
             "recent": list(self._recent),
             "held": self._held,
-            "numbers": [self._out, self._count, self._quiet, self._changes],
-            "marks": [self._largest, self._start, self._best, self._step, self._gap],
+            "numbers": [self._out, self._count, self._quiet, self._changes, self._streak],
+            "marks": [
+                *(
+                    self._largest,
+                    self._width,
+                    self._last,
+                    self._start,
+                    self._best,
+                    self._step,
+                    self._gap,
+                ),
+            ],
         }
 
     @classmethod
@@ -298,12 +362,13 @@ class Guard:
             guard._residuals.fill([float(v) for v in saved["residuals"]])
             guard._recent.extend(float(v) for v in saved["recent"])
             guard._held = [float(v) for v in saved["held"]]
-            guard._out, guard._count, guard._quiet, guard._changes = map(int, saved["numbers"])
-            largest, *rest = (None if v is None else float(v) for v in saved["marks"])
+            guard._out, guard._count, guard._quiet, *others = map(int, saved["numbers"])
+            guard._changes, guard._streak = others
+            largest, width, last, *rest = (None if v is None else float(v) for v in saved["marks"])
             guard._start, guard._best, guard._step, guard._gap = rest
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError("no saved guard") from error
-        guard._largest = largest or 0.0
+        guard._largest, guard._width, guard._last = largest or 0.0, width or 0.0, last or 0.0
         if not all(map(math.isfinite, [*guard._level.ordered, *guard._residuals.ordered])):
             raise ValueError("a guard holds no such values")
         return guard

@@ -15,6 +15,7 @@ Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
 PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
+GoneWith = Literal["", "session", "container", "box"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
 
 
@@ -138,6 +139,25 @@ class ProcessesSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class StackSeen:
+    """Where the main thread of one Python process stood at one instant."""
+
+    at: float
+    pid: int
+    frames: tuple[str, ...]
+    """Innermost first: ``acquire (python/threading.py:327)``. Code of the run itself is named by
+    its file alone, libraries with their folder, the standard library as ``python/…``."""
+    own: int | None = None
+    """Index of the innermost frame that is neither a library's nor the standard library's."""
+    rank: int | None = None
+    active: bool = False
+    """Running or wanting to run, not asleep in a system call."""
+    gil: bool = False
+    """It held the interpreter's lock: Python code ran, or an extension that keeps the lock."""
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessEnded:
     """A process of the run is gone.
 
@@ -153,6 +173,9 @@ class ProcessEnded:
     signal: int | None = None
     rank: int | None = None
     name: str = ""
+    gone_with: GoneWith = ""
+    """What went away at the same time: its terminal's ``session``, its ``container`` (restarted)
+    or the ``box`` (rebooted)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +211,21 @@ class MemorySample:
     """Kills counted since the watch began, kept over restarts of the watch."""
     pressure_full_avg10: float | None = None
     host_available_bytes: int | None = None
+    active_file_bytes: int | None = None
+    """Page cache within the working set: used lately, and still to be dropped at need."""
+    pressure_some_avg10: float | None = None
+    """Percent of the last ten seconds in which something waited for memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """Somebody else ends the run at a known instant: a scheduler, a platform, a person."""
+
+    at: float
+    ends_at: float
+    """Epoch seconds."""
+    origin: str
+    """Who says so: ``SLURM_JOB_END_TIME``, ``timeout``, ``configuration``, …"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +249,34 @@ class GpuSample:
     lost: bool = False
     """The driver itself said NVML_ERROR_GPU_IS_LOST or took the device away."""
     error: str | None = None
+    sm_clock_usual_mhz: float | None = None
+    """Its clock in the fastest half minute of full load that was seen."""
+    power_usual_w: float | None = None
+    """Its draw in the half minute of full load in which it drew most."""
+    ecc_new: int | None = None
+    """Uncorrected memory errors that were counted since the watch began."""
+    remap_failed: bool | None = None
+    """A faulty row of its memory could not be replaced by a spare one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuQuotaSample:
+    """CPU time that the control groups of a run may use, and how often that was too little.
+
+    Counters only grow, but begin anew with another group.
+    """
+
+    at: float
+    cgroup: str
+    """The group with the lowest quota on the way up to the root."""
+    cores: float | None
+    """Quota over period; ``None`` where there is no quota."""
+    periods: int = 0
+    """Periods in which something wanted to run."""
+    throttled: int = 0
+    """Those of them in which the quota ran out."""
+    throttled_s: float = 0.0
+    """Seconds for which threads had to stand still, added up over CPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +317,13 @@ Observation = Union[
     CheckpointSaved,
     LogGrowth,
     ProcessesSeen,
+    StackSeen,
     ProcessEnded,
     DiskSample,
     MemorySample,
     GpuSample,
+    CpuQuotaSample,
     CheckpointSeen,
+    Deadline,
     SourceState,
 ]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from .numbers import median, number
+from .numbers import median, number, quantile
 from .observations import CheckpointSaved, CheckpointSeen, DiskSample
+from .savelog import SaveLog
 from .view import View
 
 RECENT = 5
@@ -20,6 +21,8 @@ ONE_SAVE = 0.1
 """Files written closer together than this part of the longest interval are one save."""
 SETTLE_S = 30.0
 """Time after a save in which a trainer still deletes the checkpoint that it replaces."""
+PRUNE_S = 300.0
+"""The same for one that is known to delete: on a slow volume it takes its time."""
 FULL_INODES = 64
 """Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
 
@@ -35,6 +38,8 @@ class Saves:
     files: int
     every_s: float | None
     """Median time between saves; ``None`` before three of them."""
+    longest_s: float
+    """The longest time between those."""
     newest_at: float
     kept: int
     """Checkpoints on disk now, counted to twelve."""
@@ -46,10 +51,20 @@ class Saves:
         """True when the next save comes beside the last one, not in its place."""
         return self.kept > 1 or self.numbered
 
-    def settled(self, now: float) -> bool:
-        """True when the newest save is over, and what it replaces had time to go."""
+    def settled(self, view: View) -> bool:
+        """True when no save is under way, and what the newest replaces had time to go.
+
+        While the next one is written under another name it takes its room already.
+        """
+        now = view.now
+        if view.saving_at is not None and 0 <= now - view.saving_at < SETTLE_S:
+            return False
+        since = now - self.newest_at
         patience = SETTLE_S if self.every_s is None else min(SETTLE_S, self.every_s / 2)
-        return now - self.newest_at >= patience
+        if since < patience:
+            return False
+        late = PRUNE_S if self.every_s is None else min(PRUNE_S, self.every_s / 2)
+        return since >= late or not prunes(view)
 
     def due_in_s(self, now: float) -> float | None:
         """Seconds until the next save; ``None`` while the cadence is unknown."""
@@ -62,7 +77,27 @@ def saves_on(view: View, mount: str) -> Saves | None:
     if mount not in known:
         return None
     here = (c for c in reversed(view.checkpoints) if _above(c.path, known) == mount)
-    return _expect(here, view.claims)
+    return _expect(here, view.claims, _seen_at(view))
+
+
+def expected(view: View) -> Saves | None:
+    """The saves of the run, wherever they lie; ``None`` before the first whole one."""
+    return _expect(reversed(view.checkpoints), view.claims, _seen_at(view))
+
+
+def pruned(view: View) -> int:
+    """How many saves of this run are gone again, as far as they were seen."""
+    log = view.ledger(SaveLog)
+    if log is None:
+        return 0
+    here = {c.path for c in view.checkpoints}
+    return sum(s.path not in here for s in log.saves if s.at >= view.run.started_at)
+
+
+def prunes(view: View) -> bool:
+    """True when a checkpoint of this run is gone again, or the command line says it will be."""
+    keep = view.run.keep_saves
+    return (keep is not None and len(view.checkpoints) >= keep) or pruned(view) > 0
 
 
 def expect(
@@ -75,21 +110,33 @@ def expect(
     return _expect(reversed(checkpoints), claims)
 
 
+def _seen_at(view: View) -> list[float]:
+    """When this run saved, newest first, as far as it was watched: pruned saves as well."""
+    log = view.ledger(SaveLog)
+    saves = reversed(log.saves) if log is not None else ()
+    return [save.at for save in islice(saves, LOOKED_AT) if save.at >= view.run.started_at]
+
+
 def _expect(
-    newest_first: Iterable[CheckpointSeen], claims: Sequence[CheckpointSaved]
+    newest_first: Iterable[CheckpointSeen],
+    claims: Sequence[CheckpointSaved],
+    seen_at: Sequence[float] = (),
 ) -> Saves | None:
     whole = (c for c in newest_first if c.state in ("ok", "pending", "unverifiable"))
     newest = sorted(islice(whole, LOOKED_AT), key=lambda c: c.saved_at, reverse=True)
     if not newest:
         return None
-    every_s = _cadence(c.saved_at for c in newest)
-    if every_s is None:
-        every_s = _cadence(c.at for c in islice(reversed(claims), LOOKED_AT))
+    between = intervals(seen_at)
+    if len(between) < 2:
+        between = intervals(c.saved_at for c in newest)
+    if len(between) < 2:
+        between = intervals(c.at for c in islice(reversed(claims), LOOKED_AT))
     last = newest[0]
     return Saves(
         bytes=max(c.bytes for c in newest[:RECENT]),
         files=max(c.files for c in newest[:RECENT]),
-        every_s=every_s,
+        every_s=median(between) if len(between) >= 2 else None,
+        longest_s=max(between, default=0.0),
         newest_at=last.saved_at,
         kept=len(newest),
         numbered=last.step is not None and _names(last.path, last.step),
@@ -102,12 +149,14 @@ def _names(path: str, step: float) -> bool:
     return number(step) in [digits.lstrip("0") or "0" for digits in _DIGITS.findall(name)]
 
 
-def _cadence(newest_first: Iterable[float]) -> float | None:
-    """Median time between saves; ``None`` for fewer than two intervals."""
+def intervals(newest_first: Iterable[float]) -> list[float]:
+    """Seconds between saves, newest first; files written close together are one save.
+
+    One long pause among many intervals must not make all others look close together.
+    """
     gaps = [newer - older for newer, older in pairwise(newest_first)]
-    longest = max(gaps, default=0.0)
-    between = [gap for gap in gaps if gap > ONE_SAVE * longest]
-    return median(between) if longest > 0 and len(between) >= 2 else None
+    long = quantile(gaps, 0.9) if len(gaps) >= 8 else max(gaps, default=0.0)
+    return [gap for gap in gaps if gap > ONE_SAVE * long] if long > 0 else []
 
 
 def _holding(view: View) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from .guard import OF_LAST, Guard
+from .drift import Drift
+from .guard import OF_LAST, Alarm, Guard
 from .ledger import Mark
 from .observations import Step
+from .path import Path
 
 LAGS = 3
 """Reports of earlier steps that are another writer's; more of them are a restart."""
@@ -21,6 +23,7 @@ NEARLY = 0.9
 """Part of its total at which a counter that begins anew has run through."""
 
 State = Literal["open", "lasting", "back"]
+Manner = Literal["", "adversary", "learner"]
 
 
 @dataclass(slots=True)
@@ -44,6 +47,12 @@ class Jump:
     """Of an adversary or a learner, which does that now and then."""
     planned: bool = False
     """The learning rate was set up again: its schedule starts anew."""
+    slow: bool = False
+    """Known by the sum of many small deviations."""
+    agreed: bool = False
+    """Of a slow one: the evaluation loss rose as well, or a second look found it grown."""
+    reset: bool = False
+    """It took the course of the beginning of the run: told as a reset."""
     state: State = "open"
     top: float = 0.0
     back: Mark | None = None
@@ -51,6 +60,107 @@ class Jump:
     """Since it was decided, as long as it is followed."""
     over_at: int = 0
     """Losses that the run had reported when it came back."""
+    norms: tuple[float, float] | None = None
+    """Gradient norm when it was decided, and the usual one before."""
+    near: int = 0
+    """Reports in a row near the old level."""
+    after: list[float] = field(default_factory=list)
+    """Values by which a later look decides."""
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        back = None if self.back is None else self.back.save()
+        flags = [self.gross, self.rough, self.planned, self.slow, self.agreed, self.reset]
+        numbers = plain([self.base, self.spread, self.lost, self.top, *self.after])
+        return [
+            *(self.metric, self.file, self.number, self.onset.save(), self.decided.save()),
+            *(numbers, flags, self.state, back, self.reports, self.over_at, self.near),
+        ]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Jump:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, number, onset, decided, numbers, flags, state, *rest = saved
+        base, spread, lost, top, *after = map(float, numbers)
+        back, reports, over_at, near = rest
+        if state not in ("open", "lasting", "back"):
+            raise ValueError("no saved jump")
+        gross, rough, planned, slow, agreed, reset = map(bool, flags)
+        return cls(
+            metric=str(metric),
+            file=str(file),
+            number=int(number),
+            onset=Mark.restore(onset),
+            decided=Mark.restore(decided),
+            base=base,
+            spread=spread,
+            lost=lost,
+            gross=gross,
+            rough=rough,
+            planned=planned,
+            slow=slow,
+            agreed=agreed,
+            reset=reset,
+            state=state,
+            top=top,
+            back=None if back is None else Mark.restore(back),
+            reports=int(reports),
+            over_at=int(over_at),
+            near=int(near),
+            after=after,
+        )
+
+
+@dataclass(slots=True)
+class Reset:
+    """A loss that stands where it had long been past."""
+
+    metric: str
+    file: str
+    onset: Mark
+    decided: Mark
+    base: float
+    """Level that it had reached: at the resumed step, or before it jumped."""
+    level: float
+    """Level of the first reports after it."""
+    lost: float
+    """Part of the progress that is gone: 1 is back at the beginning."""
+    resumed_at: float | None
+    """Step that the run went on from; ``None`` where its steps did not go back."""
+    limit: float = 0.0
+    """A value not above it is back."""
+    near: int = 0
+    reports: int = 0
+    back: Mark | None = None
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        back = None if self.back is None else self.back.save()
+        numbers = plain([self.base, self.level, self.lost, self.limit, self.resumed_at])
+        return [
+            *(self.metric, self.file, self.onset.save(), self.decided.save()),
+            *(numbers, self.near, self.reports, back),
+        ]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Reset:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, onset, decided, numbers, near, reports, back = saved
+        base, level, lost, limit, at = numbers
+        return cls(
+            metric=str(metric),
+            file=str(file),
+            onset=Mark.restore(onset),
+            decided=Mark.restore(decided),
+            base=float(base),
+            level=float(level),
+            lost=float(lost),
+            resumed_at=None if at is None else float(at),
+            limit=float(limit),
+            near=int(near),
+            reports=int(reports),
+            back=None if back is None else Mark.restore(back),
+        )
 
 
 @dataclass(slots=True)
@@ -71,42 +181,35 @@ class Zeros:
 
 
 @dataclass(slots=True)
-class Missing:
-    """Reports in a known wording that lack their loss, in a row."""
+class Leak:
+    """A loss that fell to next to nothing within its first reports."""
 
-    file: str
-    first: Mark
-    last: Mark
-    count: int
-    skipped: bool
-    """The reports themselves say that the step was skipped."""
-    scaled: bool
-    """The reports speak of a loss scale, as those of Megatron do: one of them is enough."""
-    over: bool = False
-
-
-@dataclass(slots=True)
-class Gradient:
-    """A gradient norm out of all proportion."""
-
+    metric: str
     file: str
     mark: Mark
-    usual: float
-    """Median of those before it."""
+    began: float
 
 
 class Series:
     """One loss of one file."""
 
-    def __init__(self, metric: str, *, rough: bool) -> None:
+    def __init__(self, metric: str, *, manner: Manner) -> None:
         self.metric = metric
-        self.rough = rough
+        self.manner: Manner = manner
+        self.rough = bool(manner)
         """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
         self.guard = Guard()
+        self.drift = Drift()
+        self.path = Path()
         self.newest: deque[Mark] = deque(maxlen=OF_LAST)
         self.jump: Jump | None = None
-        self.after: list[float] = []
-        self.near = 0
+        """The one that is followed."""
+        self.slow: Jump | None = None
+        """The same of slow ones."""
+        self.anew: list[float] = []
+        """The first values of the jump: a reset begins as the run began."""
+        self.rising: Mark | None = None
+        """Where the newest slow rise began."""
         self.count = 0
         self.largest = 0.0
         self.nothing = 0.0
@@ -114,18 +217,39 @@ class Series:
         self.rates: deque[float] = deque(maxlen=OF_LAST + 1)
         """The newest learning rates."""
         self.exploded: list[Mark] = []
+        self.leaked = False
         self.zeros: Zeros | None = None
         self.step: float | None = None
         self.epoch: float | None = None
         self.total: float | None = None
-        self.behind = 0
+        self.behind: list[Mark] = []
+        """Reports of earlier steps that may be another writer's."""
+        self.resumed: list[Mark] | None = None
+        """The first reports after a restart, while they are collected."""
+        self.expected: tuple[float, float] | None = None
+        """Level and noise at the step that it went on from."""
+        self.reset: Reset | None = None
+        """The one that is followed."""
+        self.evals: deque[float] = deque(maxlen=OF_LAST)
+        self.eval_limit: float | None = None
+        """An evaluation loss above it agrees with a slow rise."""
+
+    def listens_to(self, alarm: Alarm, *, beyond: bool) -> bool:
+        """True for an alarm that means something in a series of this manner.
+
+        ``beyond``: the value is gross against everything before, too. The losses of a learner
+        grow with its rewards, so its first values are no measure.
+        """
+        if alarm.kind == "gross":
+            return beyond or self.manner != "learner"
+        return not self.rough
 
     def rate_rose(self) -> bool:
         """The learning rate has just been set up again."""
         rates = self.rates
         return len(rates) > 1 and rates[-1] > ROSE * min(rates) > 0.0
 
-    def rewound(self, seen: Step, number: float) -> bool:
+    def rewound(self, seen: Step, number: float, value: float) -> bool:
         """The step counter went back: False while it may be another writer that lags.
 
         A counter that begins anew with every epoch is none of a restart.
@@ -134,28 +258,90 @@ class Series:
             return True
         if self.total and self.step is not None and self.step >= NEARLY * self.total:
             return True
-        self.behind += 1
-        if self.behind <= LAGS:
+        if len(self.behind) < LAGS:
+            self.behind.append(Mark.of(seen, value))
             return False
         self.guard.restart()
+        self.drift.restart()
         self.exploded.clear()
-        if self.jump is not None:
-            self.jump.state = "back"
-            self.jump = None
+        self.resumed, self.behind = self.behind, []
+        began = self.resumed[0].step or 0.0
+        self.expected = self.path.at(began)
+        self.path.back_to(began)
+        self.reset = None
+        for jump in (self.jump, self.slow):
+            if jump is not None:
+                jump.state = "back"
+        self.jump = self.slow = None
         return True
 
+    def save(self) -> dict[str, Any]:
+        """State as plain JSON values, without its jumps."""
+        resumed = self.resumed
+        return {
+            "metric": self.metric,
+            "manner": self.manner,
+            "numbers": plain([self.count, self.largest, self.nothing, self.leaked]),
+            "place": plain([self.step, self.epoch, self.total]),
+            "guard": self.guard.save(),
+            "drift": plain(self.drift.save()),
+            "path": self.path.save(),
+            "newest": [m.save() for m in self.newest],
+            "anew": plain(self.anew),
+            "rising": self.rising.save() if self.rising else None,
+            "evals": [list(self.evals), self.eval_limit],
+            "resumed": None if resumed is None else [m.save() for m in resumed],
+            "expected": plain(self.expected),
+        }
 
-def is_rough(values: Mapping[str, float]) -> bool:
-    """True for the report of an adversarial or a reinforcement learner."""
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any]) -> Series:
+        """From what :meth:`save` gave; raises KeyError, TypeError or ValueError."""
+        told = saved["manner"]
+        series = cls(str(saved["metric"]), manner=told if told in _MANNERS else "adversary")
+        count, series.largest, series.nothing, leaked = map(float, saved["numbers"])
+        series.count, series.leaked = int(count), bool(leaked)
+        place = [None if v is None else float(v) for v in saved["place"]]
+        series.step, series.epoch, series.total = place
+        series.guard = Guard.restore(saved["guard"])
+        series.drift = Drift.restore(saved["drift"])
+        series.path = Path.restore(saved["path"])
+        series.newest.extend(Mark.restore(m) for m in saved["newest"])
+        series.anew = [float(v) for v in saved["anew"]]
+        series.rising = Mark.restore(saved["rising"]) if saved["rising"] else None
+        evals, limit = saved["evals"]
+        series.evals.extend(float(v) for v in evals)
+        series.eval_limit = None if limit is None else float(limit)
+        if saved["resumed"] is not None:
+            series.resumed = [Mark.restore(m) for m in saved["resumed"]]
+        if saved["expected"] is not None:
+            level, spread = saved["expected"]
+            series.expected = float(level), float(spread)
+        return series
+
+
+def plain(tree: Any) -> Any:
+    """The same lists and numbers for JSON, which knows no infinity: float() reads its word."""
+    if isinstance(tree, float):
+        return tree if tree - tree == 0.0 else str(tree)
+    return [plain(one) for one in tree] if isinstance(tree, (list, tuple)) else tree
+
+
+def manner(values: Mapping[str, float]) -> Manner:
+    """Of whom a report is: an adversary's, a reinforcement learner's, or nobody's special."""
+    found: Manner = ""
     for name in values:
         words = set(_WORDS.findall(name.lower()))
+        if words & _LEARNERS or ("loss" in words and words & _ACTORS):
+            return "learner"
         if words & _ADVERSARIES or ("loss" in words and words & _SIDES):
-            return True
-    return False
+            found = "adversary"
+    return found
 
 
+_MANNERS: tuple[Manner, ...] = ("", "adversary", "learner")
 _WORDS = re.compile(r"[a-z]+")
-_ADVERSARIES = frozenset(
-    {"discriminator", "generator", "adversarial", "critic", "reward", "rewards"}
-)
-_SIDES = frozenset({"g", "d", "gen", "disc", "dis", "adv", "gan", "policy", "value", "actor", "vf"})
+_LEARNERS = frozenset({"reward", "rewards"})
+_ACTORS = frozenset({"policy", "value", "actor", "vf"})
+_ADVERSARIES = frozenset({"discriminator", "generator", "adversarial", "critic"})
+_SIDES = frozenset({"g", "d", "gen", "disc", "dis", "adv", "gan"})

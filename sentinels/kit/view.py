@@ -21,6 +21,7 @@ from .observations import (
     ProcessEnded,
     ProcessesSeen,
     SourceState,
+    StackSeen,
     Step,
 )
 
@@ -42,6 +43,8 @@ class RunFacts:
     """Started by ``middlewatch run``: its exit status is recorded."""
     expected_steps: float | None = None
     world_size: int | None = None
+    keep_saves: int | None = None
+    """Checkpoints that the command line tells the trainer to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class View:
     logs: Mapping[str, LogGrowth] = field(default_factory=dict)
     looks: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
+    stacks: Sequence[StackSeen] = ()
+    """Taken only while a silence is judged; forgotten when the steps go on."""
     endings: Sequence[ProcessEnded] = ()
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
     """By mount point."""

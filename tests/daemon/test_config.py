@@ -219,3 +219,25 @@ def test_no_complaint_quotes_a_url(text: str) -> None:
     told = complaint(text)
     assert "hunter22" not in told
     assert "topsecret" not in told
+
+
+# -- when the box is taken away ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "ends"),
+    [
+        ("", {}),
+        ('ends_at = "2026-11-22T06:00Z"', {"[watch] ends_at": 1795327200.0}),
+        ('ends_at = "2026-11-22T06:00+01:00"', {"[watch] ends_at": 1795323600.0}),
+        ('walltime_s = "24h"', {"[watch] walltime_s": 1000.0 + 86400}),
+    ],
+)
+def test_ends_that_are_told(told: str, ends: dict[str, float]) -> None:
+    assert parse(f"[watch]\n{told}\n", "c.toml").watch.ends(1000.0) == ends
+
+
+@pytest.mark.parametrize("told", ["tomorrow", "06:00", "2026-13-01", "24h"])
+def test_an_end_that_cannot_be_read(told: str) -> None:
+    with pytest.raises(ConfigError, match=r"c\.toml:2: watch\.ends_at cannot read '"):
+        parse(f'[watch]\nends_at = "{told}"\n', "c.toml")

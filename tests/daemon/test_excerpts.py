@@ -50,24 +50,8 @@ def told(said: list[dict[str, Any]], *roles: str) -> set[str]:
     }
 
 
-NOT_YET = {
-    "docker on 4.15, syslog": "old kernels name the victim in words that a cgroup shares with the box",
-    "tensorboardX thread": "an exception that ends a thread is no finding, whatever it is about",
-    "lightning checkpoint": "of a full disk and the save that it broke, only the save is told",
-}
-"""What is not read right, by the end of its title."""
-
 TROUBLES = [
-    pytest.param(
-        head,
-        log,
-        id=f"{path.stem}-{head}",
-        marks=[
-            pytest.mark.xfail(reason=why, strict=True)
-            for title, why in NOT_YET.items()
-            if head.endswith(f"; {title}")
-        ],
-    )
+    pytest.param(head, log, id=f"{path.stem}-{head}")
     for path in sorted(HERE.glob("*.txt"))
     if path.stem != "innocent"
     for head, log in excerpts(path)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.plan import expected_steps
+from middlewatch.daemon.plan import expected_steps, kept_saves
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,27 @@ def test_what_a_command_plans(command: str, steps: float | None) -> None:
 def test_any_command_has_a_plan_or_none(command: list[str]) -> None:
     steps = expected_steps(command)
     assert steps is None or 0 < steps < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("command", "keep"),
+    [
+        ("python train.py --save_total_limit 3", 3),
+        ("python train.py --save-total-limit=2 --save_steps 100", 2),
+        ("python train.py --checkpoints_total_limit 5", 5),
+        ("torchtitan --checkpoint.keep_latest_k 10", 10),
+        ("python x.py trainer.max_ckpt_to_keep=4", 4),
+        ("python x.py --max_to_keep 1 --save_total_limit 7", 1),
+        ("python x.py --save_num_checkpoints_to_keep 2", 2),
+        ("python x.py --save_total_limit 0", None),
+        ("python x.py --save_total_limit -1", None),
+        ("python x.py --save_total_limit None", None),
+        ("python x.py --save_total_limit", None),
+        ("python x.py save_total_limit 3", None),
+        ("python x.py --save_top_k 3", None),
+        ("python x.py --keep_last 3", None),
+        ("", None),
+    ],
+)
+def test_how_many_checkpoints_a_command_keeps(command: str, keep: int | None) -> None:
+    assert kept_saves(shlex.split(command)) == keep

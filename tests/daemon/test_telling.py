@@ -16,6 +16,7 @@ from middlewatch.daemon.runs import RunSpec
 from middlewatch.daemon.store import Store
 from middlewatch.daemon.telling import Teller
 from middlewatch.daemon.watched import WatchedRun
+from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import Finding, Severity, handbook
 
 from ..fakes.clock import FakeClock
@@ -100,6 +101,15 @@ def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
 
 # ------------------------------------------------------------------------ what is worth a push
+
+
+def test_the_first_step_is_that_of_the_class(desk: Any) -> None:
+    d = desk()
+    d.say(trouble="nccl_timeout")  # whichever rule told it
+    ((_, doc),) = d.room.store.all("message")
+    entry = page("nccl_timeout")
+    assert entry is not None
+    assert f"First step: {entry.first_step.text}\n" in doc["body"]
 
 
 def test_opened_and_resolved(desk: Any) -> None:

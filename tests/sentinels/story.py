@@ -23,6 +23,7 @@ from middlewatch.sentinels.kit import (
     ProcessSample,
     RunFacts,
     SourceState,
+    StackSeen,
     Step,
     View,
     discover,
@@ -82,6 +83,7 @@ class Story:
         self.lived_s = 0
         self.cpu_s = 0.0
         self.moved = 0.0
+        self.stacks: list[StackSeen] = []
         self.endings: list[ProcessEnded] = []
         self.disks: dict[str, list[DiskSample]] = {}
         self.memory: list[MemorySample] = []
@@ -112,6 +114,7 @@ class Story:
             claims=box(self.claims),
             logs=self.logs,
             looks=box(self.looks),
+            stacks=box(self.stacks),
             endings=box(self.endings),
             disks={mount: box(seen) for mount, seen in self.disks.items()},
             memory=box(self.memory),
@@ -258,6 +261,7 @@ class Story:
                 write_bytes=5000 + int(self.moved) if closer else None,
             )
             self.looks.append(ProcessesSeen(self.now, (spent, *rest)))
+            self.seen(self.looks[-1])
         self.now = end
         self.looks = self.looks[-130:]
         return self
@@ -295,6 +299,7 @@ class Story:
                 **other,
             )
         )
+        self.seen(self.disks[mount][-1])
         return self
 
     def memory_look(
@@ -303,6 +308,7 @@ class Story:
         self.memory.append(
             MemorySample(self.at, "/box", limit, current, min(current, GIB), oom_kills=kills)
         )
+        self.seen(self.memory[-1])
         return self
 
     def gpu(self, index: int = 0, **fields: Any) -> Story:
@@ -331,6 +337,7 @@ class Story:
         self.checkpoints.append(
             CheckpointSeen(self.at, path, self.at, size, files, "hf", number, state=state)
         )
+        self.seen(self.checkpoints[-1])
         return self
 
     def source(

@@ -29,6 +29,7 @@ SENTINELS = discover()
 BOOK = handbook()
 
 WORDS = """
+    loss_reset loss_constant loss_plateau lr_zero
     loss_nan loss_inf val_loss_nan loss_missing loss_zero loss_diverged loss_spike grad_spike
     grad_nonfinite overflow_skip loss_scale_exhausted cuda_oom accel_oom host_oom_kill
     cgroup_oom_kill process_killed dataloader_worker_killed shm_exhausted nccl_timeout nccl_error
@@ -39,6 +40,11 @@ WORDS = """
     tracker_network_error tracker_write_failed slurm_time_limit slurm_cancelled preempted
     sigterm_received interrupted segfault python_exception throughput_collapse hang silent_end
     stopped blind checkpoint_stale
+    walltime_short
+    memory_pressure
+    saves_left
+    ckpt_incomplete cpu_throttled gpu_slow
+    storage_stall not_exiting input_starved
 """
 VOCABULARY = frozenset(WORDS.split())
 """Classes that other programs rely on. New ones may come; none is renamed."""

@@ -86,5 +86,40 @@ def test_an_ended_run_and_an_old_log(story: Story) -> None:
 
 
 def test_patience_is_a_setting(story: Story) -> None:
-    saving(story, 4, 60).train(20, 10)
+    saving(story, 4, 60).train(31, 10)
     assert len(story.asks("checkpoint_stale", Limits(times=2, floor_s=60))) == 1
+
+
+def test_a_run_that_became_slow_is_not_late(story: Story) -> None:
+    """It saves every 20 steps, and 20 steps take long now."""
+    saving(story, 5, 600).train(28, 120)
+    assert story.asks("checkpoint_stale") == []
+    assert len(story.train(3, 120).asks("checkpoint_stale")) == 1
+
+
+def test_hours_of_evaluation_are_not_late(story: Story) -> None:
+    saving(story, 5, 600).train(10, 30).phase("evaluate").wait(7200).train(5, 30)
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_a_trainer_that_saves_only_what_is_best(story: Story) -> None:
+    """Its saves become rarer; the longest wait so far counts."""
+    for minutes in (10, 10, 10, 20, 30, 40):
+        story.train(minutes, 60).saved()
+    assert story.train(59, 60).asks("checkpoint_stale") == []
+    assert len(story.train(5, 60).asks("checkpoint_stale")) == 1
+
+
+def test_a_run_that_keeps_one_file_is_known_by_its_saves(story: Story) -> None:
+    for _ in range(5):
+        story.train(20, 30).saved(path="/data/out/ckpt.pt")
+        story.checkpoints = story.checkpoints[-1:]
+    assert story.train(59, 30).asks("checkpoint_stale") == []
+    assert len(story.train(2, 30).asks("checkpoint_stale")) == 1
+
+
+def test_what_an_earlier_run_left_there_is_no_cadence(story: Story) -> None:
+    story.saved(path="/data/out/old-1").wait(86400).saved(path="/data/out/old-2").wait(86400)
+    story.run(started_at=story.now, watched_since=story.now)
+    saving(story, 4, 600).train(61, 30)
+    assert len(story.asks("checkpoint_stale")) == 1

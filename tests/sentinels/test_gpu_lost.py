@@ -129,3 +129,30 @@ def test_settings(story: Story) -> None:
     lost(story, 3)
     assert story.asks("gpu_lost", Limits(answers=4)) == []
     assert len(story.asks("gpu_lost", Limits(answers=0))) == 1
+
+
+# -- memory ----------------------------------------------------------------------------------
+
+
+def test_a_counter_of_memory_errors_that_grows(story: Story) -> None:
+    assert story.train(30).gpu(0, ecc_new=0).gpu(1, ecc_new=0).asks("gpu_lost") == []
+    finding = told(story.wait(1).gpu(0).gpu(1, ecc_new=2, error="2 new uncorrected ECC errors"))
+    assert (finding.trouble, finding.key) == ("cuda_ecc", "memory1")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary == "GPU 1 H100 has counted 2 uncorrected ECC errors of its memory"
+    assert "new uncorrected" in finding.evidence[0].text
+
+
+def test_memory_errors_of_a_card_that_the_run_does_not_use(story: Story) -> None:
+    story.train(30).idle(1).gpu(0, pids=(100,)).gpu(1, pids=(), ecc_new=1)
+    assert told(story).severity is Severity.WARNING
+
+
+def test_a_row_that_cannot_be_replaced(story: Story) -> None:
+    finding = told(story.train(30).gpu(0, remap_failed=True))
+    assert (finding.trouble, finding.severity) == ("cuda_ecc", Severity.WARNING)
+    assert "cannot replace" in finding.summary
+
+
+def test_a_board_that_does_not_count_errors(story: Story) -> None:
+    assert story.train(30).gpu(0, ecc_new=None, remap_failed=None).asks("gpu_lost") == []

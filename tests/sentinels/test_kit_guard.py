@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from middlewatch.sentinels.kit.drift import Drift
 from middlewatch.sentinels.kit.guard import HOLD, WARM_UP, Alarm, Guard, Window
+from middlewatch.sentinels.kit.path import PLACES, Path
 
 
 def curve(count: int, *, seed: int = 1, scale: float = 1.0) -> list[float]:
@@ -121,3 +123,54 @@ def test_a_window_knows_its_order(values: list[float], size: int) -> None:
         window.add(value)
     assert window.ordered == sorted(values[-size:])
     assert window.values() == values[-size:]
+
+
+def test_a_streak_shows_through_a_wide_spread() -> None:
+    values = curve(300)
+    for n in range(100, 300, 12):
+        values[n] += 1.5
+    assert feed(Guard(), values) == []
+    found = feed(Guard(), [*values, 5.5, 5.3, 5.1, 5.0])
+    assert [(at, alarm.kind) for at, alarm in found][:1] == [(302, "spike")] or found[0][0] == 301
+
+
+def test_a_slow_rise() -> None:
+    dice = random.Random(2)
+    drift = Drift()
+    calm = [drift.push(2 + dice.gauss(0, 0.05)) for _ in range(400)]
+    assert not any(calm)
+    rises = [drift.push(2 + 0.006 * n + dice.gauss(0, 0.05)) for n in range(80)]
+    first = next(n for n, rise in enumerate(rises) if rise)
+    assert 5 < first < 40
+    rise = rises[first]
+    assert rise is not None
+    assert rise.base == pytest.approx(2, abs=0.1)
+    again = Drift.restore(json.loads(json.dumps(drift.save())))
+    assert again.save() == drift.save()
+
+
+@pytest.mark.parametrize("saved", [[], [1.0]])
+def test_no_saved_drift(saved: list[float]) -> None:
+    with pytest.raises(ValueError, match="drift"):
+        Drift.restore(saved)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), max_size=200))
+def test_a_drift_of_any_values(values: list[float]) -> None:
+    drift = Drift()
+    for value in values:
+        drift.push(value)
+
+
+def test_a_path_is_bounded() -> None:
+    path = Path()
+    for n in range(50_000):
+        if path.due():
+            path.add(float(n), 10 - n / 10_000, 0.1)
+    found = path.at(20_000.0)
+    assert found is not None
+    assert found[0] == pytest.approx(8, abs=0.2)
+    assert len(path.save()["places"]) <= PLACES
+    path.back_to(1000.0)
+    assert path.at(40_000.0) is None
+    assert path.at(-1.0) is None

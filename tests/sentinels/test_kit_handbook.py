@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.sentinels.kit.handbook import RemedyStep, parse
+from middlewatch.sentinels.kit.handbook import CLASS_LABELS, RETRIES, Check, RemedyStep, parse
 
 PAGE = """The data ran out.
 
@@ -60,7 +60,62 @@ def test_no_docstring() -> None:
     assert (entry.title, entry.sections, entry.steps, entry.classes) == ("", {}, (), ())
 
 
+CLASS_PAGE = """The data ran out.
+
+Topic: disks and files
+Symptom: silence.
+Confirm:
+    First of all, breathe.
+    $ df -h MOUNT
+    100 % is
+    full.
+    $ uptime
+
+    Higher than cores: somebody works.
+Cause: Classes: that word is no label here.
+Remedy:
+    1. [safe] Look.
+Not: wait.
+Retry: Only after a change; it is full.
+See: disk_full, hang
+    io_error
+"""
+
+
+def test_a_page_of_a_class() -> None:
+    entry = parse("data_gone", CLASS_PAGE, CLASS_LABELS)
+    assert entry.checks == (
+        Check("", "First of all, breathe."),
+        Check("df -h MOUNT", "100 % is full."),
+        Check("uptime", "Higher than cores: somebody works."),
+    )
+    assert entry.sections["Confirm"].splitlines()[1:3] == ["$ df -h MOUNT", "100 % is full."]
+    assert entry.sections["Cause"] == "Classes: that word is no label here."
+    assert entry.classes == ()
+    assert entry.words("See") == ("disk_full", "hang", "io_error")
+    assert entry.words("Nothing") == ()
+    assert entry.retry == "after_change"
+
+
+@pytest.mark.parametrize(("words", "retry"), RETRIES.items())
+def test_whether_to_try_again(words: str, retry: str) -> None:
+    assert parse("x", f"X.\n\nRetry: {words}: because\n").retry == retry
+    assert parse("x", f"X.\n\nRetry: {words.capitalize()}\n").retry == retry
+
+
+@pytest.mark.parametrize("text", ["", "perhaps", "noon is best", "yesterday", "onces"])
+def test_a_page_that_does_not_say_whether_to_try_again(text: str) -> None:
+    assert parse("x", f"X.\n\nRetry: {text}\n").retry == ""
+
+
 @given(st.text(alphabet="aR:[]1. \nsafeRemedyCltosur", max_size=300))
 def test_any_text(text: str) -> None:
     entry = parse("x", text)
     assert all(step.text == step.text.strip() for step in entry.steps)
+
+
+@given(st.text(alphabet="$ Confirm:Retyno.\n\t1[safe]", max_size=300))
+def test_any_text_of_a_class(text: str) -> None:
+    entry = parse("x", text, CLASS_LABELS)
+    assert all("\n" not in check.command + check.expect for check in entry.checks)
+    assert entry.retry in {"", *RETRIES.values()}

@@ -89,6 +89,21 @@ def test_a_noise_level_is_remembered_over_a_restart_of_the_daemon() -> None:
     assert len(after.jumps) == 1
 
 
+def test_an_open_jump_is_remembered_over_a_restart_of_the_daemon() -> None:
+    before = Losses()
+    for n in range(200):
+        before.add(report(n, train_loss=2.0 + 0.01 * (n % 5)))
+    for n in range(200, 212):
+        before.add(report(n, train_loss=6.0))
+    after = Losses()
+    after.restore(json.loads(json.dumps(before.save(), allow_nan=False)))
+    (jump,) = after.jumps
+    assert (jump.state, jump.reports, jump.onset.step) == ("open", 10, 200)
+    for n in range(212, 233):
+        after.add(report(n, train_loss=6.0))
+    assert [j.state for j in after.jumps] == ["lasting"]
+
+
 def test_failures_that_were_overcome_are_kept_apart(story: Story) -> None:
     for _ in range(9):
         story.says("cuda_oom").train(3)

@@ -102,14 +102,15 @@ def test_whether_the_next_one_comes_beside_it(
 
 @pytest.mark.parametrize(("after_s", "settled"), [(0, False), (29, False), (30, True)])
 def test_a_save_is_over_after_a_while(story: Story, after_s: float, settled: bool) -> None:
-    assert expected(story.saved()).settled(story.now + after_s) is settled
+    saves = expected(story.saved())
+    assert saves.settled(story.wait(after_s).view()) is settled
 
 
 def test_quick_saves_settle_quickly(story: Story) -> None:
     for _ in range(4):
         story.wait(10).saved()
-    assert not expected(story).settled(story.now + 4)
-    assert expected(story).settled(story.now + 5)
+    assert not expected(story).settled(story.wait(4).view())
+    assert expected(story).settled(story.wait(1).view())
 
 
 # -- where they lie ----------------------------------------------------------------------------

@@ -70,3 +70,28 @@ def test_the_program_gives_up(story: Story) -> None:
 def test_an_old_log_has_a_note_of_every_skip(story: Story) -> None:
     (finding,) = skip(story.replayed().train(5)).train(5).asks("loss_scale")
     assert finding.severity is Severity.INFO
+
+
+def test_reports_at_the_least_scale(story: Story) -> None:
+    story.train(60, loss_scale=65536.0)
+    assert story.train(9, loss_scale=1.0).asks("loss_scale") == []
+    (finding,) = story.train(1, loss_scale=1.0).asks("loss_scale")
+    assert (finding.trouble, finding.severity) == ("loss_scale_exhausted", Severity.CRITICAL)
+    assert (finding.line, finding.decided_line) == (61, 70)
+    assert finding.summary == "the loss scale stays at its minimum of 1 since step 61"
+    assert story.train(1, loss_scale=2.0).asks("loss_scale") == []
+
+
+def test_a_scale_of_one_that_was_never_another(story: Story) -> None:
+    assert story.train(80, loss_scale=1.0).asks("loss_scale") == []
+
+
+def test_reports_of_skipped_steps_in_a_row(story: Story) -> None:
+    names = {"loss_scale": 1024.0, "number of skipped iterations": 1.0}
+    assert story.train(20, **names).asks("loss_scale") == []
+    story.train(40, loss_scale=1024.0, **{"number of skipped iterations": 0.0})
+    assert story.train(3, **names).asks("loss_scale") == []
+    (finding,) = story.train(1, **names).asks("loss_scale")
+    assert (finding.trouble, finding.severity) == ("overflow_skip", Severity.WARNING)
+    assert finding.details["step"] == 61
+    assert story.train(1, loss_scale=1024.0).asks("loss_scale") == []

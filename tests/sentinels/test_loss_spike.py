@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
+from middlewatch.sentinels.loss_spike import Limits
 
 from .story import Story
 
@@ -63,6 +64,14 @@ def test_one_that_stays_up_pages_thirty_reports_later(story: Story) -> None:
     assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
     assert finding.key == "train_loss:1"
     assert "does not come back" in finding.summary
+
+
+def test_patience_is_a_setting(story: Story) -> None:
+    up(trained(story), 6.0, 40)
+    (finding,) = story.asks("loss_spike", Limits(patience_reports=60))
+    assert finding.severity is Severity.INFO
+    (finding,) = up(story, 6.0, 30).asks("loss_spike", Limits(patience_reports=60))
+    assert finding.severity is Severity.CRITICAL
 
 
 def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None:
@@ -167,3 +176,44 @@ def test_a_gradient_out_of_all_proportion_is_evidence(story: Story) -> None:
 def test_what_a_line_says_is_told_of_an_old_log(story: Story) -> None:
     story.replayed().train(5).says("loss_diverged")
     assert only(story).trouble == "loss_diverged"
+
+
+def rising(story: Story, count: int) -> Story:
+    dice = random.Random(5)
+    for n in range(count):
+        story.step(train_loss=2.0 + 0.004 * n + dice.gauss(0, 0.03))
+    return story
+
+
+def test_a_slow_rise_is_a_note_until_a_later_look_agrees(story: Story) -> None:
+    finding = only(rising(trained(story, 400), 75))
+    assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.INFO)
+    assert "rises slowly" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "severity"), [(2.4, Severity.WARNING), (2.05, Severity.INFO)]
+)
+def test_an_evaluation_that_rises_agrees(
+    story: Story, evaluated: float, severity: Severity
+) -> None:
+    trained(story, 400)
+    for loss in (2.12, 2.1, 2.09):
+        story.step(by=0, train_loss=None, eval_loss=loss)
+    rising(story, 75)
+    story.step(by=0, train_loss=None, eval_loss=evaluated)
+    assert only(story).severity is severity
+
+
+def test_the_gradient_norm_is_evidence(story: Story) -> None:
+    trained(story, 200, grad_norm=0.8)
+    for _ in range(2):
+        story.step(train_loss=6.0, grad_norm=7.5)
+    details = only(story).details
+    assert (details["grad_norm"], details["usual_grad_norm"]) in ((7.5, 0.8), (0.8, 0.8))
+
+
+def test_the_losses_of_a_learner_grow_with_its_rewards(story: Story) -> None:
+    for n in range(200):
+        story.step(train_loss=None, value_loss=1.0 + (n % 7) * (1 + n / 10), reward=n / 10)
+    assert story.step(train_loss=None, value_loss=400.0, reward=9.0).asks("loss_spike") == []

@@ -67,3 +67,30 @@ def test_reports_that_never_had_one(story: Story) -> None:
     for _ in range(20):
         story.ordered({"train_loss": 2.0, "lr": 1e-4, "mfu": 0.4}).ordered({"lr": 1e-4, "mfu": 0.4})
     assert story.asks("loss_zero") == []
+
+
+def test_too_good_to_be_true(story: Story) -> None:
+    story.train(10, train_loss=2.0).train(12, train_loss=0.01)
+    (finding,) = story.asks("loss_zero")
+    assert (finding.trouble, finding.severity) == ("loss_zero", Severity.INFO)
+    assert finding.details["kind"] == "leak"
+    assert story.train(500, train_loss=0.01).asks("loss_zero") == []
+
+
+def null(story: Story) -> Story:
+    return story.grow().says("loss_missing", role="confirmation", severity="info", fatal=False)
+
+
+def test_null_in_place_of_a_loss(story: Story) -> None:
+    assert null(null(null(story))).asks("loss_zero") == []
+    story.train(9)
+    assert null(null(story)).asks("loss_zero") == []
+    (finding,) = null(story).asks("loss_zero")
+    assert (finding.trouble, finding.severity) == ("loss_missing", Severity.WARNING)
+    assert story.train(1).asks("loss_zero") == []
+
+
+def test_null_in_every_second_report(story: Story) -> None:
+    for _ in range(9):
+        null(story.train(1))
+    assert story.asks("loss_zero") == []

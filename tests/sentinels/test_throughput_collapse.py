@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.kit import Finding, Severity
 
 from .story import Story
 
@@ -47,3 +49,81 @@ def test_a_batch_that_grows(story: Story) -> None:
     for n in (1, 2, 4, 8, 16):
         story.train(40, step_time_s=0.3 * n, **{"global batch size": 64.0 * n})
     assert story.asks("throughput_collapse") == []
+
+
+# -- by the clock --------------------------------------------------------------------------------
+
+
+def cards(story: Story, minutes: int, every_s: float, power_w: float, **fields: Any) -> Story:
+    """Steps every so often while two cards draw so much."""
+    usual = {"power_usual_w": 600.0, "sm_clock_usual_mhz": 1755.0, "sm_clock_mhz": 1755.0}
+    for _ in range(minutes * 12):
+        story.train(max(1, round(5 / every_s)), max(5.0, every_s) / max(1, round(5 / every_s)))
+        for index in (0, 1):
+            for _ in range(5):
+                story.gpu(index, power_w=power_w, **{**usual, **fields})
+            story.gpus[index] = story.gpus[index][-60:]
+    return story
+
+
+def pace(story: Story) -> Finding:
+    (finding,) = story.asks("throughput_collapse")
+    assert finding.key == "pace"
+    return finding
+
+
+def test_a_fifth_slower_in_both_windows(story: Story) -> None:
+    assert cards(story, 40, 1.0, 600.0).asks("throughput_collapse") == []
+    assert cards(story, 8, 1.6, 450.0).asks("throughput_collapse") == [], "not yet for long"
+    finding = pace(cards(story, 14, 1.6, 450.0))
+    assert finding.severity is Severity.WARNING
+    assert finding.summary.startswith("the run makes 60% of its usual speed, seen at step ")
+    assert finding.summary.endswith("; the GPUs draw 75% of what they did")
+    assert "s usually" in finding.evidence[0].text
+    assert {e.kind for e in finding.evidence} == {"process", "gpu"}
+
+
+def test_half_as_fast_for_ten_minutes_wakes_a_person(story: Story) -> None:
+    cards(story, 40, 1.0, 600.0)
+    assert pace(cards(story, 22, 2.5, 240.0)).severity is Severity.WARNING
+    assert pace(cards(story, 10, 2.5, 240.0)).severity is Severity.CRITICAL
+    assert cards(story, 12, 1.0, 600.0).asks("throughput_collapse") == []
+
+
+def test_steps_that_are_more_work_than_before(story: Story) -> None:
+    cards(story, 40, 1.0, 600.0)
+    assert cards(story, 60, 3.0, 590.0).asks("throughput_collapse") == []
+
+
+def test_a_card_that_is_held_back_is_told_by_its_own_rule(story: Story) -> None:
+    cards(story, 40, 1.0, 600.0)
+    slow = cards(story, 40, 3.0, 300.0, throttle=("hw_thermal",), sm_clock_mhz=600.0)
+    assert slow.asks("throughput_collapse") == []
+    assert len(slow.asks("gpu_slow")) == 2
+
+
+def computing(story: Story, minutes: int, every_s: float, cores: float) -> Story:
+    for _ in range(minutes * 60):
+        story.lives(1, cores, None)
+        if story.now % every_s < 1:
+            story.step(0.0)
+    return story
+
+
+def test_processes_that_compute_less(story: Story) -> None:
+    computing(story, 20, 1.0, 8.0)
+    finding = pace(computing(story, 20, 3.0, 2.0))
+    assert finding.severity is Severity.WARNING, "nothing but its own pace and CPU time"
+    assert finding.summary.endswith("; its processes use 25% of the CPU time that they did")
+
+
+def test_processes_that_compute_as_before(story: Story) -> None:
+    """Longer sequences, on a box without GPUs."""
+    computing(story, 20, 1.0, 8.0)
+    assert computing(story, 40, 3.0, 8.0).asks("throughput_collapse") == []
+
+
+def test_nothing_but_lines_needs_half_the_speed(story: Story) -> None:
+    story.train(1800, 1.0)
+    assert story.train(1500, 1.5).asks("throughput_collapse") == []
+    assert pace(story.train(1200, 2.5)).severity is Severity.WARNING

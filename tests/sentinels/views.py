@@ -24,6 +24,7 @@ from middlewatch.sentinels.kit import (
     ProcessSample,
     RunFacts,
     SourceState,
+    StackSeen,
     Step,
     View,
 )
@@ -132,6 +133,25 @@ processes = st.builds(
     write_bytes=st.none() | sizes,
     wchan=st.none() | words,
 )
+frames = st.sampled_from(
+    [
+        "all_reduce (torch/distributed/distributed_c10d.py:9)",
+        "get (python/multiprocessing/queues.py:1)",
+        "main (train.py:7)",
+        "main (train.py:8)",
+        "a frame of another form",
+    ]
+)
+stacks = st.builds(
+    StackSeen,
+    at=times,
+    pid=st.integers(100, 103),
+    frames=st.lists(frames, min_size=1, max_size=3).map(tuple),
+    own=st.none() | st.just(0),
+    rank=ranks,
+    active=st.booleans(),
+    gil=st.booleans(),
+)
 disks = st.builds(
     DiskSample,
     at=times,
@@ -188,6 +208,7 @@ views = st.builds(
         st.builds(ProcessesSeen, at=times, processes=st.lists(processes, max_size=3).map(tuple)),
         8,
     ),
+    stacks=some(stacks, 8),
     endings=some(
         st.builds(
             ProcessEnded,

@@ -17,6 +17,41 @@ _BAD = r"(?:nan|inf|infinity|infinite|not finite|non-?finite)"
 
 RUN: tuple[Signature, ...] = (
     Signature(
+        "loss-null",
+        "loss_missing",
+        r"(?i)^(?!.*(?:eval|valid|\bval|test)).*?(?<![\w/.])[\"']?(?:train(?:ing)?[_/ ])?loss[\"']?\s?[:=]?\s?(?:null|none)(?![\w.-])",
+        (
+            'loss": null',
+            'loss":null',
+            "loss': none",
+            'loss": none',
+            "loss: none",
+            "loss: null",
+            "loss=none",
+            "loss=null",
+            "loss = null",
+            "loss = none",
+            "loss none",
+            "loss null",
+        ),
+        (
+            '{"step": 40, "loss": null}',
+            "{'train_loss': None, 'epoch': 0.4}",
+            "step 40 | loss None | lr 0.001",
+            "step=40 loss=null",
+        ),
+        (
+            '{"step": 40, "loss": null, "eval_loss": 2.1}',
+            "loss: none-of-the-above",
+            '{"best_loss": null}',
+            "aux_loss=None",
+        ),
+        role="confirmation",
+        severity="info",
+        fatal=False,
+        source="JSON writes what is not a number as null; some programs print None",
+    ),
+    Signature(
         "val-loss-nan",
         "val_loss_nan",
         r"(?i)(?:\b(?:validation|valid|val|eval(?:uation)?|test|dev)[ _]loss (?:is|was|became|turned) "

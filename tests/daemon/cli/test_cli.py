@@ -17,7 +17,7 @@ from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.incidents import Incident
 from middlewatch.daemon.paths import StateDir
 from middlewatch.daemon.store import Store
-from middlewatch.sentinels.kit import Severity, handbook
+from middlewatch.sentinels.kit import Severity
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
 
@@ -149,26 +149,11 @@ def test_stopping_what_does_not_run_is_fine(say: Any) -> None:
 
 
 def test_a_bug_of_ours_is_exit_5(say: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("middlewatch.daemon.cli.showing.handbook", lambda: 1 / 0)
+    monkeypatch.setattr("middlewatch.daemon.cli.explaining.handbook", lambda: 1 / 0)
     status, _, complaint = say("explain")
     assert status == 5
     assert "ZeroDivisionError" in complaint
     assert "internal error" in complaint
-
-
-# ------------------------------------------------------------------------ the handbook
-
-
-def test_explain(say: Any) -> None:
-    status, told, _ = say("explain", "cuda_oom")
-    assert status == 0
-    for word in ("Symptom: ", "Cause: ", "Remedy:\n", "[safe]"):
-        assert word in told
-    status, told, _ = say("explain", "cgroup_oom_kill", "--json")  # by class
-    assert json.loads(told)["id"] == "host_oom"
-    status, told, _ = say("explain", "--json")
-    assert {e["id"] for e in json.loads(told)} == set(handbook())
-    assert say("explain")[0] == 0
 
 
 # ------------------------------------------------------------------------ configuration

@@ -78,7 +78,6 @@ VOCABULARY = frozenset(
 )
 FROM_NUMBERS = frozenset(
     [
-        "loss_missing",
         "loss_zero",
         "loss_spike",
         "grad_spike",

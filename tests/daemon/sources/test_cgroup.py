@@ -78,7 +78,7 @@ class FakeBox:
             (home / "memory.current").write_text(f"{current}\n")
             (home / "memory.max").write_text(f"{limit or 'max'}\n")
             (home / "memory.stat").write_text(
-                f"anon 1\ninactive_anon 7\ninactive_file {inactive}\n"
+                f"anon 1\ninactive_anon 7\ninactive_file {inactive}\nactive_file {20 * MIB}\n"
             )
             (home / "memory.events").write_text(
                 f"low 0\nhigh 0\nmax 9\noom 4\n{counter}oom_group_kill 0\n"
@@ -86,7 +86,8 @@ class FakeBox:
         else:
             (home / "memory.usage_in_bytes").write_text(f"{current}\n")
             (home / "memory.limit_in_bytes").write_text(f"{limit or NO_LIMIT}\n")
-            stat = f"cache 1\ninactive_file 1\n{extra}total_inactive_file {inactive}\n"
+            stat = f"cache 1\ninactive_file 1\nactive_file 2\n{extra}"
+            stat += f"total_inactive_file {inactive}\ntotal_active_file {20 * MIB}\n"
             (home / "memory.stat").write_text(stat)
             (home / "memory.oom_control").write_text(f"oom_kill_disable 0\nunder_oom 0\n{counter}")
         return home
@@ -144,6 +145,8 @@ def test_version_2(box: FakeBox, watch: Watch) -> None:
         oom_kills=0,
         pressure_full_avg10=1.5,
         host_available_bytes=768 * MIB,
+        active_file_bytes=20 * MIB,
+        pressure_some_avg10=9.0,
     )
 
 
@@ -155,7 +158,8 @@ def test_version_1_beside_an_empty_version_2(box: FakeBox, watch: Watch, control
     sample = look(watch())
     assert (sample.cgroup, sample.limit_bytes) == ("/docker/abc", 150 * MIB)
     assert (sample.working_set_bytes, sample.oom_kills) == (70 * MIB, 0)
-    assert sample.pressure_full_avg10 is None
+    assert sample.active_file_bytes == 20 * MIB
+    assert (sample.pressure_some_avg10, sample.pressure_full_avg10) == (None, None)
 
 
 @pytest.mark.parametrize("limit", [None, NO_LIMIT, 1 << 60, 2048 * MIB])
@@ -240,9 +244,31 @@ def test_the_whole_box_without_any_group(box: FakeBox, watch: Watch) -> None:
     sample = look(watch())
     assert (sample.cgroup, sample.limit_bytes, sample.oom_kills) == ("/", None, None)
     assert (sample.current_bytes, sample.working_set_bytes) == (512 * MIB, 256 * MIB)
+    assert sample.active_file_bytes is None, "what is available counts no page cache anyway"
     assert sample.pressure_full_avg10 is None
     (box.root / "proc/self/ns/cgroup").symlink_to("cgroup:[4026531835]")
-    assert look(watch()).pressure_full_avg10 == 2.0
+    sample = look(watch())
+    assert (sample.pressure_some_avg10, sample.pressure_full_avg10) == (0.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", (None, None)),
+        ("some avg10=", (None, None)),
+        ("some avg10=x y\nfull", (None, None)),
+        ("some avg10=3.5\n", (3.5, None)),
+        ("full avg10=7 z", (None, 7.0)),
+    ],
+)
+def test_pressure_that_tells_less(
+    box: FakeBox, watch: Watch, text: str, found: tuple[float | None, float | None]
+) -> None:
+    box.mounted(V2_MOUNT)
+    box.lives_in("0::/job")
+    (box.group("/job") / "memory.pressure").write_text(text)
+    sample = look(watch())
+    assert (sample.pressure_some_avg10, sample.pressure_full_avg10) == found
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -3,6 +3,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
+import re
 import select
 import shutil
 import signal
@@ -10,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,10 @@ from middlewatch.daemon.child import JsonChild
 from middlewatch.daemon.sources.checkpoint_dir import (
     FILE_PATIENCE_S,
     FOLDER_PATIENCE_S,
+    LEFTOVER_FOLDER_STILL_S,
+    LEFTOVER_STILL_S,
+    MOST_PUT_OFF_S,
+    QUIET_S,
     VERIFIER_ARGV,
     VERIFIER_DEADLINE_S,
     WRITER_PATIENCE_S,
@@ -150,7 +157,6 @@ def test_a_temporary_and_a_rename(out: Path, watch: Watch) -> None:
     watch.look(2)
     watch.look(4)
     assert watch.states == {"step_5.safetensors": "ok"}
-    assert watch.source.leftovers(watch.now) == []
 
 
 def test_leftovers_are_told_apart_when_nobody_touches_them(out: Path, watch: Watch) -> None:
@@ -159,15 +165,140 @@ def test_leftovers_are_told_apart_when_nobody_touches_them(out: Path, watch: Wat
     (out / "tmp-checkpoint-500" / "model.safetensors").write_bytes(tensors())
     (out / "step_5.pt.tmp").write_bytes(b"half")
     watch.look(2)
-    assert watch.source.leftovers(watch.now) == []
-    watch.look(700)
-    left = watch.source.leftovers(watch.now)
-    assert {(Path(seen.path).name, seen.state) for seen in left} == {
-        ("tmp-checkpoint-500", "incomplete"),
-        ("step_5.pt.tmp", "incomplete"),
-    }
+    assert watch.look(LEFTOVER_STILL_S - 5) == []
+    assert watch.look(7) == [("step_5.pt.tmp", "incomplete")]
+    assert watch.look(LEFTOVER_FOLDER_STILL_S) == [("tmp-checkpoint-500", "incomplete")]
+    assert watch.look(700) == []
     assert watch.states == {}
-    assert watch.told == []
+    (out / "step_5.pt.tmp").unlink()
+    assert watch.look(2) == [("step_5.pt.tmp", "pending")]
+    (out / "tmp-checkpoint-500" / "optimizer.pt").write_bytes(b"goes on")
+    assert watch.look(2) == [("tmp-checkpoint-500", "pending")]
+
+
+def test_a_temporary_that_is_held_open_is_no_leftover(writer: Writer, watch: Watch) -> None:
+    writer.write(b"half")
+    path = writer.path.rename(writer.path.with_suffix(".tmp"))
+    for _ in range(6):
+        assert watch.look(30) == []
+    writer.end(signal.SIGKILL)
+    watch.look(30)
+    assert watch.told == [(path.name, "incomplete")]
+
+
+def test_after_a_kill_of_the_run_it_is_told_at_once(writer: Writer, watch: Watch) -> None:
+    writer.write(b"half")
+    path = writer.path.rename(writer.path.with_suffix(".tmp"))
+    watch.look(2)
+    writer.end(signal.SIGKILL)
+    watch.source.writer_gone = True
+    watch.look(2)
+    watch.look(2)
+    assert watch.told == [(path.name, "incomplete")]
+
+
+def torch_file(path: Path, *, flip: bool = False, without: bool = False) -> None:
+    """An archive as torch.save writes it: records that are not packed, each with its CRC."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("step_1/data.pkl", pickle.dumps({"step": 3}, protocol=2))
+        archive.writestr("step_1/data/0", bytes(range(256)) * 1000)
+    if without:
+        data = bytearray(path.read_bytes())
+        for magic, place in ((b"PK\3\4", 14), (b"PK\1\2", 16)):
+            for found in re.finditer(re.escape(magic), bytes(data)):
+                data[found.start() + place : found.start() + place + 4] = bytes(4)
+        path.write_bytes(data)
+    if flip:
+        flip_bit(path)
+
+
+def flip_bit(path: Path) -> None:
+    """In the middle of the tensor; the times are set back, as a careful hand would."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(before.st_size // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 4]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_checksums_follow_when_all_is_quiet(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt")
+    watch.look(2)
+    assert watch.look(4) == [("step_1.pt", "ok")]
+    assert [seen.level for seen in watch.source.known()] == ["structure"]
+    assert watch.look(QUIET_S) == [("step_1.pt", "ok")]
+    assert [seen.level for seen in watch.source.known()] == ["checksum"]
+    assert watch.look(10) == []
+
+
+def test_a_run_that_always_saves_is_verified_too(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt")
+    watch.look(2)
+    watch.look(4)
+    began = watch.now
+    while {seen.level for seen in watch.source.known()} != {"checksum"}:
+        with (out / "step_2.pt.tmp").open("ab") as file:
+            file.write(bytes(10))
+        watch.look(3)
+        assert watch.now - began < MOST_PUT_OFF_S + 10
+    assert watch.now - began > MOST_PUT_OFF_S - 10
+
+
+def test_a_good_checkpoint_in_which_a_bit_is_flipped(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt")
+    for _ in range(8):
+        watch.look(4)
+    flip_bit(out / "step_1.pt")
+    began = watch.now
+    while watch.states["step_1.pt"] != "corrupt":
+        watch.look(2)
+        assert watch.now - began < 60
+    (known,) = watch.source.known()
+    assert known.level == "checksum"
+    assert "does not match its checksum" in known.detail
+
+
+def test_checksums_that_were_left_out_are_no_fault(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt", without=True, flip=True)
+    for _ in range(8):
+        watch.look(4)
+    (known,) = watch.source.known()
+    assert (known.state, known.level) == ("ok", "structure")
+
+
+def test_of_old_checkpoints_only_the_newest_is_read(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    for number in (1, 2, 3):
+        torch_file(out / f"step_{number}.pt")
+        os.utime(out / f"step_{number}.pt", (1e9 + number, 1e9 + number))
+    for _ in range(8):
+        watch.look(4)
+    assert [seen.level for seen in watch.source.known()] == ["structure", "structure", "checksum"]
+
+
+def test_a_folder_that_is_cut_later_is_told_within_a_minute(out: Path, watch: Watch) -> None:
+    (out / "checkpoint-5").mkdir(parents=True)
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        (out / "checkpoint-5" / name).write_bytes(tensors())
+    (out / "checkpoint-5" / "trainer_state.json").write_text('{"global_step": 5}')
+    for _ in range(30):
+        watch.look(4)
+    assert watch.states == {"checkpoint-5": "ok"}
+    os.truncate(out / "checkpoint-5" / "model.safetensors", 2000)
+    began = watch.now
+    while watch.states["checkpoint-5"] != "corrupt":
+        watch.look(2)
+        assert watch.now - began <= 60
 
 
 def test_a_folder_is_one_checkpoint_and_is_waited_for(out: Path, watch: Watch) -> None:
@@ -232,6 +363,7 @@ class Writer:
     """A process that writes when it is told to, and not otherwise."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.process = subprocess.Popen(
             [sys.executable, "-c", SLOW_WRITER, str(path)],
             stdin=subprocess.PIPE,

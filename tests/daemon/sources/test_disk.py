@@ -377,3 +377,55 @@ def test_a_read_is_cheap(make: Make) -> None:
     # About 15 µs on a slow core; a bound that only a change of method can break.
     assert (time.process_time() - began) / 200 < 0.0005
     assert source.stalled(1.0) is None
+
+
+SAVING = """
+from middlewatch.daemon.history import BoxHistory, RunHistory
+from middlewatch.sentinels.kit import CheckpointSeen, RunFacts, discover
+keep = int(sys.argv[2])
+there = base + "/volume"
+mount("none", there, "tmpfs", 0, "size=10m,nr_inodes=400")
+source = Disks({"checkpoints": [there]})
+box = BoxHistory()
+history = RunHistory(RunFacts("run", 0.0, 0.0), box)
+rules = [(name, discover()[name]) for name in ("disk_full", "inodes_full", "saves_left")]
+told, kept, failed = [], [], None
+for minute in range(1, 241):
+    now = 60.0 * minute
+    if minute % 20 == 0:
+        path = f"{there}/checkpoint-{minute}"
+        try:
+            with open(path + ".tmp", "wb") as file:
+                file.write(bytes(2 << 20))
+            os.rename(path + ".tmp", path)
+        except OSError:
+            failed = minute
+            break
+        seen = CheckpointSeen(now, path, now, 2 << 20, 1, "pt", float(minute), state="ok")
+        history.add(seen)
+        kept.append(seen)
+        if keep and len(kept) > keep:
+            os.unlink(kept.pop(0).path)
+        history.checkpoints = list(kept)
+    for sample in source.read(now + 50):
+        history.add(sample)
+    view = history.view(now + 50)
+    told += [[minute, name, f.severity.label] for name, rule in rules for f in rule(view)]
+print(json.dumps([told, failed]))
+os._exit(0)
+"""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("keep", [0, 2])
+def test_saves_onto_a_real_small_file_system(tmp_path: Path, keep: int) -> None:
+    """Two megabytes every 20 minutes onto ten: five of them fit, or two for ever."""
+    script = SAVING.replace("int(sys.argv[2])", str(keep))
+    told, failed = privately(script, tmp_path, "-rm")
+    if keep:
+        assert (told, failed) == ([], None)
+        return
+    first = {name: minute for minute, name, level in reversed(told) if level != "info"}
+    assert first["saves_left"] == 60, "with the third save: 2 left"
+    assert first["disk_full"] == 100, "with the fifth: the next will not fit"
+    assert failed == 120

@@ -15,7 +15,7 @@ import pytest
 
 from middlewatch.daemon.errors import Unsupported
 from middlewatch.daemon.sources.nvml import Nvml, TelemetryLost
-from middlewatch.sentinels.kit import GpuSample, Observation
+from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
 
 from ...fakes.nvml_library import NvmlDouble
 
@@ -46,6 +46,7 @@ class Watch:
     def __init__(self, env: dict[str, str]) -> None:
         self.clock = Hand()
         self.source = Nvml(self.clock, env, DEADLINE_S)
+        self.said: list[LogEvent] = []
 
     def turn(self, step_s: float = 1.0) -> list[GpuSample]:
         """One turn, and the wait for its answer."""
@@ -54,6 +55,7 @@ class Watch:
         for fd in self.source.fds():
             assert select.select([fd], [], [], PATIENCE_S)[0], "no answer"
             found += self.source.ready(fd, self.clock.now())
+        self.said += [o for o in found if isinstance(o, LogEvent)]
         return gpus(found)
 
     def look(self, step_s: float = 1.0) -> list[GpuSample]:
@@ -72,7 +74,7 @@ class Watch:
 
 def gpus(observations: Any) -> list[GpuSample]:
     found: list[Observation] = list(observations)
-    assert all(isinstance(o, GpuSample) for o in found)
+    assert all(isinstance(o, GpuSample | LogEvent) for o in found)
     return [o for o in found if isinstance(o, GpuSample)]
 
 
@@ -117,6 +119,8 @@ def test_two_busy_gpus(watch: Watch) -> None:
         sm_clock_mhz=1755,
         throttle=("sw_power_cap",),
         pids=(4242, 4243),
+        ecc_new=0,
+        remap_failed=False,
     )
     assert (bare.index, bare.uuid, bare.util_ratio, bare.pids) == (1, SECOND, 1.0, ())
     assert bare.power_limit_w is None
@@ -492,3 +496,59 @@ def test_close_before_the_first_question() -> None:
     source.close()
     assert list(source.fds()) == []
     assert source.stalled(0.0) is None
+
+
+def test_counters_are_read_every_four_seconds(watch: Watch, nvml_double: NvmlDouble) -> None:
+    watch.turn()
+    scenario = nvml_double.stored("two_h100")
+    nvml_double.scenario(scenario.replace("volatile = 0", "volatile = 2"))
+    news = [watch.turn()[0].ecc_new for _ in range(5)]
+    assert news[0] == 0
+    assert news[-2:] == [2, 2]
+    assert watch.turn()[1].ecc_new is None, "a board that does not count"
+
+
+def test_an_xid_is_reported_once(watch: Watch, nvml_double: NvmlDouble) -> None:
+    scenario = nvml_double.stored("two_h100")
+    nvml_double.scenario(scenario + "xids = 31\n")
+    watch.turn()
+    watch.turn()
+    assert watch.said == [], "what was there before anybody asked is not reported"
+    nvml_double.scenario(scenario + "xids = 31 63 79\n")
+    watch.turn()
+    watch.turn()
+    noted, fatal = watch.said
+    assert (noted.severity, noted.fatal, noted.details) == ("warning", False, {"xid": 63, "gpu": 1})
+    assert (fatal.severity, fatal.fatal, fatal.details) == ("critical", True, {"xid": 79, "gpu": 1})
+    assert fatal.text == "Xid 79 on GPU 1: the GPU has fallen off the bus"
+
+
+@pytest.mark.parametrize(
+    "without",
+    [
+        "event_types = 0",
+        "fail.nvmlDeviceGetSupportedEventTypes = 13",
+        "fail.nvmlDeviceRegisterEvents = 3",
+        "fail.nvmlEventSetWait = 15",
+    ],
+)
+def test_a_board_that_reports_nothing(watch: Watch, nvml_double: NvmlDouble, without: str) -> None:
+    nvml_double.scenario(f"{without}\n{nvml_double.stored('two_h100')}{without}\n")
+    assert len(watch.turn()) == 2
+    nvml_double.scenario(f"{without}\n{nvml_double.stored('two_h100')}{without}\nxids = 79\n")
+    assert len(watch.turn()) == 2
+    assert watch.said == []
+
+
+def test_what_is_usual_at_full_load(watch: Watch, nvml_double: NvmlDouble) -> None:
+    assert {watch.turn()[0].sm_clock_usual_mhz for _ in range(14)} == {None}
+    watch.turn()
+    scenario = nvml_double.stored("two_h100").replace("clock.sm = 1755", "clock.sm = 600")
+    nvml_double.scenario(scenario)
+    assert {watch.turn()[0].sm_clock_usual_mhz for _ in range(40)} == {1755}
+    assert watch.turn()[0].power_usual_w == 643.0
+
+
+def test_an_idle_card_tells_nothing_of_what_is_usual(watch: Watch, nvml_double: NvmlDouble) -> None:
+    nvml_double.scenario(nvml_double.stored("two_h100").replace("util_gpu = 98", "util_gpu = 40"))
+    assert {watch.turn()[0].sm_clock_usual_mhz for _ in range(20)} == {None}

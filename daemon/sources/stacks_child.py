@@ -1,0 +1,94 @@
+"""Takes the stack of one Python process with py-spy; run by itself, because it may not return.
+
+A question is one line ``{"pid": …, "spy": …}``, the answer one line: ``frames`` (innermost
+first, as ``name (file:line)``), ``own``, ``active``, ``gil`` and ``threads`` of its main thread,
+or ``error``. The process is read while it runs (``--nonblocking``): it is never paused.
+Stand-alone: started with ``python -I -S``, imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import subprocess
+import sys
+from typing import Any
+
+IDLE_S = 3.0
+"""Without a question for so long it ends: nothing stays beside a training that hangs all night."""
+DEEPEST = 40
+"""Frames told, from the innermost on."""
+_LIBRARY = re.compile(r"(?:^|/)(?:site|dist)-packages/(.*)$")
+_STANDARD = re.compile(r"(?:^|/)(?:lib|lib64)/python\d[^/]*/(.*)$")
+_ERROR = re.compile(r"(?i)permission denied|not permitted")
+
+
+def place(filename: str) -> tuple[str, bool]:
+    """(short name of a file, whether it is the run's own code)."""
+    library = _LIBRARY.search(filename)
+    if library:
+        return library[1], False
+    standard = _STANDARD.search(filename)
+    if standard or filename.startswith("<frozen"):
+        return f"python/{standard[1] if standard else filename.strip('<>')}", False
+    return filename.rpartition("/")[2], True
+
+
+def told(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
+    """What is told of a dump: its main thread only."""
+    first = [t for t in threads if t.get("os_thread_id") == pid]
+    first += [t for t in threads if t.get("thread_name") == "MainThread"]
+    one = (first or threads)[0]
+    frames: list[str] = []
+    own = None
+    for frame in one["frames"][:DEEPEST]:
+        file, is_own = place(str(frame["filename"]))
+        if is_own and own is None:
+            own = len(frames)
+        frames.append(f"{frame['name']} ({file}:{frame['line']})"[:160])
+    if not frames:
+        return {"pid": pid, "error": "no Python frames"}
+    return {
+        "pid": pid,
+        "frames": frames,
+        "own": own,
+        "active": bool(one.get("active")),
+        "gil": bool(one.get("owns_gil")),
+        "threads": len(threads),
+    }
+
+
+def answer(pid: int, spy: str) -> dict[str, Any]:
+    """The stack of one process, or why there is none."""
+    argv = [spy, "dump", "--json", "--nonblocking", "--pid", str(pid)]
+    try:
+        done = subprocess.run(argv, capture_output=True, check=False)
+        if done.returncode == 0:
+            return told(json.loads(done.stdout), pid)
+    except OSError as error:
+        return {"pid": pid, "error": f"{spy}: {error.strerror}", "refused": True}
+    except (ValueError, LookupError, TypeError) as error:
+        return {"pid": pid, "error": f"an answer that cannot be read: {error!r}"}
+    words = done.stderr.decode("utf-8", "replace")
+    first = next((line.strip() for line in words.splitlines() if line.strip()), "no words")
+    return {"pid": pid, "error": first[:200], "refused": bool(_ERROR.search(words))}
+
+
+def main() -> None:
+    """Answer until the asker hangs up or has no more questions."""
+    while select.select([sys.stdin], [], [], IDLE_S)[0]:
+        line = sys.stdin.buffer.readline()  # the asker waits for each answer: one line at a time
+        if not line:
+            return
+        try:
+            asked = json.loads(line)
+            pid, spy = int(asked["pid"]), str(asked["spy"])
+        except (ValueError, TypeError, KeyError):
+            continue
+        sys.stdout.write(json.dumps(answer(pid, spy)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""When somebody else ends the run, where its own surroundings tell.
+
+Looked at are the environment of the run's main process (one name each of Slurm and Kaggle,
+nothing else of it is kept), the ``timeout`` commands it was started by, and the configuration.
+No scheduler is asked and no service is called: a limit that was raised since is not seen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from middlewatch.sentinels.kit import Deadline, Observation
+
+from . import proc
+from .base import Source
+
+SLURM = "SLURM_JOB_END_TIME"
+"""Epoch seconds at which Slurm ends the job, in the environment of its steps since 22.05."""
+KAGGLE = "KAGGLE_KERNEL_RUN_TYPE"
+KAGGLE_SESSION_S = 43200.0
+"""Documented: a session with a CPU or GPU ends 12 hours after its start (9 with a TPU)."""
+NEVER_S = 180 * 86400.0
+"""An end further away is none: schedulers write "no limit" as a year from the start."""
+LOOKS = 3
+"""Reads in which the surroundings are looked at anew: a launcher may still exec."""
+_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+_ANCESTORS = 32
+_ENVIRON = 1 << 20
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_WITH_VALUE = ("-k", "--kill-after", "-s", "--signal")
+"""Options of ``timeout`` that take the next argument."""
+
+
+class Walltime(Source):
+    """One :class:`Deadline` per known end and read.
+
+    ``given`` are ends that a person told (origin -> epoch seconds). ``root`` stands before
+    /proc.
+    """
+
+    name = "walltime"
+    every_s = 60.0
+
+    def __init__(self, pid: int | None, given: Mapping[str, float] | None = None, root: str = ""):
+        self._pid = pid
+        self._proc = f"{root.rstrip('/')}/proc"
+        self._given = dict(given or {})
+        self._found: dict[str, float] = {}
+        self._looks = 0
+
+    def read(self, now: float) -> Iterable[Observation]:
+        """Say every end again; the surroundings of a process do not change."""
+        if self._pid is not None and self._looks < LOOKS:
+            self._looks += 1
+            self._found = {**self._found, **dict(self._surroundings(self._pid, now))}
+        known = {**self._found, **self._given}
+        return [Deadline(now, at, o) for o, at in known.items() if 0 < at - now < NEVER_S]
+
+    def _surroundings(self, pid: int, now: float) -> Iterator[tuple[str, float]]:
+        names = _environ(f"{self._proc}/{pid}/environ")
+        told = names.get(SLURM, "")
+        if told.isascii() and told.isdigit() and len(told) < 12:
+            yield SLURM, float(told)
+        if KAGGLE in names:
+            began = self._began(1, now)
+            if began is not None:
+                yield KAGGLE, began + KAGGLE_SESSION_S
+        ends = [*self._timeouts(pid, now)]
+        if ends:
+            yield "timeout", min(ends)
+
+    def _timeouts(self, pid: int, now: float) -> Iterator[float]:
+        """The ends of the ``timeout`` commands among the ancestors, itself included."""
+        for _ in range(_ANCESTORS):
+            seen = proc.stat(pid, self._proc)
+            if seen is None:
+                return
+            seconds = duration(proc.cmdline(pid, self._proc))
+            began = self._began(pid, now) if seconds else None
+            if seconds and began is not None:
+                yield began + seconds
+            pid = seen.ppid
+            if pid <= 1:
+                return
+
+    def _began(self, pid: int, now: float) -> float | None:
+        """Epoch seconds of the start of a process, by its age: the boot time that the kernel
+        tells is off by every step of the wall clock since."""
+        seen = proc.stat(pid, self._proc)
+        try:
+            uptime_s = float(proc.read_file(f"{self._proc}/uptime", 64).split()[0])
+        except (OSError, ValueError, IndexError):
+            return None
+        return None if seen is None else now - uptime_s + seen.start_ticks * _TICK_S
+
+
+def _environ(path: str) -> dict[str, str]:
+    """The names that are looked for; empty when the process is somebody else's."""
+    try:
+        data = proc.read_file(path, _ENVIRON)
+    except OSError:
+        return {}
+    found = {}
+    for entry in data.split(b"\0"):
+        name, _, value = entry.partition(b"=")
+        if name in (SLURM.encode(), KAGGLE.encode()):
+            found[name.decode()] = value.decode("ascii", "replace")
+    return found
+
+
+def duration(command: Sequence[str]) -> float | None:
+    """Seconds after which coreutils' ``timeout`` ends its command; ``None`` for anything else.
+
+    With ``--foreground`` the children of the command live on, but the command does not.
+    """
+    if not command or command[0].rpartition("/")[2] != "timeout":
+        return None
+    words = iter(command[1:])
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-") or word == "-":
+            return _seconds(word)
+        elif word == "--":
+            return _seconds(next(words, ""))
+    return None
+
+
+def _seconds(word: str) -> float | None:
+    factor = _UNITS.get(word[-1:], 0.0)
+    try:
+        seconds = float(word[:-1]) * factor if factor else float(word)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < NEVER_S else None

@@ -1,0 +1,106 @@
+"""The CPU quota of the run's control group runs out, and the run is slow for it.
+
+Symptom: steps take longer, GPUs wait for data, and the counters of the control group say that
+    its threads had to stand still in most periods.
+Confirm: `cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat` inside the container: the share
+    of nr_throttled in nr_periods, and the quota.
+Cause: a container or job with too few CPUs for its data loaders, a quota that was lowered,
+    more workers or threads than the quota feeds.
+Remedy:
+    1. [safe] Compare the quota with what the run uses; look who has changed it.
+    2. [safe] Fewer loader workers or threads: OMP_NUM_THREADS and num_workers to the quota.
+    3. [costly] Ask for a higher quota, or move the run to a box with more CPUs.
+Not: do not add workers; they share the same quota.
+Retry: not needed; it is at full speed as soon as the quota is raised.
+Classes: cpu_throttled
+Sources: our choice: half of the periods in five minutes and in the last minute. A quota that is
+    used up is a note; a warning needs that the run has lost a fifth of its own speed in the
+    short window (the same fifth by which `throughput_collapse` judges) and uses less CPU than
+    it did, or that the quota was lowered while the run lives and nobody knows how fast it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import CpuQuotaSample, Evidence, Finding, Sentinel, Severity, View
+from .kit.numbers import number
+from .kit.quota import Quota
+from .kit.windows import SLOW, Windows
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.cpu_throttled]`."""
+
+    share: float = 0.5
+    """Part of the periods in which the quota must run out."""
+    long_s: float = 300.0
+    """Of these many seconds."""
+    short_s: float = 60.0
+    """And of these newest ones."""
+    soon_s: float = 120.0
+    """Enough of the long window where the quota was lowered meanwhile."""
+    slow_ratio: float = SLOW
+    """Part of the usual speed below which the run is slow."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak while the quota runs out in a long and a short window."""
+    quota = view.ledger(Quota)
+    if not view.live or view.ending is not None or quota is None or quota.last is None:
+        return
+    last, now = quota.last, quota.last.at
+    if last.cores is None or view.now - now > limits.short_s:
+        return
+    lowered = quota.changed_at is not None and (
+        quota.cores_before is None or last.cores < quota.cores_before
+    )
+    recent = quota.share(now, limits.short_s)
+    lasting = quota.share(now, limits.soon_s if lowered else limits.long_s)
+    if recent is None or lasting is None or min(recent, lasting) < limits.share:
+        return
+    yield _finding(view, limits, quota, last, lasting, lowered=lowered)
+
+
+def _finding(
+    view: View, limits: Limits, quota: Quota, last: CpuQuotaSample, share: float, *, lowered: bool
+) -> Finding:
+    speed = view.ledger(Windows)
+    ratio: float | None = 1.0 if speed is None else speed.short_ratio
+    less = speed is None or speed.cores_ratio is None or speed.cores_ratio < limits.slow_ratio
+    slow = ratio is not None and ratio < limits.slow_ratio and (less or lowered)
+    since = None if speed is None else speed.known_since
+    if lowered and (since is None or since > (quota.changed_at or 0.0)):
+        slow, ratio = True, None  # how fast it was before is not known; that it had more CPU is
+    cores = f"{number(last.cores or 0.0)} CPU{'' if last.cores == 1.0 else 's'}"
+    before = ", none before"
+    if quota.cores_before is not None:
+        before = f", {number(quota.cores_before)} before"
+    told = f"{share:.0%} of the last periods"
+    pace = "the run is slowed down: "
+    if not slow:
+        pace = ""
+    elif ratio is not None:
+        pace = f"the run makes {ratio:.0%} of its usual speed: "
+    waits = quota.waits(last.at, limits.short_s)
+    text = f"{last.cgroup}: quota {cores}, {last.throttled} of {last.periods} periods throttled"
+    return Finding(
+        trouble="cpu_throttled",
+        severity=Severity.WARNING if slow else Severity.INFO,
+        summary=f"{pace}its CPU quota ({cores}{before if lowered else ''}) ran out in {told}",
+        evidence=(Evidence("cgroup", f"{text}, {waits:.1f} threads waiting", last.at),),
+        details={
+            "cores": last.cores,
+            "cores_before": quota.cores_before if lowered else None,
+            "share": round(share, 3),
+            "speed": None if ratio is None else round(ratio, 3),
+            "cgroup": last.cgroup,
+        },
+    )
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(CpuQuotaSample,), clears_after_s=120.0, ledgers=(Quota, Windows)
+)

@@ -1,0 +1,134 @@
+"""A GPU holds itself back: it is too hot, its power is braked, or its clock has dropped.
+
+Symptom: steps take longer; the driver names a thermal or power slowdown, or the clock under
+    full load is far below what the same card did before.
+Confirm: `nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER`; compare with the other cards.
+Cause: failing fans or a blocked air flow, a weak power supply or cable, a neighbour that
+    heats the chassis, a clock or power limit that somebody has set.
+Remedy:
+    1. [safe] Compare temperature, power limit and clock of all cards of the box.
+    2. [safe] Tell the provider: the name of the reason and the serial number of the card.
+    3. [costly] Go on from the newest verified checkpoint on another node; in a data-parallel
+       run the slowest card sets the pace of all.
+Not: do not restart on the same card; do not raise a power limit to cool it down.
+Retry: not on this card while it is held back.
+Classes: gpu_slow
+Sources: NVIDIA's clock event reasons: hw_thermal halves the clock or worse, hw_power_brake is
+    an outside signal, hw_slowdown is either of them. Six of eight seconds, because a single
+    second of it is common at a change of load. sw_thermal alone is how warm cards live, so the
+    clock must have lost a tenth too. 60 % of its own usual clock at 80 % load is our choice:
+    a power cap, which is no trouble, costs less than that. All of them are told only of
+    cards at work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, GpuSample, Sentinel, Severity, View
+from .kit.boards import at_work, newest, used
+from .kit.numbers import median
+
+HARD = ("hw_thermal", "hw_power_brake", "hw_slowdown")
+"""Reasons that always cost much speed, the most exact first."""
+SOFT = ("sw_thermal",)
+WORDS = {
+    "hw_thermal": "is too hot: the hardware has cut its clock",
+    "hw_power_brake": "is braked by its power supply",
+    "hw_slowdown": "is slowed down by its hardware",
+    "sw_thermal": "is too hot: the driver lowers its clock",
+}
+FULL_LOAD = 0.8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.gpu_slow]`."""
+
+    looks: int = 8
+    """Newest samples, one a second, that are looked at."""
+    most: int = 6
+    """Samples of them that must show it."""
+    soft_ratio: float = 0.9
+    """Part of its usual clock below which a thermal limit of the driver counts."""
+    clock_ratio: float = 0.6
+    """Part of its usual clock under full load below which the clock has dropped."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak about cards at work that are held back in most of the newest samples."""
+    if not view.live or view.ending is not None:
+        return
+    for index, samples in used(view):
+        last = samples[-1]
+        if not last.throttle and not _dropped(last, limits.clock_ratio):
+            continue  # nothing of it now: the cheap look
+        recent = newest(samples, limits.looks)
+        if len(recent) < limits.looks or view.now - last.at > limits.looks or not at_work(recent):
+            continue
+        what = _what(recent, limits)
+        if what:
+            yield _finding(index, recent, *what)
+
+
+def _what(recent: Sequence[GpuSample], limits: Limits) -> tuple[str, str] | None:
+    """(reason, words) of what holds the card back."""
+    for reason in HARD:
+        if sum(reason in s.throttle for s in recent) >= limits.most:
+            return reason, WORDS[reason]
+    part = _part(recent)
+    for reason in SOFT:
+        often = sum(reason in s.throttle for s in recent) >= limits.most
+        if often and part is not None and part < limits.soft_ratio:
+            return reason, WORDS[reason]
+    if sum(_dropped(s, limits.clock_ratio) for s in recent) >= limits.most:
+        return "clock", "runs far below its usual clock"
+    return None
+
+
+def _dropped(sample: GpuSample, ratio: float) -> bool:
+    clock, usual = sample.sm_clock_mhz, sample.sm_clock_usual_mhz
+    if clock is None or not usual or (sample.util_ratio or 0.0) < FULL_LOAD:
+        return False
+    return clock < ratio * usual and "sw_power_cap" not in sample.throttle
+
+
+def _part(recent: Sequence[GpuSample]) -> float | None:
+    """The clock as a part of what is usual."""
+    usual = recent[0].sm_clock_usual_mhz
+    clocks = [s.sm_clock_mhz for s in recent if s.sm_clock_mhz is not None]
+    return median(clocks) / usual if usual and clocks else None
+
+
+def _finding(index: int, recent: Sequence[GpuSample], reason: str, words: str) -> Finding:
+    last = recent[0]
+    part = _part(recent)
+    clock = _clock(last)
+    name = f"GPU {index} {last.name}".rstrip()
+    text = f"GPU {index} {last.uuid}: {clock}"
+    text += "" if last.temp_c is None else f", {last.temp_c:.0f} °C"
+    text += "" if last.power_w is None else f", {last.power_w:.0f} W"
+    text += f", reasons: {' '.join(last.throttle)}" if last.throttle else ""
+    return Finding(
+        trouble="gpu_slow",
+        key=f"gpu{index}",
+        severity=Severity.WARNING,
+        summary=f"{name} {words} ({clock})",
+        evidence=(Evidence("gpu", text, last.at),),
+        details={
+            "gpu": index,
+            "reason": reason,
+            "clock_ratio": None if part is None else round(part, 3),
+        },
+    )
+
+
+def _clock(last: GpuSample) -> str:
+    if last.sm_clock_mhz is None:
+        return "clock unknown"
+    usual = last.sm_clock_usual_mhz
+    return f"{last.sm_clock_mhz:.0f} MHz" + (f", usually {usual:.0f}" if usual else "")
+
+
+SENTINEL = Sentinel(check, Limits(), on=(GpuSample,), clears_after_s=120.0)

@@ -1,0 +1,114 @@
+"""The training waits for its data: workers burn CPU, the main process and the GPU do nothing.
+
+Symptom: steps come slowly or not at all; the data workers are busy all the time while the
+    process that trains sleeps, and no GPU has anything to do.
+Confirm: `top -H` shows the workers at 100 % and the trainer at 0; `py-spy dump` of the trainer
+    ends in the data loader.
+Cause: too few workers or CPU cores, a dear transformation (decoding, augmentation,
+    tokenising) for every sample, slow or compressed storage, a neighbour on the same cores.
+Remedy:
+    1. [safe] Let it go on: it is slow, not broken.
+    2. [safe] Look where a worker stands: `py-spy dump --pid PID` of one of them.
+    3. [costly] Start again from the last checkpoint with more workers, a cache of prepared
+       samples, or data on a local disk.
+Not: do not kill a worker: the run dies with it. Do not take it for a hang.
+Retry: only after a change.
+Classes: input_starved
+Sources: measured on a DataLoader with CPU-bound workers: trainer 0.0 core in poll, workers
+    0.95 core each. Twice the usual time of a step, held for a minute, is our choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, Step, View
+from .kit.numbers import median, span
+from .kit.silence import Patience, case_of
+from .kit.work import starved, work_of
+
+RECENT = 5
+"""Newest intervals that must be slow."""
+BEFORE = 64
+"""Intervals before them that tell what is usual."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.input_starved]`."""
+
+    floor_s: float = 60.0
+    """Shortest silence that opens a case; the pace of the run makes it longer."""
+    evidence_s: float = 15.0
+    """How long the processes are looked at."""
+    slow_times: float = 2.0
+    """Times the usual time of a step from which a run is looked at although it goes on."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when a slow or silent run has workers that burn CPU for a trainer that waits."""
+    marks = view.step_times
+    if not view.live or view.ending is not None or len(marks) < 2 * RECENT:
+        return
+    silent_s = view.now - marks[-1][0]
+    slow: tuple[float, float] | None = None
+    if silent_s < limits.floor_s:
+        if view.now - marks[-1 - RECENT][0] < limits.floor_s:
+            return  # the newest steps are quick enough for anybody: spare the arithmetic
+        slow = _slow(view, limits)
+        if slow is None:
+            return
+    else:
+        case = case_of(view, Patience(floor_s=limits.floor_s))
+        if case.silent_s < case.limit_s + limits.evidence_s:
+            return
+    work = work_of(view.looks, view.now, limits.evidence_s)
+    found = None if work is None or work.blocked else starved(view, work)
+    if work is None or found is None:
+        return
+    trainer, workers = found
+    cores = sum(d.cores for d in workers)
+    busy = sorted((d for d in workers if not d.waits), key=lambda d: -d.cores) or list(workers)
+    how = (
+        f"no step for {span(silent_s)}"
+        if slow is None
+        else f"a step takes {span(slow[0])} instead of {span(slow[1])}"
+    )
+    yield Finding(
+        trouble="input_starved",
+        severity=Severity.WARNING,
+        summary=f"starved by its data: {how}; {len(busy)} of {len(workers)} data workers burn "
+        f"{cores:.1f} cores while the trainer waits",
+        evidence=(
+            Evidence(
+                "process",
+                f"pid {trainer.sample.pid}: {trainer.cores:.2f} cores, "
+                f"in {trainer.sample.wchan or 'an unknown kernel function'}",
+                view.now,
+            ),
+            *(
+                Evidence("process", f"worker {d.sample.pid}: {d.cores:.2f} cores", view.now)
+                for d in busy[:4]
+            ),
+        ),
+        remedy=f"look where a worker stands (py-spy dump --pid {busy[0].sample.pid}); more "
+        "workers, a cache of prepared samples or data on a local disk make it quicker",
+        details={"workers": len(workers), "cores": round(cores, 2), "silent_s": round(silent_s, 1)},
+    )
+
+
+def _slow(view: View, limits: Limits) -> tuple[float, float] | None:
+    """(seconds of the newest steps, of those before), if every new one is slow."""
+    newest = list(islice(reversed(view.step_times), RECENT + BEFORE + 1))[::-1]
+    took = [b[0] - a[0] for a, b in pairwise(newest)]
+    before, now = took[:-RECENT], took[-RECENT:]
+    if len(before) < RECENT:
+        return None
+    usual = median(before)
+    slow = usual > 0.0 and min(now) >= limits.slow_times * usual
+    return (median(now), usual) if slow else None
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen, Step), clears_after_s=30.0)

@@ -1,0 +1,39 @@
+"""Which GPUs a run uses, and how hard they work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from .observations import GpuSample
+from .view import View
+
+WORKS = 0.3
+"""Utilisation from which a GPU is at work."""
+
+
+def used(view: View) -> Iterator[tuple[int, Sequence[GpuSample]]]:
+    """The samples of every GPU that the run may use, by index.
+
+    A card is left out only when the driver lists its processes, none of them is of the run,
+    and the run is found on another one. Inside a container the driver often tells foreign
+    pids or none; then every card may be in use.
+    """
+    ours = {p.pid for p in view.looks[-1].processes} if view.looks else set()
+    if view.run.pid is not None:
+        ours.add(view.run.pid)
+    cards = [(index, samples) for index, samples in view.gpus.items() if samples]
+    found = [pair for pair in cards if not ours.isdisjoint(pair[1][-1].pids or ())]
+    yield from found or cards
+
+
+def newest(samples: Sequence[GpuSample], count: int) -> list[GpuSample]:
+    """The last ``count`` samples, newest first."""
+    return list(islice(reversed(samples), max(1, count)))
+
+
+def at_work(samples: Sequence[GpuSample]) -> bool:
+    """True when all of them tell a load, and all but one a real one."""
+    loads = [s.util_ratio for s in samples]
+    known = [load for load in loads if load is not None]
+    return len(known) == len(loads) > 0 and sum(load < WORKS for load in known) <= 1

@@ -1,0 +1,214 @@
+"""What runs out, how fast, and when: minute values of an hour, memory, and given ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from itertools import combinations
+from time import gmtime, strftime
+from typing import Any, ClassVar
+
+from .ledger import Ledger
+from .numbers import median
+from .observations import Deadline, MemorySample, Observation, Step
+
+MINUTES = 61
+"""Values kept: an hour, as measured for memory and disks."""
+REACH = 4.0
+"""A forecast reaches no further than so many times what it was made from: the usual disk
+rule looks four hours ahead, and ours has seen one at most."""
+LAG = 5
+"""Minutes between two values whose difference is one look at the rate."""
+
+
+class Trend:
+    """Minute values of something that runs out, oldest first, for an hour."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: deque[tuple[float, float]] = deque(maxlen=MINUTES)
+        """(at, what is left)."""
+
+    def add(self, at: float, left: float) -> bool:
+        """Take one value a minute; True when it was taken. A clock set back begins anew."""
+        values = self.values
+        if values and 0 <= at - values[-1][0] < 60:
+            return False
+        if values and at < values[-1][0]:
+            values.clear()
+        values.append((at, left))
+        return True
+
+    def fall(self, lag: int = LAG, newest: int = MINUTES, since: float = 0.0) -> float | None:
+        """Median fall per second over ``lag`` minutes; positive while it runs out.
+
+        What comes and goes within the hour (a save and its pruning) drops out. ``None``
+        before there are as many differences as ``lag`` has minutes, and at least five.
+        """
+        kept = [v for v in self.values if v[0] >= since][-newest:]
+        rates = [
+            (before[1] - after[1]) / (after[0] - before[0])
+            for before, after in zip(kept, kept[lag:], strict=False)
+            if after[0] - before[0] < 120 * lag
+        ]
+        return median(rates) if len(rates) >= max(lag, 5) else None
+
+    def slope(self, since: float = 0.0) -> float | None:
+        """Fall per second: the median of all slopes between the best values of five minutes.
+
+        Sees steps (a leak with every evaluation) that medians of differences drop, and is not
+        moved by humps of less than a quarter of the time. ``None`` before half an hour.
+        """
+        blocks: dict[int, tuple[float, float]] = {}
+        for at, left in self.values:
+            if at >= since:
+                place = int(at // (60 * LAG))
+                best = blocks.get(place)
+                if best is None or left > best[1]:
+                    blocks[place] = (at, left)
+        marks = list(blocks.values())
+        if len(marks) < 7:
+            return None
+        return median((a[1] - b[1]) / (b[0] - a[0]) for a, b in combinations(marks, 2))
+
+    def best(self, start: float, end: float) -> float | None:
+        """The most that was left between two instants; ``None`` where nothing was seen."""
+        return max((left for at, left in self.values if start <= at <= end), default=None)
+
+    def span_s(self, since: float = 0.0) -> float:
+        """Seconds that the values reach over."""
+        kept = [at for at, _ in self.values if at >= since]
+        return kept[-1] - kept[0] if kept else 0.0
+
+    def save(self) -> list[list[float]]:
+        """As plain JSON values."""
+        return [[round(at), left] for at, left in self.values]
+
+    def restore(self, saved: Any) -> None:
+        """Go on from what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        self.values.extend((float(at), float(left)) for at, left in saved)
+
+
+def clock(at: float, now: float) -> str:
+    """An instant for a person, in UTC: ``03:40 UTC``, with its day when that is not near."""
+    try:
+        return strftime("%H:%M UTC" if abs(at - now) < 72000 else "%b %d %H:%M UTC", gmtime(at))
+    except (OverflowError, OSError, ValueError):
+        return "never"
+
+
+# -- memory --------------------------------------------------------------------------------------
+
+
+def room(sample: MemorySample) -> tuple[int, int] | None:
+    """(bytes until the kernel has to kill, bytes in all); ``None`` where neither is known.
+
+    Page cache is none of the use, not even its active part: the kernel drops both. Where no
+    limit is set, what the box has available is what is left.
+    """
+    if sample.limit_bytes:
+        held = sample.working_set_bytes - (sample.active_file_bytes or 0)
+        return sample.limit_bytes - max(0, held), sample.limit_bytes
+    if sample.host_available_bytes is None:
+        return None
+    return sample.host_available_bytes, sample.host_available_bytes + sample.working_set_bytes
+
+
+class MemoryUse(Ledger):
+    """How memory went over the last hour, against the limit that kills."""
+
+    takes: ClassVar[tuple[type, ...]] = (MemorySample, Step)
+
+    QUIET = 0.5
+    """While so much of all is left no forecast is made."""
+    SQUEEZED_LEFT = 0.05
+    SQUEEZED_PERCENT = 20.0
+    """Less than this part left and more than this part of the last 10 s spent waiting for
+    memory: no measurement of ours, but the page rule of the research this is built on."""
+    SURVIVED_AFTER = 10
+    """Minutes after which a low is one that the run survived."""
+
+    def __init__(self) -> None:
+        self.trend = Trend()
+        self.left = self.total = 0
+        self.began: float | None = None
+        """When the first step was seen: growth before it is loading."""
+        self.squeezed_since: float | None = None
+        self.lowest: float | None = None
+        """The least that was left and survived."""
+        self._of: tuple[str, int | None] | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """True while much is left, or nothing is known."""
+        return self.left >= self.QUIET * self.total
+
+    def add(self, seen: Observation) -> None:
+        """Write down what is left, once a minute, and whether it is waited for."""
+        if not isinstance(seen, MemorySample):
+            if self.began is None and isinstance(seen, Step) and seen.number is not None:
+                self.began = seen.at
+            return
+        found = room(seen)
+        if found is None:
+            return
+        if self._of != (seen.cgroup, seen.limit_bytes):
+            if self._of is not None:  # another limit, or another group: another story
+                self.trend, self.lowest = Trend(), None
+            self._of = (seen.cgroup, seen.limit_bytes)
+        self.left, self.total = found
+        pressure = max(seen.pressure_some_avg10 or 0.0, seen.pressure_full_avg10 or 0.0)
+        if pressure > self.SQUEEZED_PERCENT and self.left < self.SQUEEZED_LEFT * self.total:
+            self.squeezed_since = seen.at if self.squeezed_since is None else self.squeezed_since
+        else:
+            self.squeezed_since = None
+        values = self.trend.values
+        if self.trend.add(seen.at, self.left) and len(values) > self.SURVIVED_AFTER:
+            low = values[-1 - self.SURVIVED_AFTER][1]
+            self.lowest = low if self.lowest is None else min(low, self.lowest)
+
+    def save(self) -> dict[str, Any]:
+        """The hour, its lowest point, and what it is about."""
+        of = list(self._of) if self._of else None
+        return {"of": of, "trend": self.trend.save(), "lowest": self.lowest, "began": self.began}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on; the next sample says how much is left."""
+        trend = Trend()
+        try:
+            cgroup, limit = saved["of"]
+            trend.restore(saved["trend"])
+            lowest = None if saved["lowest"] is None else float(saved["lowest"])
+            began = None if saved["began"] is None else float(saved["began"])
+        except (KeyError, TypeError, ValueError):
+            return
+        self._of = (str(cgroup), limit if isinstance(limit, int) else None)
+        self.trend, self.lowest, self.began = trend, lowest, began
+
+
+# -- given ends ----------------------------------------------------------------------------------
+
+
+class Deadlines(Ledger):
+    """The instants at which somebody else ends the run, by who told them."""
+
+    takes: ClassVar[tuple[type, ...]] = (Deadline,)
+
+    def __init__(self) -> None:
+        self.known: dict[str, Deadline] = {}
+
+    @property
+    def quiet(self) -> bool:
+        """True while no end is known."""
+        return not self.known
+
+    def next(self, now: float) -> Deadline | None:
+        """The first of those to come."""
+        coming = (d for d in self.known.values() if d.ends_at > now)
+        return min(coming, key=lambda d: d.ends_at, default=None)
+
+    def add(self, seen: Observation) -> None:
+        """Take the newest word of each origin (there are five at most)."""
+        if isinstance(seen, Deadline) and (seen.origin in self.known or len(self.known) < 8):
+            self.known[seen.origin] = seen

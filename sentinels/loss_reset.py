@@ -1,0 +1,92 @@
+"""The run went on without what it had learnt.
+
+Symptom: after a restart the loss stands where it had long been past, or it jumps back to its
+    first value and takes the same course again.
+Confirm: compare the loss before the restart with the first reports after it; look in the log
+    for the line that says which checkpoint was loaded, and for missing or unexpected keys.
+Cause: the resume path was empty and the program began anew, the weights were loaded into
+    another object, `strict=False` hid missing keys, only the weights and not the optimizer
+    were loaded, the learning rate schedule began again.
+Remedy:
+    1. [safe] Stop the run before it overwrites good checkpoints with new ones.
+    2. [safe] Keep the newest checkpoint from before the restart where rotation cannot reach it.
+    3. [costly] Mend the loading, print what was loaded, and resume from that checkpoint.
+Not: do not let it train on in the hope that it catches up.
+Retry: only after a change; the identical command begins anew again.
+Classes: loss_reset
+Sources: eight reports after a restart whose median is four spreads above the level at the
+    resumed step; measured on 1,033 real curves, where all 17 such events stood out. Steps that
+    did not go back need more: sixty per cent of the progress undone and eight reports that
+    take the course of the first eight, apart by a quarter of how far those moved at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Finding, Sentinel, Severity, Step, View
+from .kit.losses import Losses
+from .kit.numbers import number
+from .kit.series import Reset
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.loss_reset]`."""
+
+    weights_ratio: float = 0.5
+    """Part of the progress that is gone from which on the weights are missing; a smaller one
+    is rather the state of the optimizer."""
+    caught_up_reports: int = 30
+    """Reports within which a loss that comes back makes it a note in an old log: what took
+    longer was paid for twice."""
+    accepted_reports: int = 1000
+    """Reports after which the run is what it is now."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak of resets: in a live run while they last, in an old log of all."""
+    losses = view.ledger(Losses)
+    if losses is None:
+        return
+    for place, reset in enumerate(losses.resets, 1):
+        if view.live and (reset.back is not None or reset.reports > limits.accepted_reports):
+            continue
+        yield _finding(reset, place, limits)
+
+
+def _finding(reset: Reset, place: int, limits: Limits) -> Finding:
+    weights = reset.lost >= limits.weights_ratio
+    what = "weights" if weights else "optimizer"
+    name = "the loss" if reset.metric == "train_loss" else reset.metric
+    moved = f"{name} went from {number(reset.base)} back to {number(reset.level)}"
+    if reset.resumed_at is None:
+        why = f"{moved} and takes the course of its beginning again"
+    else:
+        missing = "weights" if weights else "optimizer state"
+        why = f"resumed at step {number(reset.resumed_at)} without {missing}: {moved}"
+    if reset.back is not None:
+        since = "" if reset.back.step is None else f" by step {number(reset.back.step)}"
+        why += f"; it caught up{since}"
+    harmless = reset.back is not None and reset.reports <= limits.caught_up_reports
+    return Finding(
+        trouble="loss_reset",
+        key=f"{reset.metric}:{place}",
+        severity=Severity.INFO if harmless else Severity.CRITICAL,
+        summary=why,
+        file=reset.file,
+        line=reset.onset.line,
+        decided_line=reset.decided.line,
+        details={
+            "step": reset.onset.step,
+            "resumed_at": reset.resumed_at,
+            "from": reset.base,
+            "to": reset.level,
+            "lost_ratio": round(reset.lost, 3),
+            "missing": what,
+        },
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step,), ledgers=(Losses,))

@@ -1,0 +1,96 @@
+"""The run has finished and its process does not exit.
+
+Symptom: the last planned step is reached, or the log said that it is done; since then the log
+    is silent and no process does anything, but they live, and the meter runs.
+Confirm: `py-spy dump --pid PID` shows a thread that is joined, a queue that is flushed, or a
+    process group that waits to be destroyed.
+Cause: a thread that is no daemon (a tracker, a data loader, a profiler), a process group that
+    one rank has left already, an upload that hangs at the end.
+Remedy:
+    1. [safe] Check that the last checkpoint is whole: `middlewatch verify PATH`.
+    2. [safe] Look whether an upload still runs: `ss -tp` shows its connection.
+    3. [costly] End the process: `kill PID`, and after a minute `kill -9 PID`.
+Not: do not end it before the last checkpoint is verified; a last write may wait in it.
+Retry: nothing to retry; the results are there.
+Classes: not_exiting
+Sources: a minute of doing nothing at all is our choice: uploads and a last evaluation burn
+    CPU or move bytes. After ten minutes nobody waits for anything any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, Phase, ProcessesSeen, Sentinel, Severity, Step, View
+from .kit.numbers import number, span
+from .kit.progress import completed
+from .kit.standing import standings
+from .kit.work import progress, trainers, work_of
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.not_exiting]`."""
+
+    for_s: float = 60.0
+    """How long a finished run may do nothing before it is told, as a warning."""
+    wakes_after_s: float = 600.0
+    """How long before somebody is woken: the box costs money for nothing."""
+    evidence_s: float = 15.0
+    """How long the processes are looked at."""
+    idle_cores: float = 0.02
+    """CPU below which a whole run counts as idle."""
+    idle_bytes_per_s: float = 65536.0
+    """Bytes read and written per second below which nothing is saved or sent."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when a run is complete, lives, and does nothing."""
+    if not view.live or view.ending is not None or not view.looks:
+        return
+    last = _last(view)
+    silent_s = view.now - last
+    if silent_s < limits.for_s or not completed(view):
+        return
+    work = work_of(view.looks, view.now, limits.evidence_s)
+    if work is None or work.blocked or work.cores >= limits.idle_cores:
+        return
+    if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or work.runnable_ratio >= 0.25:
+        return
+    if any(p.state in ("T", "t") for p in view.looks[-1].processes):
+        return
+    if progress(view, work, last, limits.evidence_s, limits.idle_bytes_per_s):
+        return
+    late = silent_s >= limits.wakes_after_s
+    reached = f"step {number(view.step_times[-1][1])}" if view.step_times else "its end"
+    who = trainers(view, work)
+    pids = [d.sample.pid for d in who] or [p.pid for p in view.looks[-1].processes[:1]]
+    stacks = standings(view, last, pids)
+    yield Finding(
+        trouble="not_exiting",
+        severity=Severity.CRITICAL if late else Severity.WARNING,
+        summary=f"the run reached {reached} and does not exit: nothing happens since "
+        f"{span(silent_s)}, and the meter runs",
+        evidence=(
+            Evidence("process", f"{work.cores:.2f} cores over {work.seconds:.0f} s", view.now),
+            *(Evidence("stack", f"{s.name} in {s.where}", s.stack.at) for s in stacks[:4]),
+        ),
+        remedy="check that the last checkpoint is whole (middlewatch verify PATH), "
+        f"then end it: kill {' '.join(str(pid) for pid in pids[:8])}",
+        details={"pids": pids[:8], "silent_s": round(silent_s, 1)},
+    )
+
+
+def _last(view: View) -> float:
+    """When anything of the run was last heard or seen to grow; the watch may have been away."""
+    heard = [view.run.watched_since, view.run.started_at, view.now - view.gap_s]
+    if not view.gap_s:
+        heard.pop()
+    if view.step_times:
+        heard.append(view.step_times[-1][0])
+    heard += [at for at in (view.grown_at, view.saving_at) if at is not None]
+    return max(heard)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen, Step, Phase), clears_after_s=5.0)

@@ -1,0 +1,90 @@
+"""A process of the run waits in the kernel for a disk or a mount that does not answer.
+
+Symptom: the log is silent, a process is in state D in every look and finishes no read and no
+    write; `ls` on the mount hangs as well.
+Confirm: `cat /proc/PID/wchan /proc/PID/stack`, and `timeout 5 ls MOUNT` for the mounts of the
+    run; `dmesg` speaks of a server that does not respond, or of a device that is reset.
+Cause: an NFS, Lustre or FUSE server that is gone, a cloud disk that was detached or throttled
+    to nothing, a dying drive, a driver call on a dead GPU.
+Remedy:
+    1. [safe] Check the mount that it waits for: `timeout 5 stat MOUNT`. Send no signals.
+    2. [safe] Ask the provider about the volume; a server that comes back lets the run go on
+       where it stopped.
+    3. [costly] If it does not come back, start again on another box from the last checkpoint.
+Not: do not send signals to a process in state D: it acts on them only after the disk has
+    answered, and then dies in the moment of its rescue. Do not `umount -l` under a save.
+Retry: only once the storage answers.
+Classes: storage_stall
+Sources: state D in three of three looks five seconds apart is our choice; a process that
+    writes a checkpoint is in state D most of the time as well, but its bytes count on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
+from .kit.numbers import span
+from .kit.silence import Patience, case_of
+from .kit.work import progress, work_of
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.storage_stall]`."""
+
+    floor_s: float = 60.0
+    """Shortest silence that opens a case; the pace of the run makes it longer."""
+    evidence_s: float = 15.0
+    """How long it must have been in state D: three looks five seconds apart."""
+    busy_cores: float = 0.2
+    """CPU of the other processes above which the run counts as working."""
+    busy_bytes_per_s: float = 1048576.0
+    """Bytes read or written per second that count as working."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak when a silent run has a process that was in state D all the time."""
+    if not view.live or view.ending is not None or not view.looks:
+        return
+    if not any(p.state == "D" for p in view.looks[-1].processes):
+        return
+    case = case_of(view, Patience(floor_s=limits.floor_s))
+    if case.silent_s < case.limit_s + limits.evidence_s:
+        return
+    work = work_of(view.looks, view.now, limits.evidence_s)
+    if work is None or not work.blocked:
+        return
+    since = view.now - case.silent_s
+    busy = work.cores >= limits.busy_cores or bool(
+        progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s)
+    )
+    # One process that waits for a disk is no trouble while the others work, unless for long.
+    if busy and case.silent_s < 2 * case.limit_s:
+        return
+    names = ", ".join(f"{p.pid} ({p.wchan or p.name})" for p in work.blocked[:4])
+    yield Finding(
+        trouble="storage_stall",
+        severity=Severity.CRITICAL,
+        summary=f"no progress since {case.since} for {span(case.silent_s)}; waits in the kernel "
+        f"for storage or a driver (state D): {names}",
+        evidence=tuple(
+            Evidence(
+                "process",
+                f"pid {p.pid} {p.name}: state D in every look of {work.seconds:.0f} s, "
+                f"in {p.wchan or 'an unknown kernel function'}",
+                view.now,
+            )
+            for p in work.blocked[:4]
+        ),
+        remedy="check the mount it waits for (ls on it may hang too); send no signals",
+        details={
+            "pids": [p.pid for p in work.blocked[:8]],
+            "wchan": work.blocked[0].wchan or "",
+            "silent_s": round(case.silent_s, 1),
+        },
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0)

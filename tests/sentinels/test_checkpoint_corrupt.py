@@ -1,0 +1,118 @@
+"""Saves that are no good."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.checkpoint_corrupt import Limits
+from middlewatch.sentinels.kit import CheckpointSeen, Finding, Severity
+from middlewatch.sentinels.kit.observations import VerifiedState
+
+from .story import Story
+
+
+def save(
+    story: Story,
+    step: int,
+    state: VerifiedState = "ok",
+    *,
+    level: str | None = "checksum",
+    detail: str = "",
+) -> Story:
+    """A checkpoint as it stands now; one of the same path is replaced."""
+    seen = CheckpointSeen(
+        at=story.now,
+        path=f"/data/out/step_{step}.pt",
+        saved_at=story.now - 60 + step,
+        bytes=1 << 30,
+        files=1,
+        format="torch",
+        step=float(step),
+        state=state,
+        level=level,
+        detail=detail,
+    )
+    others = [c for c in story.checkpoints if c.path != seen.path]
+    story.checkpoints = [*others, seen]
+    story.seen(seen)
+    return story
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("checkpoint_corrupt")
+    return finding
+
+
+def test_good_saves_say_nothing(story: Story) -> None:
+    save(save(story.train(5), 1), 2, "pending")
+    assert story.asks("checkpoint_corrupt") == []
+
+
+def test_the_newest_one_is_corrupt(story: Story) -> None:
+    save(save(story.train(5), 1), 2)
+    finding = told(save(story, 2, "corrupt", detail="the file is cut off"))
+    assert (finding.trouble, finding.severity) == ("ckpt_corrupt", Severity.CRITICAL)
+    assert not finding.fatal
+    assert finding.summary == (
+        "the newest checkpoint, out/step_2.pt (step 2), is corrupt: the file is cut off; "
+        "valid is out/step_1.pt"
+    )
+    assert finding.remedy.startswith("resume from the previous valid one, /data/out/step_1.pt")
+    assert [e.kind for e in finding.evidence] == ["checkpoint", "checkpoint"]
+    assert finding.details["level"] == "checksum"
+
+
+def test_an_older_one_is_a_warning(story: Story) -> None:
+    save(save(save(story, 1, "corrupt"), 2), 3, "pending")
+    assert told(story).severity is Severity.WARNING
+
+
+def test_one_that_is_being_saved_does_not_hide_the_newest(story: Story) -> None:
+    save(save(save(story, 1), 2, "corrupt"), 3, "pending")
+    assert told(story).severity is Severity.CRITICAL
+    assert told(save(story, 3)).severity is Severity.WARNING
+
+
+def test_no_valid_one_is_left(story: Story) -> None:
+    finding = told(save(story, 1, "corrupt"))
+    assert "no valid one is left" in finding.summary
+    assert "have the trainer save now" in finding.remedy
+
+
+def test_a_folder_of_which_parts_are_missing(story: Story) -> None:
+    finding = told(save(save(story, 1), 2, "incomplete", level="structure", detail="1 of 2 shards"))
+    assert (finding.trouble, finding.severity) == ("ckpt_incomplete", Severity.INFO)
+
+
+def test_what_a_kill_has_left(story: Story) -> None:
+    left = CheckpointSeen(
+        story.now, "/data/out/step_2.pt.tmp", story.now, 1 << 20, 1, "torch", state="incomplete"
+    )
+    story.seen(left)
+    finding = told(story)
+    assert (finding.trouble, finding.severity) == ("ckpt_incomplete", Severity.INFO)
+    assert "never finished: out/step_2.pt.tmp (1.0 MiB)" in finding.summary
+    gone = CheckpointSeen(story.now, left.path, story.now, 0, 0, "torch", detail="gone")
+    story.seen(gone)
+    assert story.asks("checkpoint_corrupt") == []
+
+
+def test_it_is_over_when_it_is_gone(story: Story) -> None:
+    save(save(story, 1), 2, "corrupt")
+    assert told(story)
+    story.checkpoints = story.checkpoints[:1]
+    assert story.asks("checkpoint_corrupt") == []
+
+
+@pytest.mark.parametrize("state", ["ok", "pending", "unverifiable"])
+def test_what_cannot_be_verified_is_no_damage(story: Story, state: VerifiedState) -> None:
+    save(save(story, 1), 2, state)
+    assert story.asks("checkpoint_corrupt") == []
+
+
+def test_many_are_told_newest_first(story: Story) -> None:
+    for step in range(1, 20):
+        save(story, step, "corrupt")
+    found = story.asks("checkpoint_corrupt")
+    assert [f.details["step"] for f in found] == [float(n) for n in range(19, 11, -1)]
+    assert len(story.asks("checkpoint_corrupt", Limits(told=2))) == 2

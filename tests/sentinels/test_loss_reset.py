@@ -1,0 +1,91 @@
+"""A run that goes on without what it had learnt."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import pytest
+
+from middlewatch.sentinels.kit import Finding, Severity
+from middlewatch.sentinels.kit.losses import Losses
+
+from .story import Story
+
+
+def falling(story: Story, count: int = 300, *, seed: int = 3, at: float = 0) -> Story:
+    """A loss that falls from 10 to about 2 and repeats that course from step ``at`` on."""
+    dice = random.Random(seed)
+    for n in range(count):
+        story.step(train_loss=2 + 8 * math.exp(-(at + n) / 60) + dice.gauss(0, 0.03))
+    return story
+
+
+def only(story: Story) -> Finding:
+    (finding,) = story.asks("loss_reset")
+    return finding
+
+
+def test_a_resume_without_weights(story: Story) -> None:
+    falling(story)
+    story.number = 200
+    falling(story, 7, seed=5)
+    assert story.asks("loss_reset") == []
+    finding = only(falling(story, 1, seed=6))
+    assert (finding.trouble, finding.severity) == ("loss_reset", Severity.CRITICAL)
+    assert finding.summary.startswith("resumed at step 201 without weights: the loss went from 2.")
+    assert (finding.line, finding.decided_line) == (301, 308)
+    assert finding.details["missing"] == "weights"
+
+
+def test_a_resume_without_the_optimizer(story: Story) -> None:
+    falling(story)
+    story.number = 290
+    for n in range(8):
+        story.step(train_loss=3.1 - 0.01 * n)
+    assert only(story).details["missing"] == "optimizer"
+    assert falling(story, 12, seed=8, at=400).asks("loss_reset") == []
+
+
+@pytest.mark.parametrize("back_to", [0, 40, 120, 290])
+def test_a_resume_that_loaded(story: Story, back_to: int) -> None:
+    falling(story)
+    story.number = back_to
+    assert falling(story, 80, seed=5, at=back_to).asks("loss_reset") == []
+
+
+def test_a_loss_that_begins_again_without_a_word(story: Story) -> None:
+    falling(story)
+    finding = only(falling(story, 12, seed=9))
+    assert finding.severity is Severity.CRITICAL
+    assert "takes the course of its beginning again" in finding.summary
+    (spike,) = story.asks("loss_spike")
+    assert spike.severity is Severity.INFO
+
+
+def test_a_spike_that_heals_is_none(story: Story) -> None:
+    falling(story)
+    for value in (8.0, 6.0, 4.0, 3.0, 2.4):
+        story.step(train_loss=value)
+    assert falling(story, 40, seed=5, at=300).asks("loss_reset") == []
+
+
+def test_an_old_log_tells_what_was_paid_for_twice(story: Story) -> None:
+    falling(story.replayed())
+    finding = only(falling(story, 300, seed=9))
+    assert finding.severity is Severity.CRITICAL
+    assert "it caught up by step" in finding.summary
+
+
+def test_it_is_remembered_over_a_restart_of_the_daemon(story: Story) -> None:
+    falling(story)
+    falling(story, 12, seed=9)
+    losses = story.ledgers[Losses]
+    again = Losses()
+    again.restore(json.loads(json.dumps(losses.save(), allow_nan=False)))
+    story.ledgers[Losses] = again
+    assert only(story).severity is Severity.CRITICAL
+    for _ in range(4):
+        story.step(train_loss=2.0)
+    assert story.asks("loss_reset") == []

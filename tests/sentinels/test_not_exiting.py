@@ -1,0 +1,65 @@
+"""Runs that are complete and live on."""
+
+from __future__ import annotations
+
+from middlewatch.sentinels.kit import Finding, Severity, StackSeen
+
+from .story import MIB, Story, samples
+
+
+def told(story: Story) -> Finding:
+    (finding,) = story.asks("not_exiting")
+    return finding
+
+
+def finished(story: Story) -> Story:
+    return story.train(60, total=60)
+
+
+def test_a_minute_is_a_warning_and_ten_wake(story: Story) -> None:
+    assert finished(story).idle(59).asks("not_exiting") == []
+    finding = told(story.idle(1))
+    assert (finding.trouble, finding.severity) == ("not_exiting", Severity.WARNING)
+    assert finding.summary == (
+        "the run reached step 60 and does not exit: nothing happens since 60 s, and the meter runs"
+    )
+    assert finding.remedy.startswith("check that the last checkpoint is whole")
+    assert "kill 100" in finding.remedy
+    assert told(story.idle(540)).severity is Severity.CRITICAL
+
+
+def test_the_log_said_that_it_is_done(story: Story) -> None:
+    assert len(story.train(60).phase("done").idle(60).asks("not_exiting")) == 1
+    assert Story().train(60).phase("done").train(3).idle(80).asks("not_exiting") == []
+
+
+def test_where_it_stands(story: Story) -> None:
+    finished(story).idle(70)
+    frames = ("join (python/threading.py:1147)", "shutdown (train.py:9)")
+    story.stacks.append(StackSeen(story.now, 100, frames, own=1))
+    assert "pid 100 in join at train.py:9" in [e.text for e in told(story).evidence]
+
+
+def test_a_last_save_or_upload(story: Story) -> None:
+    assert finished(story).lives(90, 0.01, 2.0 * MIB).asks("not_exiting") == []
+    assert finished(Story()).lives(90, 0.1, 0.0).asks("not_exiting") == []
+    assert finished(Story()).idle(90, *samples("R")).asks("not_exiting") == []
+    story = finished(Story()).idle(50).grow().idle(50)
+    assert story.asks("not_exiting") == [], "its log goes on"
+    assert story.idle(10).asks("not_exiting", saving_at=story.now - 5) == []
+
+
+def test_what_others_tell(story: Story) -> None:
+    assert story.train(60).idle(90).asks("not_exiting") == [], "a hang"
+    assert finished(Story()).idle(90, *samples("T")).asks("not_exiting") == []
+    assert finished(Story()).idle(90, *samples("D")).asks("not_exiting") == []
+    story = finished(Story()).idle(90)
+    assert len(story.asks("not_exiting")) == 1
+    assert story.asks("not_exiting", gap_s=30.0) == [], "the watch was away"
+    assert story.end(0).asks("not_exiting") == []
+
+
+def test_no_looks_no_verdict(story: Story) -> None:
+    assert finished(story).wait(900).asks("not_exiting") == []
+    story.idle(2)
+    assert story.asks("not_exiting") == []
