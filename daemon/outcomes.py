@@ -9,7 +9,7 @@ from middlewatch.sentinels.kit.numbers import number, span
 
 from .incidents import Incident
 
-STANDSTILLS = frozenset({"hang", "stopped", "storage_stall"})
+STANDSTILLS = frozenset({"hang", "stopped", "storage_stall", "not_exiting"})
 """Classes that a step of the training contradicts."""
 
 

@@ -157,7 +157,9 @@ def _shows(add: Add) -> None:
         "open the handbook at a class or an incident",
         "middlewatch explain cuda_oom",
     )
-    sub.add_argument("what", nargs="?", help="class, rule or incident id; default: an index by topic")
+    sub.add_argument(
+        "what", nargs="?", help="class, rule or incident id; default: an index by topic"
+    )
     _json(sub)
     sub = add("tui", "showing:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")

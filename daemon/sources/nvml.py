@@ -24,7 +24,7 @@ from middlewatch.sentinels.kit.numbers import median
 from ..child import JsonChild
 from ..clock import Clock
 from ..errors import Unsupported
-from ..parsers.signatures.xids import HARMLESS, XIDS
+from ..xids import HARMLESS, XIDS
 from .base import Source
 
 DEADLINE_S = 5.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from itertools import combinations
-from time import gmtime, strftime
 from typing import Any, ClassVar
 
 from .ledger import Ledger
@@ -93,7 +93,9 @@ class Trend:
 def clock(at: float, now: float) -> str:
     """An instant for a person, in UTC: ``03:40 UTC``, with its day when that is not near."""
     try:
-        return strftime("%H:%M UTC" if abs(at - now) < 72000 else "%b %d %H:%M UTC", gmtime(at))
+        return datetime.fromtimestamp(at, timezone.utc).strftime(
+            "%H:%M UTC" if abs(at - now) < 72000 else "%b %d %H:%M UTC"
+        )
     except (OverflowError, OSError, ValueError):
         return "never"
 

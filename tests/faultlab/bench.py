@@ -19,7 +19,7 @@ import pytest
 
 from ..fakes.box import end
 from ..fakes.nvml_library import NvmlDouble, build
-from .lab import NotRun
+from .lab import INTERRUPTED, NotRun
 
 if TYPE_CHECKING:
     from .watchers import Watcher
@@ -182,7 +182,7 @@ class Bench:
     def pause(self, seconds: float) -> None:
         """Let some time go by; ``NotRun`` when everything is to end."""
         if self._stop.wait(seconds):
-            raise NotRun("interrupted")
+            raise NotRun(INTERRUPTED)
 
     def until_said(self, words: str, timeout_s: float = 60.0, which: int = 0) -> None:
         """Wait until a job's log holds these words."""

@@ -162,7 +162,7 @@ class Report:
 
     def failures(self) -> list[str]:
         """Why the thresholds do not hold; empty if they do."""
-        told = []
+        told = [] if any(r.runs for r in self.rows) else ["nothing was judged"]
         for what, share in self.totals().items():
             if share is not None and share < GOALS.get(what, 0.0):
                 told.append(f"{what} {share:.3f} is below {GOALS[what]:g}")

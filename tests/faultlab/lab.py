@@ -24,6 +24,7 @@ T1_S = 60.0
 """Silence that opens a case at the shipped defaults, once eight steps were seen."""
 CORRECTION_S = 120.0
 """Time in which a first verdict may still be corrected."""
+INTERRUPTED = "interrupted"
 
 
 class NotRun(Exception):

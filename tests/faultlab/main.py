@@ -13,12 +13,13 @@ from pathlib import Path
 
 from .catalogue import FAULTS, watchers
 from .judge import Report, report
-from .lab import Fault, Outcome
+from .lab import INTERRUPTED, Fault, Outcome
 from .runner import Board, Task, run_all
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status 0 if middlewatch holds the thresholds, 1 if not, 2 for a wrong question."""
+    """Exit status 0 if middlewatch holds the thresholds, 1 if not, 2 for a wrong question,
+    130 when it was interrupted; one that judges only peers is about those."""
     args = _arguments().parse_args(argv)
     chosen = _chosen(args.only)
     if not chosen:
@@ -47,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
     else:
         for one in reports:
             print(table(one))
+    if len(outcomes) < len(tasks) or any(o.reason == INTERRUPTED for o in outcomes):
+        return 130
     judged = [r for r in reports if r.watcher == "middlewatch"] or reports
     return 1 if any(r.failures() for r in judged) else 0
 

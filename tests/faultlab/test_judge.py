@@ -8,6 +8,7 @@ import pytest
 
 from .judge import judge, quantile, report
 from .lab import Alarm, Fault, Outcome, Severity
+from .main import table
 
 FAULT = Fault(
     "1",
@@ -111,7 +112,9 @@ def test_a_row_that_broke_counts_as_missed_and_one_not_run_does_not() -> None:
     one = report("w", [outcome(alarm(120)), broken, skipped])
     assert one.totals()["recall"] == 0.5
     assert any("broken" in why for why in one.failures())
-    assert report("w", [skipped]).totals()["recall"] is None
+    alone = report("w", [skipped])
+    assert alone.totals()["recall"] is None
+    assert alone.failures() == ["nothing was judged"]
 
 
 def test_one_poor_row_fails_the_whole() -> None:
@@ -126,3 +129,12 @@ def test_quantiles(part: float, value: float) -> None:
 
 def test_no_quantile_of_nothing() -> None:
     assert quantile([], 0.5) is None
+
+
+def test_the_table_tells_what_failed() -> None:
+    skipped = outcome(fault=CONTROL, injected=None)
+    skipped.state, skipped.reason = "not run", "no compiler"
+    told = table(report("w", [outcome(alarm(190)), skipped]))
+    assert "not run: no compiler" in told
+    assert "row 1 lock: too late 1 times" in told
+    assert "all thresholds hold" in table(report("w", [outcome(alarm(120))]))

@@ -5,8 +5,8 @@ Wordings: NVIDIA kernel modules, fabric manager, DCGM, the Kubernetes device plu
 
 from __future__ import annotations
 
+from ...xids import HARMLESS
 from .form import Signature
-from .xids import HARMLESS
 
 _XID = (
     r"NVRM: Xid \((?:PCI:)?(?P<gpu_bus>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): "

@@ -168,7 +168,9 @@ def test_an_endless_loop(source: Stacks) -> None:
     verdict = spin_verdict(view, work, 0.0)
     assert verdict is not None
     assert (verdict.name, verdict.sure) == ("spin", True)
-    assert "spins: it burns CPU at one place in 3 of 3 looks (train_step at <string>:" in verdict.does
+    assert (
+        "spins: it burns CPU at one place in 3 of 3 looks (train_step at <string>:" in verdict.does
+    )
 
 
 def test_a_main_process_that_waits_for_its_workers(source: Stacks) -> None:
