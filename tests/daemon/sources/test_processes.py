@@ -480,6 +480,33 @@ def test_a_hidden_process_is_said_to_be_hidden(level: str) -> None:
     assert "is hidden from us" in done.stdout, done.stderr
 
 
+COVERED = """
+import ctypes, sys
+from middlewatch.daemon.runs import RunSpec
+from middlewatch.daemon.sources.processes import Processes
+if ctypes.CDLL(None, use_errno=True).mount(b"none", b"/proc", b"tmpfs", 0, None):
+    sys.exit("no mount")
+try:
+    print(list(Processes(RunSpec("x", pid=int(sys.argv[1]))).read(1.0)))
+except PermissionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount over /proc")
+def test_a_process_that_takes_signals_but_has_no_directory_is_hidden() -> None:
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", COVERED, str(os.getpid())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "no mount" in done.stderr or "unshare" in done.stderr:
+        pytest.skip(f"/proc cannot be covered here: {done.stderr.strip()}")
+    assert "is hidden from us" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_second_of_ten_processes_is_cheap() -> None:
     code = TREE.replace("range(2)", "range(4)")
     with (
