@@ -21,7 +21,6 @@ from middlewatch.sentinels.kit import (
     Observation,
     SourceState,
     discover,
-    handbook,
 )
 
 from . import sdnotify
@@ -65,9 +64,7 @@ class App:
         if store.set_aside:
             self.say(f"the store was damaged and is set aside as {store.set_aside}")
         keeper = IncidentKeeper(_known_incidents(store, self.say))
-        self.room = Room(
-            state, config, clock, store, keeper, handbook(), Pump(self._loop, clock, self.say)
-        )
+        self.room = Room(state, config, clock, store, keeper, Pump(self._loop, clock, self.say))
         self.room.drill = drill
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, keeper, self.say)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from middlewatch.sentinels.handbook import about
+from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import Entry
 
 from . import report
@@ -30,7 +30,6 @@ class Room:
     clock: Clock
     store: Store
     keeper: IncidentKeeper
-    entries: dict[str, Entry]
     pump: Pump
     box: BoxHistory = field(default_factory=BoxHistory)
     runs: dict[str, WatchedRun] = field(default_factory=dict)
@@ -66,8 +65,8 @@ class Room:
         self.store.put("incident", incident.id, incident.to_json(), self.clock.now())
 
     def page_of(self, incident: Incident) -> Entry | None:
-        """What the handbook says: of its class, else of the rule that told it."""
-        return about(incident.trouble, incident.sentinel, self.entries)
+        """What the handbook says of its class."""
+        return page(incident.trouble)
 
     def incident(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""

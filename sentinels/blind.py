@@ -1,20 +1,12 @@
 """The watch itself cannot see something it should see.
 
-Symptom: a source fails or does not answer: a log that is gone or unreadable, a driver that
-    hangs, a mount that does not respond.
-Confirm: `middlewatch status` lists every source with its state and why.
-Cause: the file was moved, permissions changed, the driver hangs on a dying GPU, a network
-    mount is dead.
-Remedy:
-    1. [safe] Read the reason beside the source in `middlewatch status`.
-    2. [safe] Point the watch to the right file: `middlewatch watch --pid PID --log FILE`.
-    3. [safe] A driver that does not answer while the run stands still is a dying GPU: check
-       that the newest checkpoint is off this box.
-Not: do not read silence as health.
-Retry: not needed.
+Decides: a source that failed, does not answer or is impaired for a while is told; one that this
+    box does not have is only listed. A silent NVML while the run stands still as well wakes a
+    person: that is how a dying GPU looks.
 Classes: blind
 Sources: 30 s, because NVML calls of a busy healthy driver take milliseconds and a log that
-    is rotated is back within seconds.
+    is rotated is back within seconds. Standing still is judged by the run's own rhythm and by
+    a minute at least, as `hang` opens its cases.
 """
 
 from __future__ import annotations

@@ -1,23 +1,14 @@
-"""A checkpoint on disk is damaged, or a save was never finished.
+"""A checkpoint cannot be read, is damaged, or was never finished.
 
-Symptom: a file that was saved is cut off, contradicts itself or does not match its checksums,
-    or a temporary file lies where a checkpoint was to be.
-Confirm: `middlewatch verify PATH`; `ls -l --time-style=full-iso` beside the other saves.
-Cause: a kill or a crash in the middle of a save, a full disk, a volume that lost writes, a file
-    that was copied in part or changed by hand, bad memory.
-Remedy:
-    1. [safe] Keep the previous valid checkpoint: `middlewatch checkpoints` names the one to
-       resume from.
-    2. [safe] Look for errors of the disk, and at free space, at the time of that save.
-    3. [costly] Ask the trainer for another save now, and verify it.
-Not: do not resume from it, and do not let a rotation delete the previous one; torch.load reads
-    flipped bits without a word.
-Retry: resume from the previous valid one.
+Decides: by what the verifier found on disk, which first waits until nobody writes and no process
+    holds a file open: the newest save wakes a person, because a restart would begin there, an
+    older one is a warning, something half-written a note. And by lines of the log that say that
+    a checkpoint could not be read: a warning while the run neither goes on nor ends, the end of
+    the run where it failed after such an error.
 Classes: ckpt_corrupt ckpt_incomplete
-Sources: structure and checksums are told by the verifier, which first waits until nobody has
-    written for a while and no process holds a file open. The newest save wakes a person,
-    because a restart would begin there; an older one is a warning. Something half-written is a
-    note: the run itself has not counted on it yet.
+Sources: our choice: two minutes without a step after such a line, because a program that falls
+    back to an earlier checkpoint needs that long to load it. torch.load itself reads flipped bits
+    without a word, so a log that is silent proves nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
+from .kit import (
+    CheckpointSeen,
+    Evidence,
+    Finding,
+    LogEvent,
+    ProcessEnded,
+    Sentinel,
+    Severity,
+    View,
+)
 from .kit.damage import Damage
 from .kit.numbers import number, size
+from .kit.progress import completed
+from .kit.troubles import Troubles, said_in_old_log, say
 
 WORDS = {"ckpt_corrupt": "is corrupt", "ckpt_incomplete": "is not whole"}
 
@@ -38,13 +40,49 @@ class Limits:
 
     told: int = 8
     """Damaged saves that are told one by one, the newest first."""
+    wait_s: float = 120.0
+    """Time given to a program that could not read a checkpoint, and may go on without it."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about every save that is damaged now."""
-    damage = view.ledger(Damage)
-    if not view.live or damage is None or damage.quiet:
+    """Speak about every save that is damaged now, and of reads that failed."""
+    yield from said_in_old_log(view, ("ckpt_corrupt",))
+    if not view.live:
         return
+    yield from _unread(view, limits)
+    damage = view.ledger(Damage)
+    if damage is not None and not damage.quiet:
+        yield from _on_disk(view, limits, damage)
+
+
+def _unread(view: View, limits: Limits) -> Iterator[Finding]:
+    """A line says that a checkpoint cannot be read, and the run did not go on after it."""
+    said = (e for e in reversed(view.events) if e.trouble == "ckpt_corrupt")
+    event = next((e for e in said if e.severity != "info"), None)
+    if event is None or view.overcame(event):
+        return
+    ending, failed = view.ending, False
+    if ending is not None:
+        if ending.exit_code == 0 and completed(view):
+            return
+        failed = event.fatal or "exception" in event.details
+    elif view.now - event.at < limits.wait_s:
+        return
+    yield Finding(
+        trouble="ckpt_corrupt",
+        key="read",
+        severity=Severity.CRITICAL if failed else Severity.WARNING,
+        fatal=failed,
+        summary=f"a checkpoint cannot be read: {say(event)}",
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details={**event.details, "rank": event.rank},
+    )
+
+
+def _on_disk(view: View, limits: Limits, damage: Damage) -> Iterator[Finding]:
+    """Every save that is damaged now."""
     by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
     newest = next((c for c in by_time if c.state != "pending"), None)
     good = next((c for c in by_time if c.state == "ok"), None)
@@ -64,10 +102,10 @@ def _damaged(seen: CheckpointSeen, good: CheckpointSeen | None, *, newest: bool)
     which = "the newest checkpoint" if newest else "an older checkpoint"
     step = "" if seen.step is None else f" (step {number(seen.step)})"
     if good is None:
-        remedy = "there is no valid checkpoint on disk: have the trainer save now, and verify it"
+        remedy = "no valid checkpoint is on disk: keep the run going until one is there"
         resume = "no valid one is left"
     else:
-        remedy = f"resume from the previous valid one, {good.path}, and keep it from deletion"
+        remedy = f"keep the previous valid one from deletion: {good.path}"
         resume = f"valid is {_name(good.path)}"
     severity = Severity.WARNING
     if not corrupt:
@@ -102,7 +140,7 @@ def _left_over(seen: CheckpointSeen) -> Finding:
         severity=Severity.INFO,
         summary=f"a save was never finished: {_name(seen.path)} ({size(seen.bytes)}) was left behind",
         evidence=(Evidence("checkpoint", f"{seen.path}: {seen.detail}", seen.saved_at),),
-        remedy="count on the previous valid checkpoint; delete this one when no save is running",
+        remedy="count on the previous valid checkpoint, not on this one",
         details={"path": seen.path, "bytes": seen.bytes},
     )
 
@@ -112,5 +150,10 @@ def _name(path: str) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(CheckpointSeen,), every_tick=True, clears_after_s=30.0, ledgers=(Damage,)
+    check,
+    Limits(),
+    on=(CheckpointSeen, LogEvent, ProcessEnded),
+    every_tick=True,
+    clears_after_s=30.0,
+    ledgers=(Damage, Troubles),
 )

@@ -1,22 +1,12 @@
 """Steps advance but no checkpoint came for much longer than this run's own cadence.
 
-Symptom: the newest checkpoint on disk is old while the step counter runs.
-Confirm: `ls -lt` in the checkpoint folder; the log around the last save.
-Cause: the save fails quietly, a save waits behind a slow volume, the interval was changed,
-    the folder was moved or the watch follows the wrong one.
-Remedy:
-    1. [safe] Look for errors around the time the next save was due.
-    2. [safe] Check space and inodes of the folder, and that it is the one in use.
-    3. [costly] Ask the trainer for a save now, if it listens to a signal.
-Not: do not end the run before a checkpoint is there; everything since the last is lost.
-Retry: not needed.
+Decides: by the intervals between the saves of this run, and where saves come at even steps by
+    those steps as well: a slower run, or one that evaluates for an hour, is not late. The time
+    runs only while steps come: a run that stands still saves nothing, and that is another trouble.
 Classes: checkpoint_stale
-Sources: three times the median of at least two intervals, and one and a half times the
+Sources: our choice: three times the median of at least two intervals, one and a half times the
     longest, and never under ten minutes: evaluation before a save doubles single intervals in
-    public runs, and one that saves only what is best saves ever more rarely. Where saves come
-    at even steps, one and a half times as many steps must have passed as well: a slower run,
-    or one that evaluates for an hour, is not late. The time runs only while steps come: a run
-    that stands still saves nothing, and that is another trouble.
+    public runs, and one that saves only what is best saves ever more rarely.
 """
 
 from __future__ import annotations

@@ -1,22 +1,12 @@
 """The CPU quota of the run's control group runs out, and the run is slow for it.
 
-Symptom: steps take longer, GPUs wait for data, and the counters of the control group say that
-    its threads had to stand still in most periods.
-Confirm: `cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat` inside the container: the share
-    of nr_throttled in nr_periods, and the quota.
-Cause: a container or job with too few CPUs for its data loaders, a quota that was lowered,
-    more workers or threads than the quota feeds.
-Remedy:
-    1. [safe] Compare the quota with what the run uses; look who has changed it.
-    2. [safe] Fewer loader workers or threads: OMP_NUM_THREADS and num_workers to the quota.
-    3. [costly] Ask for a higher quota, or move the run to a box with more CPUs.
-Not: do not add workers; they share the same quota.
-Retry: not needed; it is at full speed as soon as the quota is raised.
+Decides: the quota ran out in most periods of a long and of a short window. Alone that is a note;
+    a warning needs that the run has become slow and uses less CPU than it did, or that the quota
+    was lowered while the run lives and nobody knows how fast it was.
 Classes: cpu_throttled
-Sources: our choice: half of the periods in five minutes and in the last minute. A quota that is
-    used up is a note; a warning needs that the run has lost a fifth of its own speed in the
-    short window (the same fifth by which `throughput_collapse` judges) and uses less CPU than
-    it did, or that the quota was lowered while the run lives and nobody knows how fast it was.
+Sources: the kernel's counters nr_periods and nr_throttled. Our choice: half of the periods in five
+    minutes and in the last minute; slow is a fifth below its own speed in the short window,
+    the same fifth by which `throughput_collapse` judges.
 """
 
 from __future__ import annotations

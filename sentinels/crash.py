@@ -1,16 +1,8 @@
 """The program failed: an error in its log, a fatal signal, or a bad exit status.
 
-Symptom: a traceback, a fatal message of a library, or an exit status other than 0, and the
-    process is gone or makes no step any more.
-Confirm: read the first error of the first rank that failed; later ones are its fallout.
-Cause: named by the class: an exception of the script, a CUDA or NCCL error, a rank that
-    died, a kill by hand (137 without a kill counter), a segmentation fault.
-Remedy:
-    1. [safe] Read the evidence: the earliest root error, not the loudest.
-    2. [safe] Check which checkpoint would be resumed from: `middlewatch checkpoints`.
-    3. [costly] Mend the cause, then continue with the same launcher from that checkpoint.
-Not: do not restart blindly in a loop; an error of the script comes back and is paid for.
-Retry: only for causes from outside (a kill, a network error); never for the script's own.
+Decides: the main process ended badly; its class is that of the earliest root error near the end,
+    else what signal or status tell by themselves. Or a fatal error is in the log, and neither a
+    step nor another line nor an end follows. Errors that two steps followed were overcome.
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -57,6 +49,7 @@ ELSEWHERE = frozenset(
         "cuda_ecc",
         "nvswitch",
         "ckpt_write_failed",
+        "ckpt_corrupt",
         "loss_nan",
         "loss_inf",
         "val_loss_nan",

@@ -1,23 +1,11 @@
 """The GPU had no memory left for an allocation.
 
-Symptom: OutOfMemoryError, RESOURCE_EXHAUSTED or CUBLAS_STATUS_ALLOC_FAILED in the log, and
-    no step after it.
-Confirm: `nvidia-smi` for another process on the card; the message says how much was asked,
-    how much was free and how much is reserved but unused.
-Cause: batch or sequence too large, the longest batch of the set, an evaluation with a
-    larger batch, fragmentation, a stranger or a zombie on the card.
-Remedy:
-    1. [safe] Look whether another process holds memory of that GPU.
-    2. [safe] Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True if reserved but
-       unallocated memory is large.
-    3. [costly] Resume with half the micro-batch and twice the accumulation steps.
-Not: do not restart the identical command; do not lower the batch without raising the
-    accumulation, or the run is another experiment.
-Retry: after a change only.
+Decides: the newest such line of the log that no step followed. Steps after it, or words of the
+    program that it goes on with less (a search for the batch size, a halved micro-batch), make it
+    a note; an end, or no step for a while, makes it the end of the run.
 Classes: cuda_oom accel_oom
-Sources: a handled OOM (auto_find_batch_size, micro-batch halving) prints the same words,
-    so steps afterwards make it a note; 20 s or three steps without any make it a page.
-    Before the first step its time is unknown, and a model may be built anew: 60 s.
+Sources: our choice: 20 s or three usual steps without any, for a handled error prints the same
+    words. Before the first step its time is unknown, and a model may be built anew: 60 s.
 """
 
 from __future__ import annotations

@@ -1,24 +1,14 @@
 """A GPU is gone or broken: off the bus, lost to the driver, or with uncorrectable memory.
 
-Symptom: NVML answers "GPU is lost" for one card while the others answer, a kernel line with
-    Xid 79, 48, 95 or 119, "uncorrectable ECC error" from CUDA, or a counter of uncorrected
-    memory errors that grows.
-Confirm: `nvidia-smi -L` lists one card less or prints ERR!; `dmesg | grep Xid`.
-Cause: hardware, power or PCIe; not the script.
-Remedy:
-    1. [safe] Note the Xid and the card's serial number for the provider.
-    2. [safe] Check that the newest verified checkpoint is off this box.
-    3. [costly] Leave the box: rent another and resume there; a reboot helps only sometimes.
-Not: do not restart on the same card; do not wait for it to come back.
-Retry: not on this box.
+Decides: two answers of NVML in a row that say that the card is lost, a fatal GPU line that no two
+    steps followed, a counter of uncorrected memory errors that has grown. Steps that go on
+    make a lost card a warning: contexts that already run keep on training when only a container
+    lost its access. A memory error is a warning only where the run does not use the card, for it
+    ends the program that reads the bad cell, now or later.
 Classes: gpu_lost xid cuda_ecc nvswitch
-Sources: two answers in a row, because a single lost answer can be the driver's own start.
-    Xid 13, 31, 43 and 45 come from the application and are not the card's fault. A program
-    that uses a lost card fails at its next call; contexts that already run keep on training
-    when only a container lost its access, so steps that go on make it a warning. An uncorrected
-    memory error ends the program that reads the bad cell, now or later: a warning only where
-    the run does not use the card. A row that cannot be remapped is NVIDIA's own criterion for
-    replacing a board.
+Sources: NVIDIA's Xid catalogue: 13, 31, 43 and 45 come from the application and are not the
+    card's fault; a row that cannot be remapped is its criterion for replacing a board. Two
+    answers, because a single lost one can be the driver's own start (our choice).
 """
 
 from __future__ import annotations

@@ -1,24 +1,14 @@
 """A GPU holds itself back: it is too hot, its power is braked, or its clock has dropped.
 
-Symptom: steps take longer; the driver names a thermal or power slowdown, or the clock under
-    full load is far below what the same card did before.
-Confirm: `nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER`; compare with the other cards.
-Cause: failing fans or a blocked air flow, a weak power supply or cable, a neighbour that
-    heats the chassis, a clock or power limit that somebody has set.
-Remedy:
-    1. [safe] Compare temperature, power limit and clock of all cards of the box.
-    2. [safe] Tell the provider: the name of the reason and the serial number of the card.
-    3. [costly] Go on from the newest verified checkpoint on another node; in a data-parallel
-       run the slowest card sets the pace of all.
-Not: do not restart on the same card; do not raise a power limit to cool it down.
-Retry: not on this card while it is held back.
+Decides: in most of the newest samples of a card at work the driver names a hardware slowdown; or
+    a thermal limit of the driver and the clock has lost a part as well; or the clock under full
+    load is far below the usual one of the same card, and no power cap explains it.
 Classes: gpu_slow
 Sources: NVIDIA's clock event reasons: hw_thermal halves the clock or worse, hw_power_brake is
     an outside signal, hw_slowdown is either of them. Six of eight seconds, because a single
     second of it is common at a change of load. sw_thermal alone is how warm cards live, so the
     clock must have lost a tenth too. 60 % of its own usual clock at 80 % load is our choice:
-    a power cap, which is no trouble, costs less than that. All of them are told only of
-    cards at work.
+    a power cap, which is no trouble, costs less than that.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
 """The run is alive and makes no progress.
 
-Symptom: no new step for longer than this run ever paused, a silent log, and no process of
-    it gets on: none burns CPU, reads or writes, or all of them stand at one place.
-Confirm: `py-spy dump --pid PID` for every rank; the rank whose stack differs is the odd one.
-Cause: a collective in which one rank is missing, data workers that wait for ever, a lock, an
-    endless loop, a tracker that blocks, a GPU that stopped working.
-Remedy:
-    1. [safe] Take stacks of every rank before touching anything: `py-spy dump --pid PID`.
-    2. [safe] Look at the odd rank first: the others only wait for it.
-    3. [costly] End the whole process group and resume from the last verified checkpoint.
-Not: do not restart one rank alone; do not wait for a collective's own time-out of 10 to 30
-    minutes when the evidence is plain.
-Retry: allowed once; a hang at the same step again is a bug or a broken node.
+Decides: silence opens a case: no step, and no phase that the log announced, for longer than this
+    run ever paused. What the processes do decides it: a run that burns CPU, reads or writes gets
+    on; one that does nothing at all hangs, one that stands at one place in every look spins. Stacks,
+    else the kernel functions that the processes sleep in, give the verdict: a collective (and
+    the rank that is missing), its data, a lock, a spin, or idle. State D, a process that is
+    stopped and a finished run have rules of their own. In an old log only its words count.
 Classes: hang
 Sources: limits measured on 79 real logs (457 run-hours): log silence alone gives a false
     alarm every 20 to 40 run-hours, so it only opens a case. Evidence thresholds (0.02 and
@@ -241,5 +235,5 @@ SENTINEL = Sentinel(
     on=(LogEvent, Step, ProcessesSeen, StackSeen),
     every_tick=True,
     clears_after_s=5.0,
-    ledgers=(Pauses,),
+    learns=(Pauses,),
 )

@@ -1,21 +1,12 @@
 """The kernel killed a process for want of memory.
 
-Symptom: the process is gone without a traceback, exit status 137 or signal 9, at most the
-    word "Killed"; or a DataLoader worker dies and the run stands.
-Confirm: the `oom_kill` counter of the cgroup has risen (memory.events or
-    memory.oom_control); `dmesg | grep -i oom` where it can be read.
-Cause: the container's limit is smaller than the host's memory: too many loader workers,
-    pinned memory, a data set held in RAM, a validation that keeps all outputs.
-Remedy:
-    1. [safe] Compare the limit of the container with what the run needs, not with `free`.
-    2. [safe] Resume from the last verified checkpoint with fewer loader workers and
-       without pin_memory or persistent workers.
-    3. [costly] Rent a box with more memory per GPU.
-Not: do not raise --shm-size for this; do not trust `free -h` inside a container.
-Retry: after a change only; the same command dies at the same place.
+Decides: the kill counter of the control group has risen; the process that ended near it is the
+    victim, and the run is lost if that was the main one. Without a counter the kernel log tells,
+    where it names a process of this run. What an old log says of it is told as it stands there.
 Classes: cgroup_oom_kill host_oom_kill
 Sources: the counter is sampled all the time because exit status 137 is also docker stop,
-    preemption and a person; only the counter proves the kill.
+    preemption and a person; only the counter proves the kill. Two seconds for it to be read and
+    15 s around it are our choice.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
 """A file system the run writes to has no inodes left for new files.
 
-Symptom: "No space left on device" although `df -h` shows room.
-Confirm: `df -i DIR` shows 100 % in IUse%.
-Cause: millions of small files: a data set unpacked file by file, one file per sample from a
-    tracker, a package cache on the same volume.
-Remedy:
-    1. [safe] Find the folder: `du --inodes -x --max-depth=3 DIR | sort -n | tail`.
-    2. [safe] Point caches and trackers to another volume.
-    3. [costly] Pack or delete small files that are not needed to run.
-Not: do not delete checkpoints for this; they are few files.
-Retry: after there are inodes for two saves.
+Decides: the free inodes of every mount that holds something of the run, against nothing and
+    against the number of files of its own saves; else a line of the log that says so.
 Classes: inode_exhausted
-Sources: btrfs and some overlays report 0 inodes in total, which means unknown, not full.
+Sources: btrfs and some overlays report 0 inodes in total, which means unknown, not full. Full is
+    64 of them left, or 1 % where there are few (our choice). The next save is reckoned as in
+    `disk_full`.
 """
 
 from __future__ import annotations

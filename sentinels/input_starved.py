@@ -1,18 +1,8 @@
 """The training waits for its data: workers burn CPU, the main process and the GPU do nothing.
 
-Symptom: steps come slowly or not at all; the data workers are busy all the time while the
-    process that trains sleeps, and no GPU has anything to do.
-Confirm: `top -H` shows the workers at 100 % and the trainer at 0; `py-spy dump` of the trainer
-    ends in the data loader.
-Cause: too few workers or CPU cores, a dear transformation (decoding, augmentation,
-    tokenising) for every sample, slow or compressed storage, a neighbour on the same cores.
-Remedy:
-    1. [safe] Let it go on: it is slow, not broken.
-    2. [safe] Look where a worker stands: `py-spy dump --pid PID` of one of them.
-    3. [costly] Start again from the last checkpoint with more workers, a cache of prepared
-       samples, or data on a local disk.
-Not: do not kill a worker: the run dies with it. Do not take it for a hang.
-Retry: only after a change.
+Decides: the run is silent beyond its limit, or every one of the newest steps took far longer than
+    those before; and the data workers burn CPU while the process that trains sleeps and no GPU
+    has anything to do. Always a warning: it is slow, not broken.
 Classes: input_starved
 Sources: measured on a DataLoader with CPU-bound workers: trainer 0.0 core in poll, workers
     0.95 core each. Twice the usual time of a step, held for a minute, is our choice.
@@ -93,8 +83,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
                 for d in busy[:4]
             ),
         ),
-        remedy=f"look where a worker stands (py-spy dump --pid {busy[0].sample.pid}); more "
-        "workers, a cache of prepared samples or data on a local disk make it quicker",
+        remedy=f"look where a worker stands: py-spy dump --pid {busy[0].sample.pid}",
         details={"workers": len(workers), "cores": round(cores, 2), "silent_s": round(silent_s, 1)},
     )
 

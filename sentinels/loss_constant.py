@@ -1,17 +1,7 @@
 """The loss is always the same.
 
-Symptom: dozens of reports with one and the same loss, to the last digit, and with one and the
-    same gradient norm where the log tells it.
-Confirm: compare a weight before and after one step; print the gradient norm of each part.
-Cause: parameters that the optimizer does not hold, a graph that is detached, a learning rate of
-    zero, every step skipped by the loss scaler, weights that are all zero, the same batch again
-    and again.
-Remedy:
-    1. [safe] Look at the learning rate and at the skipped steps of the same reports.
-    2. [safe] Compare the sum of one weight in two checkpoints.
-    3. [costly] Mend the loop on one fixed batch, where the loss has to fall, then start again.
-Not: do not wait for it to move.
-Retry: only after a change.
+Decides: dozens of reports have one and the same loss, to the last digit, and one and the same
+    gradient norm where the log tells it. A note: it wakes nobody.
 Classes: loss_constant
 Sources: our choice: fifty reports in a row, and three times the longest such streak of before,
     for a progress bar repeats a loss until it is told another. A loss under a twentieth of its

@@ -1,18 +1,10 @@
 """The loss has not become better for a long time.
 
-Symptom: no mean of sixty-four reports was lower than one of long ago, though the run goes on.
-Confirm: plot the loss with its mean; compare the evaluation loss of the checkpoints since then.
-Cause: the model has learnt what it can from this data, the learning rate is too high to settle
-    or too small to move, the schedule is at its end, the labels carry nothing to be learnt.
-Remedy:
-    1. [safe] Compare the newest evaluation with that of the best checkpoint.
-    2. [safe] Keep the best checkpoint where rotation cannot reach it.
-    3. [costly] End the run, or go on from there with another learning rate.
-Not: do not take a flat loss for a broken run: most end so.
-Retry: nothing to retry.
+Decides: no mean of sixty-four reports was lower than one of long ago, though the run goes on. A
+    note only, for many healthy runs end this way.
 Classes: loss_plateau
 Sources: our choice: sixteen means of sixty-four reports, and half of the run, without one that
-    is better by half a per cent. A note only, for many healthy runs end this way.
+    is better by half a per cent.
 """
 
 from __future__ import annotations

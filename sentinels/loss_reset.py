@@ -1,18 +1,9 @@
 """The run went on without what it had learnt.
 
-Symptom: after a restart the loss stands where it had long been past, or it jumps back to its
-    first value and takes the same course again.
-Confirm: compare the loss before the restart with the first reports after it; look in the log
-    for the line that says which checkpoint was loaded, and for missing or unexpected keys.
-Cause: the resume path was empty and the program began anew, the weights were loaded into
-    another object, `strict=False` hid missing keys, only the weights and not the optimizer
-    were loaded, the learning rate schedule began again.
-Remedy:
-    1. [safe] Stop the run before it overwrites good checkpoints with new ones.
-    2. [safe] Keep the newest checkpoint from before the restart where rotation cannot reach it.
-    3. [costly] Mend the loading, print what was loaded, and resume from that checkpoint.
-Not: do not let it train on in the hope that it catches up.
-Retry: only after a change; the identical command begins anew again.
+Decides: after a restart the loss stands far above its level at the step it resumed from; or,
+    where the steps did not go back, it jumps to its first values and takes the same course
+    again. By the part of the progress that is gone it names weights or optimizer. In an old log
+    one that soon caught up is a note.
 Classes: loss_reset
 Sources: eight reports after a restart whose median is four spreads above the level at the
     resumed step; measured on 1,033 real curves, where all 17 such events stood out. Steps that

@@ -1,22 +1,13 @@
 """The loss scaler skips one step after another.
 
-Symptom: lines about an overflow and a skipped step come in a row, in the middle of the run, or
-    the loss scale falls below 1; the loss may look fine all the while.
-Confirm: compare the skipped steps with all steps since; look at the gradient norm.
-Cause: activations that overflow 16-bit floats, a loss that diverges, a weight that is not a
-    number already.
-Remedy:
-    1. [safe] Look whether the loss scale recovers: single skips are normal.
-    2. [safe] Find the newest verified checkpoint from before the first of these skips.
-    3. [costly] Resume from it with bfloat16, or a lower learning rate.
-Not: do not lower the scaler's minimum: a scale below 1 cures nothing.
-Retry: only after a change; the identical command ends the same way.
+Decides: skips in the middle of the run that come in a row are a warning; a scaler that says that it
+    gave up, or a scale that stays at its minimum, wakes people. Skips at the beginning and single
+    ones later are how scalers work: a note in an old log, nothing in a live run.
 Classes: overflow_skip loss_scale_exhausted
 Sources: scalers begin at 2^16 (PyTorch, apex), 2^32 (Megatron, DeepSpeed) and halve until it
-    fits, then try a larger scale every 1,000 to 2,000 steps: skips at the beginning and single
-    ones later are how they work. DeepSpeed and Megatron stop at a scale of 1, fairseq at 1e-4.
-    Ten reports at a scale of 1 or less, come down from sixteen times that, wake people; four
-    reports of skipped steps in a row after the first fifty are a warning (our choice).
+    fits, then try a larger scale every 1,000 to 2,000 steps. DeepSpeed and Megatron stop at a
+    scale of 1, fairseq at 1e-4. Our choice: ten reports at a scale of 1 or less, come down from
+    sixteen times that, and four reports of skipped steps in a row after the first fifty.
 """
 
 from __future__ import annotations

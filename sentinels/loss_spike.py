@@ -1,28 +1,19 @@
 """The training loss jumps out of its noise.
 
-Symptom: the loss rises far above its level within one or two reports: back towards its
-    beginning, or by orders of magnitude.
-Confirm: plot the loss and the gradient norm around the named step; look whether it comes
-    back within thirty reports.
-Cause: a peak learning rate too high, a bad batch or shard, a resume without optimizer state
-    or weights, a flipped bit, too little warm-up or clipping.
-Remedy:
-    1. [safe] Wait thirty reports: most spikes heal by themselves.
-    2. [safe] Find the newest verified checkpoint from before the jump.
-    3. [costly] If it stays up, resume about 100 steps before it and skip the 200 to 500
-       batches around it; if it comes back, lower the peak learning rate.
-Not: do not restart for a spike that heals; do not resume from a checkpoint saved after a
-    divergence.
-Retry: allowed from before the jump with other batches; the same ones may do it again.
+Decides: by the run's own level and spread. A jump that lasts thirty reports, or one out of all
+    proportion for two, wakes people; one that heals never does. A slow rise is known by the sum of
+    small deviations: a note, until the evaluation loss rises too or a look at thirty reports
+    finds a part of the progress gone. A jump behind a learning rate that starts over, no higher
+    than before, is planned, and one like two that came back is usual here: notes, unless half of
+    the progress stays gone. Where the log tells no rate, any other that lasts is a warning until
+    then. Reinforcement and adversarial learning jump while all is
+    well: there only the disproportionate counts, and the losses of a learner grow with its rewards,
+    so all before is the measure.
 Classes: loss_spike loss_diverged grad_spike
 Sources: four spreads in two of three reports, or three reports in a row that stay up, measured on
     1,033 real curves: nine of ten labelled events at a median delay of one report, less than 0.1
-    notes per 10,000 healthy supervised ones. A jump that lasts thirty reports, or two out of all
-    proportion, wakes people, one that heals never does. A slow rise is known by the sum of small
-    deviations: a note, until the evaluation loss rises too or a look at thirty reports finds 15 %
-    of the progress gone; half of it wakes people. Reinforcement and adversarial learning jump
-    while all is well: there only the disproportionate counts, and the losses of a learner grow
-    with its rewards, so all before is the measure. Skipped batches: PaLM and BLOOM reports.
+    notes per 10,000 healthy supervised ones. Of a slow rise 15 % of the progress gone is a warning,
+    half of it wakes people (our choice).
 """
 
 from __future__ import annotations
@@ -112,7 +103,9 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     proven = jump.reports > 1 or (values is not None and not values.quiet)
     stayed = jump.state == "open" and jump.gross and over and proven
     patient = jump.gross or jump.reports >= limits.patience_reports
-    diverged = (jump.state == "lasting" and patient) or stayed or jump.slow
+    lasting = jump.state == "lasting" and patient
+    excused = _excused(jump, limits)
+    diverged = (lasting and not excused) or stayed or jump.slow
     if jump.slow:
         severity = _of_slow(jump, limits)
     elif jump.reset:
@@ -122,8 +115,11 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
         large = jump.lost >= limits.large_ratio and not jump.planned
         if not view.live and (jump.gross or large):
             severity = Severity.WARNING
-    elif diverged or _pages(jump, limits):
+    elif stayed or _pages(jump, limits):
         severity = Severity.CRITICAL
+    elif diverged:
+        proven = jump.gross or jump.rated or jump.undone >= limits.large_ratio
+        severity = Severity.CRITICAL if proven else Severity.WARNING
     else:
         quiet = view.live or not over or jump.planned
         severity = Severity.INFO if quiet else Severity.WARNING
@@ -135,7 +131,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     verb = "rises slowly" if jump.slow else "jumped"
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
-    came = _became(jump)
+    came = _became(jump, excused=excused)
     return Finding(
         trouble="loss_diverged" if diverged else "loss_spike",
         key=f"{jump.metric}:{jump.number}",
@@ -156,19 +152,27 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     )
 
 
+def _excused(jump: Jump, limits: Limits) -> bool:
+    """True for one that the schedule wants, or that is usual here, and is not too high."""
+    return (jump.planned or jump.usual) and not (jump.gross or jump.undone >= limits.large_ratio)
+
+
 def _of_slow(jump: Jump, limits: Limits) -> Severity:
     """A slow rise is a note until the evaluation loss, or a later look, agrees."""
-    if not jump.agreed or jump.state == "back" or jump.planned:
+    if not jump.agreed or jump.state == "back" or _excused(jump, limits):
         return Severity.INFO
     return Severity.CRITICAL if jump.lost >= limits.large_ratio else Severity.WARNING
 
 
-def _became(jump: Jump) -> str:
+def _became(jump: Jump, *, excused: bool) -> str:
     if jump.back is not None:
         step = "" if jump.back.step is None else f" by step {number(jump.back.step)}"
         return f"it came back{step}"
     if jump.reset:
         return "it begins again"
+    if excused:
+        why = "the learning rate has started over" if jump.planned else "such jumps came back"
+        return f"{why}, so this one may come back"
     if jump.state == "lasting":
         return "it does not come back"
     return f"{jump.reports} reports later it is still up" if jump.reports else "it may come back"

@@ -1,22 +1,14 @@
 """The training loss is exactly zero, too good to be true, or gone from the log.
 
-Symptom: the log prints a loss of 0.0 again and again, the loss falls to next to nothing within
-    its first reports, or reports that used to have a loss come without one, or with `null`.
-Confirm: print one batch with its labels; look at the gradient norm of the same reports.
-Cause: every label is masked, the loss is multiplied by an empty weight, a label leaks into the
-    input, 16-bit weights are broken; Megatron leaves out a loss that is not a number.
-Remedy:
-    1. [safe] Look at the gradient norm and the learning rate of the named report.
-    2. [safe] Print one batch with its labels and its mask.
-    3. [costly] Mend the data or the precision, then resume from a checkpoint before it.
-Not: do not take it for a run that has learnt everything.
-Retry: only after a change.
+Decides: a loss of 0.0 in several reports in a row is a warning; one that came down nearly to zero
+    before may be rounded, and one that fell to next to nothing in its first reports may be a leak
+    or easy data: notes. A later fall is a warning where the loss had stood before it: samples learnt
+    by heart make it fall steadily. Reports that used to have a loss and come without one are a warning, unless they say
+    that their steps were skipped.
 Classes: loss_zero loss_missing
-Sources: our choice: three reports in a row forgive one batch without labels. A loss that came
-    down to a twentieth of its beginning may be rounded to zero: that is a note, and so is one
-    that fell to a fiftieth within fifty reports, which easy data does too. Megatron-LM
-    prints a loss only if its mean is above zero, which NaN is not (`training_log`); steps
-    that its loss scaler skipped lack it too, and say so.
+Sources: our choice: three reports in a row forgive one batch without labels; a twentieth of the
+    first loss may be rounded; a leak is a fiftieth within fifty reports. Megatron-LM prints a
+    loss only if its mean is above zero, which NaN is not (`training_log`).
 """
 
 from __future__ import annotations
@@ -61,7 +53,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
                 shown.add(key)
                 yield _zero(zeros, key, limits)
     for leak in losses.leaks:
-        if not losses.zeros and not (view.live and losses.count > limits.told_reports):
+        old = losses.count - leak.count > limits.told_reports
+        if not losses.zeros and not (view.live and old):
             yield _leak(leak)
     for missing in losses.missing:
         if not missing.skipped and not (missing.over and (view.live or missing.count < 3)):
@@ -76,11 +69,13 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
         zeros.before and zeros.began and zeros.before < limits.learnt_ratio * zeros.began
     )
     since = "" if zeros.first.step is None else f" since step {number(zeros.first.step)}"
+    first = zeros.first.value
+    size = f"next to nothing ({number(first)})" if first else "exactly zero"
     return Finding(
         trouble="loss_zero",
         key=key,
         severity=Severity.INFO if rounded else Severity.WARNING,
-        summary=f"the loss is exactly zero{since} ({zeros.count} reports)",
+        summary=f"the loss is {size}{since} ({zeros.count} reports)",
         file=zeros.file,
         line=zeros.first.line,
         decided_line=zeros.decided.line,
@@ -90,12 +85,13 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
 
 def _leak(leak: Leak) -> Finding:
     mark = leak.mark
+    how = "suddenly fell" if leak.sudden else "fell"
     at = "" if mark.step is None else f" by step {number(mark.step)}"
     return Finding(
         trouble="loss_zero",
         key=f"leak:{leak.metric}",
-        severity=Severity.INFO,
-        summary=f"the loss fell from {number(leak.began)} to {number(mark.value)}{at}: "
+        severity=Severity.WARNING if leak.sudden else Severity.INFO,
+        summary=f"the loss {how} from {number(leak.began)} to {number(mark.value)}{at}: "
         "a label may leak into the input",
         file=leak.file,
         line=mark.line,

@@ -1,19 +1,10 @@
 """The learning rate is zero before the end of the run.
 
-Symptom: the log prints a learning rate of exactly 0 in report after report, while steps go on.
-Confirm: compare the last step of the schedule with the last step of the run.
-Cause: a schedule that was made for fewer steps than the run has, one that is stepped once for
-    every micro-batch or every device, a resume that loaded an old schedule.
-Remedy:
-    1. [safe] Keep the newest checkpoint: from here on nothing changes in it.
-    2. [safe] Compare the length of the schedule with the number of optimizer steps.
-    3. [costly] Stop, set the length of the schedule right, and resume.
-Not: do not let it run to its end: every further step is paid for and learns nothing.
-Retry: only after a change; the identical command ends the same way.
+Decides: report after report has a rate of exactly 0, while planned steps remain. Where the plan is
+    unknown it takes longer and is a note. A rate that was printed with one digit just before may
+    be rounded, and one that was never above zero says nothing.
 Classes: lr_zero
-Sources: our choice: ten reports in a row before 98 % of the planned steps. A rate that was
-    printed with one digit just before may be rounded, and one that was never above zero says
-    nothing. Where the plan is unknown it is a note.
+Sources: our choice: ten reports in a row before 98 % of the planned steps; fifty without a plan.
 """
 
 from __future__ import annotations

@@ -1,27 +1,16 @@
 """The run's memory will reach the limit at which the kernel kills.
 
-Symptom: nothing yet, or steps that get slower; memory that grows with every step, batch or
-    evaluation although the model does not.
-Confirm: `memory.current` less `inactive_file` and `active_file` of `memory.stat`, against
-    `memory.max`, some minutes apart; `memory.pressure` where there is one.
-Cause: tensors that are kept with their graph (a loss added up without `.item()`), an
-    evaluation that keeps all outputs, loader workers that copy a growing list, a cache
-    without a bound, pinned memory.
-Remedy:
-    1. [safe] See who grows: `ps -eo pid,rss,cmd --sort=-rss | head`, twice.
-    2. [safe] Ask the trainer for a checkpoint now, if it listens to a signal.
-    3. [costly] Resume from it with fewer loader workers, without persistent workers; end
-       other programs that share the limit.
-Not: do not trust `free -h` in a container; do not drop page caches, they are not the use.
-Retry: after a change only, the same leak comes back.
+Decides: by the slope of what is neither of the page caches, which the kernel drops at need: over an
+    hour, which humps of saves and evaluations do not move, and over six minutes for what will not
+    take an hour, if it falls evenly and is lower than any low that the run survived; each minute
+    counts by the most that was left in it. Or by next to nothing left while the time is spent
+    waiting for it. Growth before the first step is loading, a steep one while a save is written
+    its gathering of weights; silent while half is left.
 Classes: memory_pressure
-Sources: what counts is neither of the page caches, which the kernel drops at need. Told when
-    the limit is under two hours away by the median slope of an hour, which humps of saves and
-    evaluations do not move; a person is woken under 20 minutes, or with less than 5 % left
-    while over 20 % of the time is spent waiting for memory. The short look (six minutes, at
-    least five of them falling, lower than any low that the run survived) is our choice: a
-    leak that needs 20 minutes for everything is told with about half of that left. Growth
-    before the first step is loading. Silent while half is left.
+Sources: told when the limit is under two hours away, a person is woken under 20 minutes, or
+    with less than 5 % left while over 20 % of the time is spent waiting for memory (the kernel's
+    pressure figures). The short look (six minutes, at least five of them falling) is our choice:
+    a leak that needs 20 minutes for everything is told with about half of that left.
 """
 
 from __future__ import annotations
@@ -53,6 +42,10 @@ class Limits:
     """How long a run whose steps cannot be read may load."""
     saving_s: float = 120.0
     """After bytes of a save grew, a steep rise is its gathering of weights."""
+    saving_ratio: float = 0.1
+    """Part of all memory below which even that is told."""
+    even_ratio: float = 0.5
+    """A steep rise is even: by its usual minute it makes this part of what it moved."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -70,12 +63,18 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     began = use.began
     if began is None:
         began = view.run.started_at + limits.loading_s
-    slow, fast = _slow(view, limits, use, began), None
-    if use.began is not None:
-        fast = _fast(view, limits, use, began)
-    soonest = min((one for one in (slow, fast) if one is not None), default=None)
-    if soonest is not None:
-        yield _running_out(view, limits, use, newest, soonest)
+    slow, fast, saving = _slow(view, limits, use, began), None, _saving(view, limits)
+    if use.began is not None and (not saving or use.left < limits.saving_ratio * use.total):
+        fast = _fast(limits, use, began)
+    if slow is not None and (fast is None or slow <= fast):
+        yield _running_out(view, use, newest, slow, slow[0] < limits.page_s)
+    elif fast is not None:
+        yield _running_out(view, use, newest, fast, not saving)
+
+
+def _saving(view: View, limits: Limits) -> bool:
+    """True while a save may have gathered weights."""
+    return view.saving_at is not None and 0 <= view.now - view.saving_at < limits.saving_s
 
 
 def _slow(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[float, float] | None:
@@ -87,12 +86,16 @@ def _slow(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[flo
     lately = use.trend.best(view.now - 600, view.now)
     if then is None or lately is None or then - lately < 0.25 * rate * 1500:
         return None  # it has stopped
-    left_s = max(0, use.left) / rate
+    # Every value where the slope has taken it by now; it is the best of its minute, so it may
+    # be a minute older than it says. The next hump will be as deep as the deepest so far.
+    moved = [(at, v - rate * (view.now - at + 60)) for at, v in use.trend.values if at >= began]
     near = min(limits.warn_s, REACH * use.trend.span_s(began))
-    return (left_s, rate) if left_s < near else None
+    if max(left for at, left in moved if at >= view.now - 600) >= near * rate:
+        return None
+    return max(0.0, min(left for _, left in moved)) / rate, rate
 
 
-def _fast(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[float, float] | None:
+def _fast(limits: Limits, use: MemoryUse, began: float) -> tuple[float, float] | None:
     """The same by the last six minutes, for what will not take an hour."""
     last = [v for v in list(use.trend.values)[-7:] if v[0] >= began]
     if len(last) < 7 or last[-1][0] - last[0][0] > 600:
@@ -102,6 +105,8 @@ def _fast(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[flo
     moved = last[0][1] - last[-1][1]
     if sum(r > 0 for r in rates) < 5 or moved < limits.steep_ratio * use.total:
         return None
+    if rate * (last[-1][0] - last[0][0]) < limits.even_ratio * moved:
+        return None  # one jump, as a save or an evaluation begins
     if use.lowest is not None and use.left > use.lowest - 0.01 * use.total:
         return None  # a hump like those before it
     left_s = max(0, use.left) / rate
@@ -128,11 +133,9 @@ def _squeezed(view: View, use: MemoryUse, newest: MemorySample) -> Finding:
 
 
 def _running_out(
-    view: View, limits: Limits, use: MemoryUse, newest: MemorySample, soon: tuple[float, float]
+    view: View, use: MemoryUse, newest: MemorySample, soon: tuple[float, float], page: bool
 ) -> Finding:
     left_s, rate = soon
-    saving = view.saving_at is not None and 0 <= view.now - view.saving_at < limits.saving_s
-    page = left_s < limits.page_s and not saving
     return Finding(
         trouble="memory_pressure",
         severity=Severity.CRITICAL if page else Severity.WARNING,

@@ -1,22 +1,13 @@
 """The loss stopped being a number.
 
-Symptom: the log prints nan or inf where the training loss was, or the program itself says
-    so; the exit status of such a run is usually 0, so nothing else tells.
-Confirm: look at the named line; then at grad_norm and the learning rate just before it.
-Cause: fp16 overflow, a peak learning rate too high, a bad batch, log(0) or a division by
-    zero, a failing GPU.
-Remedy:
-    1. [safe] Stop the run; every further step is paid for and lost.
-    2. [safe] Check that the newest checkpoint from before that step is finite.
-    3. [costly] Resume from it with a lower peak learning rate or gradient clipping; if the
-       same step fails again, look at its batch, not at the rate.
-Not: do not resume from a checkpoint saved after the first non-finite step.
-Retry: only after a change; the identical command ends the same way.
+Decides: the newest reports of a metric are all nan or infinite, or a line of the program says so.
+    The training loss wakes people, the evaluation loss and the gradient norm are warnings; so is
+    one of several losses (a mask without objects), while all of them are the end. The exit status
+    of such a run is usually 0, so it is never waited for.
 Classes: loss_nan loss_inf val_loss_nan grad_nonfinite
 Sources: two values in a row: reviewers of public tools split on patience because a loss
     scaler skips single steps; two is the smallest number that forgives one. No scaler runs
-    in an evaluation, so there one is enough for a warning. One of several losses that is not
-    a number (a mask without objects) is a warning, all of them are the end.
+    in an evaluation, so there one is enough.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
 """The run has finished and its process does not exit.
 
-Symptom: the last planned step is reached, or the log said that it is done; since then the log
-    is silent and no process does anything, but they live, and the meter runs.
-Confirm: `py-spy dump --pid PID` shows a thread that is joined, a queue that is flushed, or a
-    process group that waits to be destroyed.
-Cause: a thread that is no daemon (a tracker, a data loader, a profiler), a process group that
-    one rank has left already, an upload that hangs at the end.
-Remedy:
-    1. [safe] Check that the last checkpoint is whole: `middlewatch verify PATH`.
-    2. [safe] Look whether an upload still runs: `ss -tp` shows its connection.
-    3. [costly] End the process: `kill PID`, and after a minute `kill -9 PID`.
-Not: do not end it before the last checkpoint is verified; a last write may wait in it.
-Retry: nothing to retry; the results are there.
+Decides: the last planned step is reached, or the log said that it is done; since then the log is
+    silent and no process computes, reads, writes or waits for a disk, but they live. A warning,
+    and after a while it wakes somebody: the meter runs.
 Classes: not_exiting
 Sources: a minute of doing nothing at all is our choice: uploads and a last evaluation burn
     CPU or move bytes. After ten minutes nobody waits for anything any more.
@@ -76,8 +67,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             Evidence("process", f"{work.cores:.2f} cores over {work.seconds:.0f} s", view.now),
             *(Evidence("stack", f"{s.name} in {s.where}", s.stack.at) for s in stacks[:4]),
         ),
-        remedy="check that the last checkpoint is whole (middlewatch verify PATH), "
-        f"then end it: kill {' '.join(str(pid) for pid in pids[:8])}",
+        remedy="check that the last checkpoint is whole: middlewatch verify PATH",
         details={"pids": pids[:8], "silent_s": round(silent_s, 1)},
     )
 

@@ -1,25 +1,15 @@
 """A volume will be too full for the saves that are still to come.
 
-Symptom: nothing yet: the run is well, and the volume it saves to fills up.
-Confirm: `df -h DIR` and `df -i DIR` now and after the next save; how many checkpoints are in
-    the folder, and how many the trainer was told to keep.
-Cause: a trainer that keeps every checkpoint, a limit of kept checkpoints that is higher than
-    the volume bears, logs or a cache that grow beside them.
-Remedy:
-    1. [safe] See what grows: `du -xh --max-depth=2 DIR | sort -h | tail`.
-    2. [safe] Copy old checkpoints elsewhere, and what is not needed to run as well.
-    3. [costly] Set the trainer's limit of kept checkpoints at the next restart, or delete
-       superseded ones by hand, never the newest verified one.
-Not: do not restart the run for this alone; there is time.
-Retry: not needed.
+Decides: what each save takes for good is read from the free space after the last two, which nets
+    out what is pruned: a trainer that keeps two is silent for ever, one that deletes nothing
+    is told with its third save. Told when two saves fit, hours ahead where every save took room, or
+    when what grows beside them fills the volume. Bytes and inodes alike; silent while half of the
+    volume is free.
 Classes: saves_left
 Sources: a save under a temporary name needs old and new at once, so the peak is one save more
-    than is kept. What each save takes for good is read from the free space after the last
-    two, which nets out what is pruned: a trainer that keeps two is silent for ever, one that
-    deletes nothing is told with its third save. On 200 synthetic traces this found every
-    second save that would not fit 45 minutes ahead, where a fixed 90 % rule was too late.
-    Four hours is how far the usual linear forecast of node monitoring looks. Silent while
-    half of the volume is free.
+    than is kept. On 200 synthetic traces this found every second save that would not fit 45
+    minutes ahead, where a fixed 90 % rule was too late. Four hours is how far the usual linear
+    forecast of node monitoring looks.
 """
 
 from __future__ import annotations

@@ -1,22 +1,11 @@
 """The run is gone and nothing says why.
 
-Symptom: no process any more, no traceback, and the last step is not the last one planned;
-    or exit status 0 long before the end.
-Confirm: compare the last step with the planned one; `last reboot`, the boot id, the kill
-    counter of the cgroup and the session's log-out tell four usual causes apart.
-Cause: the box or container was restarted; the terminal was closed (SIGHUP); somebody killed
-    it; the data ran out or max_steps was lower than thought; an exit inside a library.
-Remedy:
-    1. [safe] Look at the newest checkpoint: `middlewatch checkpoints`.
-    2. [safe] Read the last 50 lines of the log for a polite good-bye (early stopping, end
-       of data).
-    3. [costly] Start it again from that checkpoint with `middlewatch run`, which survives
-       the terminal and records the exit status.
-Not: do not count a run as finished because nothing complained.
-Retry: allowed once from the newest verified checkpoint when the cause came from outside.
+Decides: the main process ended with status 0 before its planned end, or nobody saw its status; no
+    fatal line tells why, and no other rule does. The boot id, process 1, the terminal and the
+    processes that are left tell a reboot, a new container, a hang-up and a kill apart.
 Classes: silent_end
 Sources: the planned number of steps is read from the log or the command line; the last
-    report may lag one logging interval behind the end.
+    report may lag one logging interval behind the end, hence 1 % of slack (our choice).
 """
 
 from __future__ import annotations

@@ -1,18 +1,8 @@
 """A process of the run is stopped by a signal.
 
-Symptom: the log is silent, the process is there, its state is T and it burns no CPU.
-Confirm: `ps -o pid,stat,wchan,cmd -p PID` shows T.
-Cause: SIGSTOP or Ctrl-Z; a debugger that was detached badly; a background job that read
-    from or wrote to its terminal (SIGTTIN, SIGTTOU).
-Remedy:
-    1. [safe] `kill -CONT PID`; the run goes on where it stopped.
-    2. [safe] If it stops again at once it wants its terminal: start it with
-       `middlewatch run`, which gives it none.
-Not: do not kill it; nothing is lost yet. Collectives of other ranks may time out while it
-    stands, so do not wait long.
-Retry: not needed.
+Decides: a process is in state T in every look of the last seconds.
 Classes: stopped
-Sources: state T is visible within one sample; ten seconds forgive a debugger's attach.
+Sources: state T is visible within one sample; ten seconds forgive a debugger's attach (our choice).
 """
 
 from __future__ import annotations

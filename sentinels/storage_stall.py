@@ -1,19 +1,7 @@
 """A process of the run waits in the kernel for a disk or a mount that does not answer.
 
-Symptom: the log is silent, a process is in state D in every look and finishes no read and no
-    write; `ls` on the mount hangs as well.
-Confirm: `cat /proc/PID/wchan /proc/PID/stack`, and `timeout 5 ls MOUNT` for the mounts of the
-    run; `dmesg` speaks of a server that does not respond, or of a device that is reset.
-Cause: an NFS, Lustre or FUSE server that is gone, a cloud disk that was detached or throttled
-    to nothing, a dying drive, a driver call on a dead GPU.
-Remedy:
-    1. [safe] Check the mount that it waits for: `timeout 5 stat MOUNT`. Send no signals.
-    2. [safe] Ask the provider about the volume; a server that comes back lets the run go on
-       where it stopped.
-    3. [costly] If it does not come back, start again on another box from the last checkpoint.
-Not: do not send signals to a process in state D: it acts on them only after the disk has
-    answered, and then dies in the moment of its rescue. Do not `umount -l` under a save.
-Retry: only once the storage answers.
+Decides: the run is silent beyond its limit, and a process is in state D in every look and finishes
+    no read and no write. While other processes work it takes twice the limit.
 Classes: storage_stall
 Sources: state D in three of three looks five seconds apart is our choice; a process that
     writes a checkpoint is in state D most of the time as well, but its bytes count on.

@@ -1,29 +1,19 @@
 """The run has become much slower than it was, and nothing says why.
 
-Symptom: step times, or tokens and samples per second, are far from the run's own best and stay
-    there; nothing fails.
-Confirm: `middlewatch status` for clocks, throttle reasons and CPU use; compare the time for
-    data with the time for a step.
-Cause: a slow or failing link, a GPU that throttles, a data source that starves the run, a
-    neighbour on the box, swapping, a node that was replaced by a slower one.
-Remedy:
-    1. [safe] Look which rank is slow, and whether it waits for data or for the others.
-    2. [safe] Check GPU clocks and throttle reasons, CPU quota and read latency.
-    3. [costly] Move the run to another node from its newest verified checkpoint.
-Not: do not restart on the same node before its cause is known.
-Retry: allowed on other hardware.
+Decides: a living run by the clock: a long and a short window both below its own best half hour, and
+    the short one slower than in nine of ten times before. Where GPUs draw, or processes compute,
+    what they usually do, a step is more work than before (longer sequences, a bigger batch), and
+    that is no trouble; a CPU quota or a GPU that is held back is told as such. The reports' own
+    figures are compared with their own best as well: per sample where a batch size is reported, and
+    where no speed is, the times that the lines tell. An old log is judged by these, and by holes
+    between its times.
 Classes: throughput_collapse
-Sources: our choice: twice 16 reports forgive evaluations and saves, four times the usual time of a
-    step forgives a changed phase. The report's own figures are compared with its own best;
-    where a batch size is reported, the time is taken per sample, and where no speed is, the
-    times that the lines tell. A living run is measured by the clock as well: a long and a short
-    window (30 and 5 minutes, less for a young run) both below 80 % of its own best half hour,
-    as multi-window burn rates have it, and the short one slower than in nine of ten times
-    before. It wakes a person below 50 % for ten minutes, only if the GPUs are seen to do less;
-    where GPUs draw, or processes compute, what they usually do, a step is more work than
-    before (longer sequences, a bigger batch), and that is no trouble. An old log that is short is judged by eight reports in a row, each
-    six times the longest before; a hole of half an hour (the longest healthy silence of 79
-    real logs was 17 min) by twenty times the longest interval, if nothing was announced.
+Sources: windows of 30 and 5 minutes (less for a young run) below 80 %, as multi-window burn rates
+    have it. It wakes a person below 50 % for ten minutes, only if the GPUs are seen to do less.
+    Our choice: twice 16 reports forgive evaluations and saves, four times the usual time of a
+    step forgives a changed phase; a short old log needs eight reports in a row, each six times
+    the longest before; a hole half an hour (the longest healthy silence of 79 real logs was
+    17 min) and twenty times the longest interval, if nothing was announced.
 """
 
 from __future__ import annotations

@@ -1,22 +1,12 @@
 """Somebody ends the run at a known time, and its last step comes later.
 
-Symptom: nothing yet: the run is well, and its job, its box or its rental has an end.
-Confirm: `echo $SLURM_JOB_END_TIME` in the job, `scontrol show job ID`, the platform's page.
-Cause: a time limit that was asked for before the speed was known; a run that is slower than
-    planned; a resume that began later.
-Remedy:
-    1. [safe] Have the time limit raised, where that can be done.
-    2. [safe] Ask the trainer for a checkpoint shortly before the end, if it listens to a signal,
-       and have the next job resume from it.
-    3. [costly] Save more often from the next start on.
-Not: do not end the run early; every step until the last save counts.
-Retry: resume in a new job from the last verified checkpoint.
+Decides: the end is what the scheduler, the platform or the configuration told. The remaining steps
+    are reckoned at the median speed of eight stretches of the recent steps, with their evaluations
+    and saves. Shortly before the end a person is woken, if more will be lost than this run risks
+    all the time.
 Classes: walltime_short
-Sources: the end is what the scheduler, the platform or the configuration told. The remaining
-    steps are reckoned at the median speed of eight stretches of the recent steps, with their
-    evaluations and saves; the margin (one interval between saves, at most a tenth of the time
-    left) is our choice. A person is woken half an hour before the end only if more will be
-    lost than this run risks all the time: one and a half of its own intervals.
+Sources: our choice: a margin of one interval between saves, at most a tenth of the time left; the
+    last half hour, and one and a half of the run's own intervals lost.
 """
 
 from __future__ import annotations

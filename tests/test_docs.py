@@ -200,16 +200,13 @@ def class_page(entry: Entry) -> str:
 
 
 def rule_page(entry: Entry) -> str:
-    """How one sentinel decides, from its docstring."""
+    """How one sentinel decides, from its docstring: what to do is said by class only."""
     parts = [NOTE, f"# {entry.name}", entry.title]
-    told = ((label, entry.sections.get(label)) for label in ("Symptom", "Confirm", "Cause"))
-    parts += [f"**{label}.** {_sentence(text)}" for label, text in told if text]
-    parts += ["## Remedy", _ladder(entry)]
-    for label, title in (("Not", "Not"), ("Retry", "Trying again"), ("Sources", "Why so")):
-        if label in entry.sections:
-            parts.append(f"**{title}.** {_sentence(entry.sections[label])}")
-    classes = " ".join(f"[`{c}`](../{c}.md)" if c in BOOK else f"`{c}`" for c in entry.classes)
-    parts += ["## Classes", classes, "## Limits"]
+    for label, title in (("Decides", "How it decides"), ("Sources", "Why so")):
+        parts += [f"## {title}", _sentence(entry.sections.get(label, ""))]
+    rows = ([f"[`{c}`](../{c}.md)", BOOK[c].title] for c in entry.classes if c in BOOK)
+    parts += ["## Classes", "What to do is on the page of each class."]
+    parts += [table(("class", "what has happened"), rows), "## Limits"]
     parts.append(f"Section `[sentinels.{entry.name}]` of the [configuration]")
     parts[-1] += "(../../configuration.md); `enabled = false` switches it off."
     parts.append(_section(SENTINELS[entry.name].limits))

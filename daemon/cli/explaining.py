@@ -17,7 +17,7 @@ from .context import client, state
 from .offline import stored_incidents
 from .paper import columns, put
 
-_SHOWN = ("Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources")
+_SHOWN = ("Decides", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources")
 _SAFETY: dict[bool, tuple[str, Tone]] = {True: ("safe", "good"), False: ("costly", "warn")}
 
 

@@ -7,8 +7,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-from middlewatch.sentinels.handbook import about
-from middlewatch.sentinels.kit import handbook
+from middlewatch.sentinels.handbook import page
 
 from ..incidents import Incident
 from ..paths import StateDir
@@ -26,7 +25,6 @@ def stored_incidents(
         return []
     import sqlite_utils
 
-    entries = handbook()
     found = []
     try:
         with closing(sqlite3.connect(f"{state.store.as_uri()}?mode=ro", uri=True)) as connection:
@@ -37,5 +35,5 @@ def stored_incidents(
     for row in rows:
         one = Incident.from_json(json.loads(row["doc"]))
         if (everything or one.state != "resolved") and run in (None, one.run):
-            found.append(incident(one, about(one.trouble, one.sentinel, entries)))
+            found.append(incident(one, page(one.trouble)))
     return found

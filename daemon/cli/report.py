@@ -6,8 +6,7 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 
-from middlewatch.sentinels.handbook import about
-from middlewatch.sentinels.kit import handbook
+from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit.numbers import number, size, span
 from middlewatch.tui.rows import Row, Span, Tone, cut, cut_left, fill, row, wrap
 
@@ -146,14 +145,14 @@ def _why(subject: Subject, width: int) -> list[Row]:
             where = f"{out.clean(place.file)}, {where}"
         rows += _labelled("cause", f"{subject.ending.cause}, {where}", width)
         rows += _quoted(out.clean(proof(told)), width)
-        entry = about(subject.ending.cause or "", told.sentinel, handbook())
+        entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
         text = told.newest.remedy or (step.text if step is not None else "")
         if text:
             rows += _labelled("do first", out.clean(text), width)
             rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))
     elif subject.ending.verdict == "cut" and subject.story.reports and not subject.interrupted:
-        entry = about("silent_end", "silent_end", handbook())
+        entry = page("silent_end")
         if entry is not None:
             rows += _labelled("do first", entry.first_step.text, width)
             rows.append(_hint(f"more: middlewatch explain {entry.name}"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from ..kit.handbook import CLASS_LABELS, Entry, parse
@@ -44,11 +43,6 @@ def page(trouble: str) -> Entry | None:
     except OSError:
         return None
     return None if text is None else parse(trouble, text.decode("utf-8"), CLASS_LABELS)
-
-
-def about(trouble: str, sentinel: str, rules: Mapping[str, Entry]) -> Entry | None:
-    """What to read of a finding: the page of its class, else that of its rule."""
-    return page(trouble) or rules.get(sentinel)
 
 
 def pages() -> dict[str, Entry]:

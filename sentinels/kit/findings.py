@@ -61,7 +61,8 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     fatal: bool = False
     remedy: str = ""
-    """First safe step when the sentinel knows better than its handbook entry."""
+    """First step where the sentinel knows better than the page of its class. It is announced as
+    safe: it ends, restarts and removes nothing."""
     file: str = ""
     line: int = 0
     decided_line: int = 0

@@ -139,6 +139,8 @@ class MemoryUse(Ledger):
         self.squeezed_since: float | None = None
         self.lowest: float | None = None
         """The least that was left and survived."""
+        self._best = 0
+        """The most that was left in this minute: noise and short humps are no trend."""
         self._of: tuple[str, int | None] | None = None
 
     @property
@@ -147,7 +149,7 @@ class MemoryUse(Ledger):
         return self.left >= self.QUIET * self.total
 
     def add(self, seen: Observation) -> None:
-        """Write down what is left, once a minute, and whether it is waited for."""
+        """Write down the most that was left in each minute, and whether it is waited for."""
         if not isinstance(seen, MemorySample):
             if self.began is None and isinstance(seen, Step) and seen.number is not None:
                 self.began = seen.at
@@ -157,7 +159,7 @@ class MemoryUse(Ledger):
             return
         if self._of != (seen.cgroup, seen.limit_bytes):
             if self._of is not None:  # another limit, or another group: another story
-                self.trend, self.lowest = Trend(), None
+                self.trend, self.lowest, self._best = Trend(), None, 0
             self._of = (seen.cgroup, seen.limit_bytes)
         self.left, self.total = found
         pressure = max(seen.pressure_some_avg10 or 0.0, seen.pressure_full_avg10 or 0.0)
@@ -165,8 +167,11 @@ class MemoryUse(Ledger):
             self.squeezed_since = seen.at if self.squeezed_since is None else self.squeezed_since
         else:
             self.squeezed_since = None
-        values = self.trend.values
-        if self.trend.add(seen.at, self.left) and len(values) > self.SURVIVED_AFTER:
+        self._best = max(self._best, self.left)
+        if not self.trend.add(seen.at, self._best):
+            return
+        self._best, values = 0, self.trend.values
+        if len(values) > self.SURVIVED_AFTER:
             low = values[-1 - self.SURVIVED_AFTER][1]
             self.lowest = low if self.lowest is None else min(low, self.lowest)
 

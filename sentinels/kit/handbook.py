@@ -1,8 +1,8 @@
 """Pages of the handbook, parsed: of a rule (a sentinel's module docstring) and of a class.
 
 The text starts with one sentence, then has labelled paragraphs. A rule has those of
-:data:`LABELS`, a class (``sentinels/handbook/CLASS.txt``) those of :data:`CLASS_LABELS`.
-``Remedy:`` is a ladder of numbered steps, each marked [safe] or [costly]; under ``Confirm:``
+:data:`LABELS`: how it decides. A class (``sentinels/handbook/CLASS.txt``) has those of
+:data:`CLASS_LABELS`: what it looks like, and what to do. ``Remedy:`` is a ladder of numbered steps, each marked [safe] or [costly]; under ``Confirm:``
 a line ``$ command`` is followed by what to expect of it. A paragraph runs until the next
 label.
 """
@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LABELS = ("Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Classes", "Sources")
+LABELS = ("Decides", "Classes", "Sources")
 """Of the page of a rule."""
 CLASS_LABELS = ("Topic", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "See", "Sources")
 """Of the page of a class; ``Sources`` may be missing."""

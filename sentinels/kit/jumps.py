@@ -25,6 +25,11 @@ KEPT = 16
 """Jumps of a run that are kept apart; later ones count with the last."""
 SOON = 12
 """Reports within which a slow rise and a jump are one and the same."""
+OFTEN = 2
+"""Jumps like it that came back, after which another one is usual for this run."""
+HIGHER = 1.5
+LONGER = 2.0
+"""Times as high, and as long, as those it may be."""
 RESET = 0.6
 """Part of the progress that a jump must undo to be looked at as a new beginning."""
 GROWN = 0.15
@@ -65,6 +70,7 @@ class Jumps:
             series.jump, series.slow = slow, None
             slow.slow, slow.gross, slow.lost, slow.top = False, gross, lost, top
             slow.base, slow.spread, slow.norms, slow.reports = base, spread, norms, 0
+            slow.planned = series.rates.started_over()
             slow.after.clear()
         else:
             series.jump = self._new(file, series, onset, base, spread)
@@ -85,7 +91,8 @@ class Jumps:
             lost=0.0,
             gross=False,
             rough=series.rough,
-            planned=series.rate_rose(),
+            planned=series.rates.started_over(),
+            rated=series.rates.told,
         )
         self.all.append(jump)
         if len(self.all) > KEPT:
@@ -97,11 +104,12 @@ class Jumps:
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
             return
-        if series.rate_rose():
+        if series.rates.rose or series.rates.started_over():
             return
         now = series.newest[-1]
         slow = series.slow = self._new(file, series, series.rising or now, rise.base, rise.noise)
         slow.slow, slow.top = True, now.value
+        slow.planned = series.rates.started_over(rise.since)
         slow.lost = (now.value - rise.base) / _progress(series, rise.base)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
@@ -136,10 +144,23 @@ class Jumps:
         if jump.back is not None:
             series.jump = None
             return
-        if FROM <= jump.reports <= TO:
+        if jump.reports >= FROM:
             jump.after.append(mark.value)
-        if jump.reports == TO and median(jump.after) > limit:
+            if len(jump.after) > TO - FROM:
+                self._look(series, jump, limit)
+
+    def _look(self, series: Series, jump: Jump, limit: float) -> None:
+        """Does it last, how much is gone, and did others like it come back?"""
+        level = median(jump.after)
+        jump.after.clear()
+        if jump.reports == TO and level > limit:
             jump.state = "lasting"
+        jump.undone = (level - jump.base) / _progress(series, jump.base)
+        jump.usual = self._usual(jump)
+
+    def _usual(self, jump: Jump) -> bool:
+        alike = [one.reports for one in self.all if _alike(one, jump)]
+        return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
 
     def _count(self, jump: Jump, mark: Mark, up: float) -> float:
         """Count a report of a jump; the value up to which it is back."""
@@ -162,6 +183,8 @@ class Jumps:
         level = median(jump.after[FROM:])
         jump.after.clear()
         jump.lost = (level - jump.base) / _progress(series, jump.base)
+        jump.undone = max(jump.undone, jump.lost)
+        jump.usual = self._usual(jump)
         if level > limit and jump.lost >= GROWN and series.guard.progress > OUT * jump.spread:
             jump.state, jump.agreed = "lasting", True
 
@@ -246,6 +269,13 @@ class Jumps:
             owner = series.get((reset.file, reset.metric))
             if owner is not None and reset.back is None:
                 owner.reset = reset
+
+
+def _alike(before: Jump, jump: Jump) -> bool:
+    """One that came back, of the same loss, and no smaller."""
+    same = before.file == jump.file and before.metric == jump.metric
+    height = max(before.lost, before.undone)
+    return same and before.back is not None and HIGHER * height >= jump.lost
 
 
 def _watch_reset(series: Series, reset: Reset, mark: Mark) -> None:

@@ -12,7 +12,7 @@ from .jumps import KEPT, Jumps
 from .ledger import Ledger, Mark
 from .observations import LogEvent, Observation, Step
 from .path import BEGINNING
-from .series import Jump, Leak, Reset, Series, Zeros, manner
+from .series import EVERY, LEAK, Jump, Leak, Reset, Series, Zeros, manner
 from .wordings import Missing, Wordings
 
 EXPLODED = 1e3
@@ -26,11 +26,11 @@ SERIES = 8
 NOTHING = 1e-3
 """Part of the lowest of the newest losses below which a loss is next to nothing: one that is
 learnt does not fall a thousandfold from one report to the next."""
-LEAK = 0.02
-"""Part of its first level under which a loss falls only if a label leaks, or if there is
-hardly anything to learn."""
 LEAK_REPORTS = 50
-"""Reports within which it does so."""
+"""First reports within which a loss that falls to next to nothing may well have a leak."""
+LEARNT = 0.05
+"""Part of its first level that a loss must have come down by, for a sudden fall to be told as
+a leak: tasks that are solved all at once stand at their first level until then."""
 
 
 class Losses(Ledger):
@@ -169,7 +169,7 @@ class Losses(Ledger):
         series.newest.append(mark)
         rate = seen.values.get("lr")
         if rate is not None:
-            series.rates.append(rate)
+            series.rates.add(rate)
         if not finite:
             self._jumps.to_nowhere(series)
             return True
@@ -230,11 +230,19 @@ class Losses(Ledger):
             if series.count <= BEGINNING:
                 path.beginning.append(mark.value)
             elif not series.leaked and guard.fell_below(LEAK):
-                series.leaked = True
-                if len(self.leaks) < KEPT:
-                    self.leaks.append(Leak(series.metric, file, mark, guard.start or 0.0))
+                self._leak(file, series, mark, guard.start or 0.0, sudden=False)
+        if series.count % EVERY == 0 and guard.known and not series.leaked:
+            usual = series.collapsed()
+            if usual is not None:
+                start = guard.start or usual
+                self._leak(file, series, mark, usual, sudden=usual < (1.0 - LEARNT) * start)
         if path.due() and mark.step is not None and guard.known and series.jump is None:
             path.add(mark.step, guard.level or 0.0, guard.spread)
+
+    def _leak(self, file: str, series: Series, mark: Mark, began: float, *, sudden: bool) -> None:
+        series.leaked = True
+        if len(self.leaks) < KEPT:
+            self.leaks.append(Leak(series.metric, file, mark, began, self.count, sudden))
 
     def _explode(self, file: str, series: Series, mark: Mark) -> None:
         """Orders of magnitude above everything before, and staying there."""
@@ -298,6 +306,7 @@ class Losses(Ledger):
             "series": [[file, s.save()] for (file, _), s in self._series.items()],
             "ranks": [[file, rank] for file, (rank, _) in self._ranks.items()],
             "jumps": self._jumps.save(),
+            "leaks": [leak.save() for leak in self.leaks],
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -309,6 +318,7 @@ class Losses(Ledger):
             for file, rank in saved.get("ranks", ()):
                 self._ranks[str(file)] = (None if rank is None else int(rank), 0)
             self._jumps.restore(saved.get("jumps", {}), self._series)
+            self.leaks = [Leak.restore(one) for one in saved.get("leaks", ())][:KEPT]
         except (AttributeError, KeyError, TypeError, ValueError):
             self._series.clear()
             self._jumps = Jumps()

@@ -20,9 +20,11 @@ four saves."""
 ONE_SAVE = 0.1
 """Files written closer together than this part of the longest interval are one save."""
 SETTLE_S = 30.0
-"""Time after a save in which a trainer still deletes the checkpoint that it replaces."""
+"""Time after a save in which temporary files go."""
 PRUNE_S = 300.0
-"""The same for one that is known to delete: on a slow volume it takes its time."""
+"""Time in which a trainer deletes what a save replaces; on a slow volume it takes its time."""
+SEEN_LATE_S = 2.0
+"""Growth seen so long after the time of a save is still that save's: looks are a second apart."""
 FULL_INODES = 64
 """Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
 
@@ -54,17 +56,17 @@ class Saves:
     def settled(self, view: View) -> bool:
         """True when no save is under way, and what the newest replaces had time to go.
 
-        While the next one is written under another name it takes its room already.
+        While the next one is written under another name it takes its room already. Where
+        saves follow each other quickly, the half of their interval is time enough. A lone
+        save replaces none.
         """
-        now = view.now
-        if view.saving_at is not None and 0 <= now - view.saving_at < SETTLE_S:
-            return False
-        since = now - self.newest_at
-        patience = SETTLE_S if self.every_s is None else min(SETTLE_S, self.every_s / 2)
-        if since < patience:
-            return False
-        late = PRUNE_S if self.every_s is None else min(PRUNE_S, self.every_s / 2)
-        return since >= late or not prunes(view)
+        since = view.now - self.newest_at
+        every = self.every_s or self.longest_s or None
+        half = PRUNE_S if every is None else every / 2
+        grew = view.saving_at
+        if grew is not None and grew > self.newest_at + SEEN_LATE_S:  # that is the next one
+            return not 0 <= view.now - grew < min(SETTLE_S, half)
+        return since >= min(SETTLE_S if self.kept == 1 else PRUNE_S, half)
 
     def due_in_s(self, now: float) -> float | None:
         """Seconds until the next save; ``None`` while the cadence is unknown."""

@@ -35,6 +35,8 @@ class Sentinel:
     ledgers: tuple[type[Ledger], ...] = ()
     """What it reads of :meth:`View.ledger`. While all of them are quiet it is not asked: it
     could not say anything."""
+    learns: tuple[type[Ledger], ...] = ()
+    """Ledgers that it reads as well, and that give nobody a reason to be asked or not."""
     name: str = ""
 
     def __call__(self, view: View, limits: Any = None) -> list[Finding]:
@@ -59,11 +61,14 @@ def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
 @cache
 def ledgers() -> tuple[type[Ledger], ...]:
     """Every kind of ledger that some sentinel reads."""
-    return tuple(dict.fromkeys(kind for s in discover().values() for kind in s.ledgers))
+    return tuple(
+        dict.fromkeys(kind for s in discover().values() for kind in (*s.ledgers, *s.learns))
+    )
 
 
 def handbook() -> dict[str, Entry]:
-    """The handbook entry of every sentinel, parsed from its module docstring."""
+    """How every sentinel decides, parsed from its module docstring. What to do about a class is
+    in the package of that name: one page for each."""
     package = __name__.rpartition(".kit.")[0]
     entries = {}
     for name in discover():

@@ -13,12 +13,22 @@ from .guard import OF_LAST, Alarm, Guard
 from .ledger import Mark
 from .observations import Step
 from .path import Path
+from .rates import Rates
 
 LAGS = 3
 """Reports of earlier steps that are another writer's; more of them are a restart."""
-ROSE = 3.0
-"""Times by which a learning rate rises within a few reports only where its schedule starts
-anew: a warm-up takes more of them."""
+LEAK = 0.02
+"""Part of its level under which a loss falls so fast only if a label leaks, or if there is
+hardly anything to learn."""
+EVERY = 10
+"""Reports between two levels that are kept."""
+FALL = 5
+"""Levels within which a sudden fall has happened."""
+LEVELS = 11
+ENOUGH_LEVELS = 8
+STOOD = 0.7
+"""Part of the level of before that was left when a sudden fall began: what learns its few
+samples by heart has lost more than that over as many reports."""
 NEARLY = 0.9
 """Part of its total at which a counter that begins anew has run through."""
 
@@ -46,7 +56,13 @@ class Jump:
     rough: bool = False
     """Of an adversary or a learner, which does that now and then."""
     planned: bool = False
-    """The learning rate was set up again: its schedule starts anew."""
+    """The learning rate has started over, as it did before: its schedule wants it so."""
+    rated: bool = False
+    """The log tells the learning rate: one that is not planned has no such excuse."""
+    usual: bool = False
+    """Jumps like it came back before, and this one has not taken much longer yet."""
+    undone: float = 0.0
+    """Part of the progress that was gone when it was last looked at: no single value, a level."""
     slow: bool = False
     """Known by the sum of many small deviations."""
     agreed: bool = False
@@ -71,7 +87,8 @@ class Jump:
         """As plain JSON values."""
         back = None if self.back is None else self.back.save()
         flags = [self.gross, self.rough, self.planned, self.slow, self.agreed, self.reset]
-        numbers = plain([self.base, self.spread, self.lost, self.top, *self.after])
+        flags += [self.rated, self.usual]
+        numbers = plain([self.base, self.spread, self.lost, self.top, self.undone, *self.after])
         return [
             *(self.metric, self.file, self.number, self.onset.save(), self.decided.save()),
             *(numbers, flags, self.state, back, self.reports, self.over_at, self.near),
@@ -81,11 +98,11 @@ class Jump:
     def restore(cls, saved: Any) -> Jump:
         """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
         metric, file, number, onset, decided, numbers, flags, state, *rest = saved
-        base, spread, lost, top, *after = map(float, numbers)
+        base, spread, lost, top, undone, *after = map(float, numbers)
         back, reports, over_at, near = rest
         if state not in ("open", "lasting", "back"):
             raise ValueError("no saved jump")
-        gross, rough, planned, slow, agreed, reset = map(bool, flags)
+        gross, rough, planned, slow, agreed, reset, rated, usual = map(bool, flags)
         return cls(
             metric=str(metric),
             file=str(file),
@@ -101,6 +118,9 @@ class Jump:
             slow=slow,
             agreed=agreed,
             reset=reset,
+            rated=rated,
+            usual=usual,
+            undone=undone,
             state=state,
             top=top,
             back=None if back is None else Mark.restore(back),
@@ -182,12 +202,29 @@ class Zeros:
 
 @dataclass(slots=True)
 class Leak:
-    """A loss that fell to next to nothing within its first reports."""
+    """A loss that fell to next to nothing, at its beginning or all of a sudden."""
 
     metric: str
     file: str
     mark: Mark
     began: float
+    """Level that it fell from."""
+    count: int
+    """Losses that the run had reported by then."""
+    sudden: bool = False
+    """In the midst of a run that had learnt something and stood where it was."""
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        return [self.metric, self.file, self.mark.save(), self.began, self.count, self.sudden]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Leak:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, mark, began, count, sudden = saved
+        return cls(
+            str(metric), str(file), Mark.restore(mark), float(began), int(count), bool(sudden)
+        )
 
 
 class Series:
@@ -214,8 +251,9 @@ class Series:
         self.largest = 0.0
         self.nothing = 0.0
         """A loss not above it is next to nothing."""
-        self.rates: deque[float] = deque(maxlen=OF_LAST + 1)
-        """The newest learning rates."""
+        self.rates = Rates()
+        self.levels: deque[float] = deque(maxlen=LEVELS)
+        """Its level at every tenth report."""
         self.exploded: list[Mark] = []
         self.leaked = False
         self.zeros: Zeros | None = None
@@ -244,10 +282,19 @@ class Series:
             return beyond or self.manner != "learner"
         return not self.rough
 
-    def rate_rose(self) -> bool:
-        """The learning rate has just been set up again."""
-        rates = self.rates
-        return len(rates) > 1 and rates[-1] > ROSE * min(rates) > 0.0
+    def collapsed(self) -> float | None:
+        """The level that it fell from all of a sudden, looked at every tenth report.
+
+        A fast but steady descent is none: it had been falling before.
+        """
+        levels = self.levels
+        levels.append(self.guard.level or 0.0)
+        if len(levels) < ENOUGH_LEVELS:
+            return None
+        usual = levels[-1 - FALL]
+        if 0.0 < levels[-1] < LEAK * usual and usual > STOOD * levels[0]:
+            return usual
+        return None
 
     def rewound(self, seen: Step, number: float, value: float) -> bool:
         """The step counter went back: False while it may be another writer that lags.
@@ -264,6 +311,7 @@ class Series:
         self.guard.restart()
         self.drift.restart()
         self.exploded.clear()
+        self.levels.clear()
         self.resumed, self.behind = self.behind, []
         began = self.resumed[0].step or 0.0
         self.expected = self.path.at(began)
@@ -286,6 +334,8 @@ class Series:
             "guard": self.guard.save(),
             "drift": plain(self.drift.save()),
             "path": self.path.save(),
+            "rates": self.rates.save(),
+            "levels": plain(list(self.levels)),
             "newest": [m.save() for m in self.newest],
             "anew": plain(self.anew),
             "rising": self.rising.save() if self.rising else None,
@@ -306,6 +356,8 @@ class Series:
         series.guard = Guard.restore(saved["guard"])
         series.drift = Drift.restore(saved["drift"])
         series.path = Path.restore(saved["path"])
+        series.rates = Rates.restore(saved["rates"])
+        series.levels.extend(float(v) for v in saved["levels"])
         series.newest.extend(Mark.restore(m) for m in saved["newest"])
         series.anew = [float(v) for v in saved["anew"]]
         series.rising = Mark.restore(saved["rising"]) if saved["rising"] else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass
 
-from .numbers import Pace, number, pace
+from .numbers import number, pace
 from .pauses import ANNOUNCED, Pauses
 from .view import View
 
@@ -65,17 +65,17 @@ def case_of(view: View, patience: Patience) -> Case:
     since = f"step {number(marks[-1][1])}" if marks else "the start"
     if silent < patience.floor_s:
         return Case(silent, patience.floor_s, since)  # no limit is shorter: spare the arithmetic
-    rhythm = pace(marks)
+    pauses = view.ledger(Pauses)
+    rhythm = pace(marks, pauses.usual_s if pauses else 0.0)
     if rhythm is None:
         return Case(silent, patience.first_step_s, since)
-    limit = rhythm.limit_s(patience.floor_s)
+    if pauses is None:
+        limit, longest = rhythm.limit_s(patience.floor_s), 0.0
+    else:
+        longest = max(pauses.longest.values(), default=0.0)
+        limit = max(rhythm.steady_limit_s(patience.floor_s), _unannounced(view, pauses, patience))
     if rhythm.marks < FEW_STEPS:
         limit = max(limit, patience.few_steps_s)
-    pauses = view.ledger(Pauses)
-    longest = 0.0
-    if pauses is not None:
-        longest = max(pauses.longest.values(), default=0.0)
-        limit = max(limit, _unannounced(view, pauses, rhythm, patience))
     announced = [p.name for p in view.phases_since_step() if p.name in ANNOUNCED]
     if announced:
         limit = max(limit, *(_phase(view, patience, name) for name in set(announced)))
@@ -83,14 +83,14 @@ def case_of(view: View, patience: Patience) -> Case:
     return Case(silent, limit, since, rhythm.typical_s, longest)
 
 
-def _unannounced(view: View, pauses: Pauses, rhythm: Pace, patience: Patience) -> float:
+def _unannounced(view: View, pauses: Pauses, patience: Patience) -> float:
     """What this run's own pauses ask for: those without a word, and the end of an epoch."""
-    limit = min(patience.phase_times * pauses.recurring.get("other", 0.0), patience.first_step_s)
     marks = view.step_times
-    by = marks[-1][1] - marks[-2][1]
-    if pauses.epoch_ends(marks[-1][1], by):
+    step, by = marks[-1][1], marks[-1][1] - marks[-2][1]
+    limit = min(patience.phase_times * pauses.patience(step, by), patience.first_step_s)
+    if pauses.epoch_ends(step, by):
         limit = max(limit, patience.phase_times * pauses.longest.get("epoch", 0.0))
-    return limit if limit > rhythm.typical_s else 0.0
+    return limit
 
 
 def _phase(view: View, patience: Patience, name: str) -> float:

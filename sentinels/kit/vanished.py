@@ -62,15 +62,13 @@ def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
         )
     if signal == _HANGUP or (unseen and ending.gone_with == "session"):
         words = "ended with its terminal" if unseen else ""
-        return Vanished(
-            "hangup", words, "start it again with `middlewatch run`: it outlives the terminal"
-        )
+        return Vanished("hangup", words, "look at the newest checkpoint: `middlewatch checkpoints`")
     if unseen:
         return Vanished("unknown")
     left = _left(view, ending)
-    remedy = "ask who or what ended it (`last`, `lastcomm`, the shell history), then resume"
+    remedy = "ask who or what ended it (`last`, `lastcomm`, the shell history)"
     if left:
-        remedy = "end what is left of it before a new start: it holds GPU memory and ports"
+        remedy = "look what is left of it (`nvidia-smi`, `ps -ef`): it holds GPU memory and ports"
     return Vanished("killed", remedy=remedy, left=left)
 
 
@@ -105,7 +103,7 @@ def _restarted(ending: ProcessEnded) -> Vanished:
     return Vanished(
         "reboot",
         f"was ended when the {'box was rebooted' if box else 'container was restarted'}",
-        "see that disks and GPUs are back (`middlewatch audit`), then resume with `middlewatch run`",
+        "see that disks and GPUs are back: `middlewatch audit`",
     )
 
 

@@ -14,12 +14,11 @@ ALONE_CORES = 0.2
 _POLLS = ("poll", "select", "pipe", "unix_stream")
 """Parts of the kernel functions in which one waits for another process to send."""
 
-_END = "then end the whole group and resume from the last verified checkpoint"
 _REMEDIES = {
-    "collective": f"take stacks of all ranks (py-spy dump --pid PID); {_END}",
+    "collective": "take the stacks of all ranks: py-spy dump --pid PID",
     "input": "look at the data: space in /dev/shm, the storage of the data set, the workers' "
     "stacks (py-spy dump --pid PID)",
-    "lock": "take its stack with all threads before ending it: py-spy dump --pid PID",
+    "lock": "take its stack with all threads: py-spy dump --pid PID",
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "idle": "",
 }
@@ -113,8 +112,8 @@ def _collective(standing: Sequence[Standing]) -> Verdict:
     if guilty:
         names = ", ".join(s.name for s in guilty[:4])
         does = f"waits in a collective for {names} (in {guilty[0].where})"
-        first = f"look at {names} first: py-spy dump --pid {guilty[0].pid}; "
-        return Verdict("collective", does, first + _END, guilty)
+        first_step = f"look at {names} first: py-spy dump --pid {guilty[0].pid}"
+        return Verdict("collective", does, first_step, guilty)
     groups = folded(standing)
     where = groups[0][0]
     does = f"waits in a collective ({where})"
@@ -158,7 +157,7 @@ def _ranks_by_kernel(who: Sequence[Doing]) -> Verdict:
         f"does nothing at all: {len(first)} of {len(who)} ranks sleep in {most}, "
         f"{names} in {rest[0][0]}"
     )
-    first_step = f"look at {names} first: py-spy dump --pid {lone[0].sample.pid}; {_END}"
+    first_step = f"look at {names} first: py-spy dump --pid {lone[0].sample.pid}"
     return Verdict("collective", does, first_step)
 
 

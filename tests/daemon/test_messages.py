@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.incidents import Change, ChangeKind, Incident
 from middlewatch.daemon.messages import MAX_BODY, compose, finished, first_step
+from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     Entry,
     Evidence,
     RemedyStep,
     Severity,
-    handbook,
 )
 
 NOW = 1_700_000_000.0
-BOOK = handbook()
 
 
 def incident(**more: Any) -> Incident:
@@ -50,7 +49,7 @@ def checkpoint(step: float | None, ago_s: float, state: Any = "ok") -> Checkpoin
 
 def push(one: Incident, kind: ChangeKind = "opened", was: str = "", **more: Any) -> Any:
     values: dict[str, Any] = {"name": "run7", "host": "box3", "checkpoints": (), **more}
-    return compose(Change(kind, one, was), entry=BOOK.get(one.sentinel), now=NOW, **values)
+    return compose(Change(kind, one, was), entry=page(one.trouble), now=NOW, **values)
 
 
 def test_the_push_of_the_contract() -> None:
@@ -61,13 +60,15 @@ def test_the_push_of_the_contract() -> None:
     assert message.title == "[CRITICAL] run7 on box3: loss is NaN since step 4210"
     assert (message.kind, message.incident) == ("failure", "3fa2c1")
     lines = message.body.split("\n")
+    entry = page("loss_nan")
+    assert entry is not None
     assert lines[0] == "loss is NaN since step 4210"
     assert re.fullmatch(r"Since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", lines[1])
     assert lines[2:] == [
         "Proof: train.log:812: step 4210 loss nan",
         "With it: hang: no step for 60 s",
         "Last good checkpoint: /data/out/step_4000 (step 4000), structure checked",
-        f"First step: {BOOK['nan_loss'].first_step.text}",
+        f"First step: {entry.first_step.text}",
         "Incident 3fa2c1: middlewatch explain 3fa2c1",
     ]
 
@@ -107,7 +108,7 @@ def test_the_first_step_is_the_finding_s_own_else_the_handbook_s() -> None:
     assert first_step(incident(remedy="kill -CONT 7"), entry) == ("kill -CONT 7", True)
     assert first_step(incident(), entry) == ("reboot it", False)
     assert first_step(incident(), None)[1] is True
-    one = incident(sentinel="unknown to the handbook")
+    one = incident(trouble="unknown_to_the_handbook")
     assert "First step: look at the evidence" in push(one).body
     costly = compose(Change("opened", incident()), "r", "h", entry, (), NOW)
     assert "First step (costly): reboot it" in costly.body

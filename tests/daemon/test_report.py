@@ -12,6 +12,7 @@ from middlewatch.daemon.clock import iso
 from middlewatch.daemon.history import BoxHistory, RunHistory
 from middlewatch.daemon.incidents import Incident
 from middlewatch.daemon.runs import RunSpec
+from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
@@ -25,7 +26,6 @@ from middlewatch.sentinels.kit import (
     Severity,
     SourceState,
     Step,
-    handbook,
 )
 
 NOW = 1_700_000_000.0
@@ -41,7 +41,7 @@ def test_an_incident_has_the_shape_of_the_contract() -> None:
         "3fa2c1", "gpt-1", "loss_nan", "nan_loss", "k", Severity.CRITICAL, "open", NOW, NOW, "nan",
         evidence=[Evidence("log", "loss nan", NOW)],
     )  # fmt: skip
-    shown = report.incident(one, handbook()["nan_loss"])
+    shown = report.incident(one, page("loss_nan"))
     assert set(shown) >= {
         "id", "run", "class", "severity", "state", "opened_at", "last_seen_at", "resolved_at",
         "count", "summary", "cause", "evidence", "remedy", "alerted_at",

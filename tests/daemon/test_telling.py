@@ -17,7 +17,7 @@ from middlewatch.daemon.store import Store
 from middlewatch.daemon.telling import Teller
 from middlewatch.daemon.watched import WatchedRun
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import Finding, Severity, handbook
+from middlewatch.sentinels.kit import Finding, Severity
 
 from ..fakes.clock import FakeClock
 
@@ -47,7 +47,6 @@ class Desk:
             clock=self.clock,
             store=store,
             keeper=keeper,
-            entries=handbook(),
             pump=Pump(self.loop, self.clock, self.said.append),
         )
         self.watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), self.room.box, self.clock)

@@ -87,10 +87,12 @@ def _watch(bench: Bench, outcome: Outcome, patience_s: float) -> None:
             raise TimeoutError("the trouble never began")
         bench.pause(0.2)
     outcome.injected = injected
+    # Several watchers at once know themselves when all of them have spoken.
+    enough: Callable[[Outcome], bool] = getattr(bench.watcher, "heard_enough", _told)
     settled: float | None = None
     while settled is None or time.time() < settled:
         outcome.alarms = bench.watcher.alarms()
-        if settled is None and _told(outcome):
+        if settled is None and enough(outcome):
             settled = time.time() + SETTLE_S
         if time.time() > injected + max(fault.patience_s, patience_s):
             break

@@ -57,7 +57,7 @@ def test_the_newest_one_is_corrupt(story: Story) -> None:
         "the newest checkpoint, out/step_2.pt (step 2), is corrupt: the file is cut off; "
         "valid is out/step_1.pt"
     )
-    assert finding.remedy.startswith("resume from the previous valid one, /data/out/step_1.pt")
+    assert finding.remedy.endswith("from deletion: /data/out/step_1.pt")
     assert [e.kind for e in finding.evidence] == ["checkpoint", "checkpoint"]
     assert finding.details["level"] == "checksum"
 
@@ -76,7 +76,7 @@ def test_one_that_is_being_saved_does_not_hide_the_newest(story: Story) -> None:
 def test_no_valid_one_is_left(story: Story) -> None:
     finding = told(save(story, 1, "corrupt"))
     assert "no valid one is left" in finding.summary
-    assert "have the trainer save now" in finding.remedy
+    assert "keep the run going" in finding.remedy
 
 
 def test_a_folder_of_which_parts_are_missing(story: Story) -> None:
@@ -116,3 +116,34 @@ def test_many_are_told_newest_first(story: Story) -> None:
     found = story.asks("checkpoint_corrupt")
     assert [f.details["step"] for f in found] == [float(n) for n in range(19, 11, -1)]
     assert len(story.asks("checkpoint_corrupt", Limits(told=2))) == 2
+
+
+def test_a_read_that_failed_ends_the_run(story: Story) -> None:
+    story.says("ckpt_corrupt", "central directory not found", exception="RuntimeError")
+    story.end(1).wait(3)
+    finding = told(story)
+    assert (finding.trouble, finding.severity) == ("ckpt_corrupt", Severity.CRITICAL)
+    assert finding.fatal
+    assert finding.summary.startswith("a checkpoint cannot be read: RuntimeError")
+    assert "ckpt_corrupt" not in {f.trouble for f in story.asks("crash")}
+
+
+def test_a_read_that_failed_is_a_warning_while_nobody_knows(story: Story) -> None:
+    story.train(5).says("ckpt_corrupt")
+    assert story.wait(119).asks("checkpoint_corrupt") == []
+    finding = told(story.wait(2))
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert story.train(2).asks("checkpoint_corrupt") == []
+
+
+def test_what_the_program_took_for_no_fault(story: Story) -> None:
+    story.says("ckpt_corrupt", severity="info", fatal=False).wait(300)
+    assert story.asks("checkpoint_corrupt") == []
+    story.says("ckpt_corrupt", fatal=False).step(number=100, total=100).end(0).wait(3)
+    assert story.asks("checkpoint_corrupt") == []
+
+
+def test_an_old_log_is_told_from_its_lines(story: Story) -> None:
+    story.replayed().says("ckpt_corrupt")
+    assert (told(story).severity, told(story).fatal) == (Severity.CRITICAL, True)
+    assert told(story.train(3)).severity is Severity.INFO

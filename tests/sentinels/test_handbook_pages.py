@@ -12,7 +12,7 @@ import pytest
 
 from middlewatch.daemon.masking import mask
 from middlewatch.daemon.parsers.signatures import SIGNATURES
-from middlewatch.sentinels.handbook import TOPICS, about, page, pages
+from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import discover, handbook
 from middlewatch.sentinels.kit.handbook import CLASS_LABELS, Entry
 
@@ -215,16 +215,21 @@ def test_pages_come_topic_by_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "../kit/__init__", "hang.txt", "Hang", "hang\n", "/etc/passwd", "x" * 300]
+    "name",
+    [
+        "",
+        "..",
+        "a_class_of_tomorrow",
+        "../kit/__init__",
+        "hang.txt",
+        "Hang",
+        "hang\n",
+        "/etc/passwd",
+        "x" * 300,
+    ],
 )
 def test_what_is_no_class_has_no_page(name: str) -> None:
     assert page(name) is None
-
-
-def test_a_class_without_a_page_is_told_by_its_rule() -> None:
-    assert about("hang", "crash", RULES) == PAGES["hang"]
-    assert about("a_class_of_tomorrow", "crash", RULES) == RULES["crash"]
-    assert about("a_class_of_tomorrow", "a_rule_of_tomorrow", RULES) is None
 
 
 def test_the_folder_of_pages_is_no_sentinel() -> None:

@@ -49,10 +49,10 @@ def test_mounts_that_do_not_count(story: Story) -> None:
 def test_the_next_checkpoint_has_too_many_files(story: Story) -> None:
     for _ in range(3):
         story.train(10, 60).saved(files=1100)
-    finding = told(story.wait(40).disk(50 * GIB, inodes=(900, 80_000)))
+    finding = told(story.wait(310).disk(50 * GIB, inodes=(900, 80_000)))
     assert finding.severity is Severity.CRITICAL
     assert finding.summary == (
-        "the next checkpoint (1100 files, due in 9 min) will not fit on /data: 900 inodes free"
+        "the next checkpoint (1100 files, due in 5 min) will not fit on /data: 900 inodes free"
     )
 
 

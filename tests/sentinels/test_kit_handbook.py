@@ -1,4 +1,4 @@
-"""Docstrings that become the handbook."""
+"""Docstrings and texts that become the handbook."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from hypothesis import strategies as st
 
 from middlewatch.sentinels.kit.handbook import CLASS_LABELS, RETRIES, Check, RemedyStep, parse
 
-PAGE = """The data ran out.
+RULE = """The data ran out.
 
-Symptom: the log says nothing more,
-    and the processes wait.
-Cause: a mount: /data: is gone.
+Decides: the log says nothing more,
+    and a mount: /data: is gone.
+Classes: hang, silent_end
+    io_error
+"""
+
+
+def test_a_page_of_a_rule() -> None:
+    entry = parse("data_gone", RULE)
+    assert (entry.name, entry.title) == ("data_gone", "The data ran out.")
+    assert entry.sections["Decides"] == "the log says nothing more, and a mount: /data: is gone."
+    assert entry.classes == ("hang", "silent_end", "io_error")
+    assert "Sources" not in entry.sections
+    assert (entry.steps, entry.checks, entry.retry) == ((), (), "")
+
+
+LADDER = """The data ran out.
+
 Remedy:
     1. [safe] Look at the mount.
     2. [costly] Mount it again; or, where that is not
        possible, copy the data.
     Afterwards all is well.
 Not: do not wait.
-Classes: hang, silent_end
-    io_error
 """
 
 
-def test_a_page() -> None:
-    entry = parse("data_gone", PAGE)
-    assert (entry.name, entry.title) == ("data_gone", "The data ran out.")
-    assert entry.sections["Symptom"] == "the log says nothing more, and the processes wait."
-    assert entry.sections["Cause"] == "a mount: /data: is gone."
-    assert entry.sections["Not"] == "do not wait."
-    assert entry.classes == ("hang", "silent_end", "io_error")
-    assert "Retry" not in entry.sections
-
-
 def test_the_ladder() -> None:
-    entry = parse("data_gone", PAGE)
+    entry = parse("data_gone", LADDER, CLASS_LABELS)
     assert entry.first_step == RemedyStep("Look at the mount.", safe=True)
     assert entry.steps[1:] == (
         RemedyStep(
@@ -48,11 +51,11 @@ def test_the_ladder() -> None:
 
 @pytest.mark.parametrize("step", ["Look.", "1. Look.", "- [safe] Look.", "1. [cheap] Look."])
 def test_a_step_says_what_it_costs(step: str) -> None:
-    assert parse("x", f"X.\n\nRemedy:\n    {step}\n").steps == ()
+    assert parse("x", f"X.\n\nRemedy:\n    {step}\n", CLASS_LABELS).steps == ()
 
 
 def test_a_title_of_two_lines() -> None:
-    assert parse("x", "One\ntwo.\n\nSymptom: none\n").title == "One two."
+    assert parse("x", "One\ntwo.\n\nDecides: none\n").title == "One two."
 
 
 def test_no_docstring() -> None:
@@ -99,18 +102,18 @@ def test_a_page_of_a_class() -> None:
 
 @pytest.mark.parametrize(("words", "retry"), RETRIES.items())
 def test_whether_to_try_again(words: str, retry: str) -> None:
-    assert parse("x", f"X.\n\nRetry: {words}: because\n").retry == retry
-    assert parse("x", f"X.\n\nRetry: {words.capitalize()}\n").retry == retry
+    assert parse("x", f"X.\n\nRetry: {words}: because\n", CLASS_LABELS).retry == retry
+    assert parse("x", f"X.\n\nRetry: {words.capitalize()}\n", CLASS_LABELS).retry == retry
 
 
 @pytest.mark.parametrize("text", ["", "perhaps", "noon is best", "yesterday", "onces"])
 def test_a_page_that_does_not_say_whether_to_try_again(text: str) -> None:
-    assert parse("x", f"X.\n\nRetry: {text}\n").retry == ""
+    assert parse("x", f"X.\n\nRetry: {text}\n", CLASS_LABELS).retry == ""
 
 
 @given(st.text(alphabet="aR:[]1. \nsafeRemedyCltosur", max_size=300))
 def test_any_text(text: str) -> None:
-    entry = parse("x", text)
+    entry = parse("x", text, CLASS_LABELS)
     assert all(step.text == step.text.strip() for step in entry.steps)
 
 

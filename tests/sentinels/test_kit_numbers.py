@@ -65,6 +65,22 @@ def test_a_pause_counts_once_it_came_back() -> None:
     assert twice.limit_s(60) == 270
 
 
+def test_pauses_are_no_part_of_the_steady_pace() -> None:
+    found = pace(marks(*[*[2.0] * 10, 9.0, 500.0] * 9))
+    assert found is not None
+    assert found.slow_s == 500
+    assert found.steady_limit_s(1) == 6
+    known = pace(marks(*[*[2.0] * 10, 9.0, 500.0] * 9), usual_s=3.0)
+    assert known is not None
+    assert known.steady_limit_s(1) == 18
+
+
+def test_a_block_of_a_buffer_is_no_pause() -> None:
+    found = pace(marks(*[*[0.0] * 100, 900.0] * 5, 1000.0))
+    assert found is not None
+    assert found.steady_limit_s(60) == pytest.approx(1.5 * 900)
+
+
 def test_slow_steps_count_twice() -> None:
     found = pace(marks(*[10.0] * 85, *[35.0] * 6, *[10.0] * 9))
     assert found is not None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from middlewatch.sentinels.kit import Phase, Step
 from middlewatch.sentinels.kit.pauses import Pauses
@@ -98,3 +100,86 @@ def test_a_report_of_the_same_step_is_no_pause() -> None:
     learned.add(Step(90.0, 1.0, {}))
     learned.add(Step(91.0, 2.0, {}))
     assert learned.longest["evaluate"] == 90.0
+
+
+def test_what_is_announced_when_it_is_over_was_unannounced(story: Story) -> None:
+    for _ in range(3):
+        story.train(100).wait(150).phase("evaluate")
+    story.train(20)
+    learned = pauses(story)
+    assert learned.seen["evaluate"] == learned.seen["other"] == 3
+    assert learned.timetable is not None
+    assert learned.timetable.period == 100
+
+
+def test_a_log_that_turns_to_every_five_hundredth_step_does_not_pause(story: Story) -> None:
+    story.train(100, 0.25).train(40, 125, by=500)
+    assert "other" not in pauses(story).seen
+
+
+def test_a_run_that_gets_slow_does_not_pause_for_ever(story: Story) -> None:
+    story.train(100).train(100, 9.0)
+    assert pauses(story).seen["other"] == 8
+    assert pauses(story).usual_s == pytest.approx(9.0)
+
+
+def test_short_pauses_beside_long_ones_are_waited_for_anywhere(story: Story) -> None:
+    for n in range(12):
+        story.train(53 + n).wait(50).train(447 - n).wait(400)
+    story.train(20)
+    learned = pauses(story)
+    assert learned.timetable is not None
+    assert learned.timetable.period == 500
+    assert learned.patience(story.number, 1.0) == 51
+    assert learned.patience(6500, 1.0) == 401
+
+
+def test_values_that_are_no_numbers_teach_nothing(story: Story) -> None:
+    story.train(20, epoch=float("inf")).step(number=float("nan")).step(number=float("inf"))
+    again = Pauses()
+    again.restore(json.loads(json.dumps(pauses(story).save(), allow_nan=False)))
+    assert again.save() == pauses(story).save()
+
+
+regular = st.fixed_dictionaries(
+    {
+        "period": st.integers(40, 200),
+        "pause_s": st.floats(70.0, 1100.0),
+        "every_s": st.floats(0.2, 4.0),
+        "often": st.sampled_from((0, 2, 5)),
+        "restarts": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(told=regular, dies=st.floats(0.05, 0.95))
+def test_regular_pauses_open_no_case_and_a_death_elsewhere_soon_does(
+    told: dict[str, float], dies: float
+) -> None:
+    story, period = Story(), int(told["period"])
+    for nth in range(1, 9):
+        story.train(period, told["every_s"])
+        longer = 1.4 if told["often"] and nth % told["often"] == 0 else 1.0
+        story.wait(longer * told["pause_s"])
+        story.marks = story.marks[-512:]
+        if nth > 3:
+            assert not case_of(story.view(), Patience()).open, nth
+        if told["restarts"] and nth == 5:
+            after = Pauses()
+            after.restore(json.loads(json.dumps(pauses(story).save())))
+            story.ledgers[Pauses] = after
+    at = min(max(3, round(dies * period)), period - 3)
+    story.train(at, told["every_s"])
+    assert case_of(story.wait(61).view(), Patience()).limit_s == 60
+
+
+def test_pauses_of_a_sparse_log_are_no_part_of_its_pace(story: Story) -> None:
+    for nth in range(30):
+        story.train(11, 125.0, by=500).step(455.0 + 9 * nth, by=500)
+    story.train(5, 125.0, by=500)
+    learned = pauses(story)
+    assert learned.usual_s == pytest.approx(125.0, rel=0.01)
+    assert learned.timetable is not None
+    assert learned.timetable.period == 6000
+    assert case_of(story.wait(61).view(), Patience()).limit_s == pytest.approx(375)

@@ -113,6 +113,21 @@ def test_quick_saves_settle_quickly(story: Story) -> None:
     assert expected(story).settled(story.wait(1).view())
 
 
+@pytest.mark.parametrize(("after_s", "settled"), [(299, False), (300, True)])
+def test_a_second_save_may_replace_the_first(story: Story, after_s: float, settled: bool) -> None:
+    saves = expected(story.saved().wait(900).saved())
+    assert saves.settled(story.wait(after_s).view()) is settled
+
+
+def test_the_end_of_a_save_and_the_beginning_of_the_next(story: Story) -> None:
+    for _ in range(4):
+        story.wait(10).saved()
+    saves, saved = expected(story), story.now
+    view = story.wait(6).view(saving_at=saved + 1)
+    assert saves.settled(view), "bytes of the newest, seen a second later"
+    assert not saves.settled(story.view(saving_at=saved + 5)), "bytes of the next"
+
+
 # -- where they lie ----------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from random import Random
 
 import pytest
 
@@ -60,13 +61,13 @@ class Box:
         return self.killed_at - min(at for at, s in self.said if s >= severity)
 
 
-def leak(minutes: float, start: float = 30.0) -> Box:
-    """Steady for ten minutes, then everything is gone in so many."""
+def leak(minutes: float, start: float = 30.0, left_at: float = 0.0) -> Box:
+    """Steady for ten minutes, then everything is gone in so many, or all but ``left_at``."""
     box = Box()
     for _ in range(120):
         box.look(start)
     used = start
-    while box.killed_at is None:
+    while box.killed_at is None and used < 100 - left_at:
         used += (100 - start) / (minutes * 12)
         box.look(used)
     return box
@@ -112,6 +113,28 @@ def test_humps_of_saves() -> None:
         into = (look / 12) % 30
         box.look(60 + 8 * min(into, 4) if into < 5 else 60)
     assert box.said == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_and_the_first_hump(seed: int) -> None:
+    """A use that shakes by 3 %, and 20 minutes of a copy of the weights with every save."""
+    box, noise = Box(), Random(seed)
+    for look in range(12 * 60 * 3):
+        saving = (look / 12) % 70 >= 50
+        box.look(70 * noise.uniform(0.97, 1.03) + 5 * saving)
+    assert box.said == []
+
+
+def test_a_leak_below_humps_of_saves() -> None:
+    """What remains after every save is more than before: told, though humps come and go."""
+    box = Box()
+    for look in range(12 * 60 * 12):
+        saving = (look / 12) % 60 >= 50
+        box.look(50 + look / 144 + 6 * saving)
+        if box.killed_at is not None:
+            break
+    assert box.lead_s(Severity.WARNING) >= 45 * 60
+    assert box.lead_s(Severity.CRITICAL) >= 10 * 60
 
 
 def test_page_cache_is_no_use() -> None:
@@ -201,7 +224,10 @@ def test_a_steep_rise_in_a_save_wakes_nobody() -> None:
     story = box.story
     assert [f.severity for f in story.asks("memory_pressure")] == [Severity.CRITICAL]
     (finding,) = story.asks("memory_pressure", saving_at=story.now - 10)
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.WARNING, "next to nothing is left"
+    early = leak(15, left_at=25).story
+    assert [f.severity for f in early.asks("memory_pressure")] == [Severity.CRITICAL]
+    assert early.asks("memory_pressure", saving_at=early.now - 10) == []
 
 
 def test_it_goes_on_after_a_restart_of_the_watch() -> None:

@@ -24,7 +24,7 @@ def test_a_minute_is_a_warning_and_ten_wake(story: Story) -> None:
         "the run reached step 60 and does not exit: nothing happens since 60 s, and the meter runs"
     )
     assert finding.remedy.startswith("check that the last checkpoint is whole")
-    assert "kill 100" in finding.remedy
+    assert finding.details["pids"] == [100]
     assert told(story.idle(540)).severity is Severity.CRITICAL
 
 

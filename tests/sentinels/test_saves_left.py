@@ -141,7 +141,8 @@ def test_saves_that_pile_up_are_told_before_the_volume_is_full(
     volume.live(every * 20)
     assert volume.full_at is not None
     assert volume.lead is not None
-    assert volume.lead >= every - volume.writing - 1
+    patience = min(5, every / 2)  # time for what the trainer may still delete
+    assert volume.lead >= every - volume.writing - 1 - patience
 
 
 @FEW
@@ -163,7 +164,7 @@ def piled(saves: int = 4, free: int = 25, **other: object) -> Story:
     """So many saves of ten gigabytes on 100, none deleted, at ten-minute intervals."""
     story = Story().disk(100 * GIB)
     for left in range(saves - 1, -1, -1):
-        story.train(10, 60).saved(10 * GIB, 1100).wait(40).disk((free + 10 * left) * GIB)
+        story.train(5, 60).saved(10 * GIB, 1100).wait(300).disk((free + 10 * left) * GIB)
     return story
 
 
@@ -175,8 +176,8 @@ def test_what_is_told() -> None:
         "/data",
     )
     assert finding.summary == (
-        "2 saves left on /data: the next needs 10.0 GiB and 1100 files at 09:46 UTC,"
-        " 25.0 GiB free, the first that will not fit is due at 10:07 UTC;"
+        "2 saves left on /data: the next needs 10.0 GiB and 1100 files at 09:38 UTC,"
+        " 25.0 GiB free, the first that will not fit is due at 09:58 UTC;"
         " nothing has been pruned so far"
     )
     assert finding.evidence[0].kind == "disk"
@@ -206,7 +207,7 @@ def test_the_full_disk_is_told_by_its_own_rule() -> None:
 def test_inodes() -> None:
     story = Story().disk(90 * GIB)
     for left in (4400, 3300, 2200):
-        story.train(10, 60).saved(GIB, 1100).wait(40).disk(90 * GIB, inodes=(left, 10_000))
+        story.train(5, 60).saved(GIB, 1100).wait(300).disk(90 * GIB, inodes=(left, 10_000))
     (finding,) = story.asks("saves_left")
     assert "2 saves left on /data: the next needs 1.0 GiB and 1100 files" in finding.summary
     assert "2200 inodes free" in finding.summary

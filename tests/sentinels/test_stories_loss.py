@@ -49,7 +49,11 @@ BAD: dict[str, tuple[set[str], int, Curve]] = {
         250,
         Curve([*fall(250, 9, 2.6), 7.9, 6.8, 5.2, 4.1, 3.2, 2.8, *flat(44, 2.6)]),
     ),
-    "back at the beginning": ({"loss_reset"}, 200, Curve([*fall(200, 10.8, 3.1), *fall(40, 10.7, 8.0)])),
+    "back at the beginning": (
+        {"loss_reset"},
+        200,
+        Curve([*fall(200, 10.8, 3.1), *fall(40, 10.7, 8.0)]),
+    ),
     "exploded at once": (
         {"loss_diverged"},
         4,

@@ -70,6 +70,8 @@ def test_a_rule(say: Any) -> None:
     assert status == 0
     assert "[sentinels.crash]" in told
     assert "python_exception" in told
+    assert "Decides" in told.splitlines()
+    assert "Remedy" not in told.splitlines()
 
 
 def test_json(say: Any) -> None:

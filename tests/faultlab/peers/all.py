@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import get_args
 
-from ..watchers import Watcher
 from .gpuwatch import Gpuwatch
 from .monit import Monit
 from .netdata import Netdata
@@ -16,7 +15,7 @@ from .prometheus import Prometheus
 PEERS: tuple[type[Peer], ...] = (Gpuwatch, Monit, Netdata, Prometheus)
 
 
-def peers() -> dict[str, Callable[[], Watcher]]:
+def peers() -> dict[str, Callable[[], Peer]]:
     """Makers by name, ``monit-default`` and so on."""
     return {
         f"{one.peer}-{style}": partial(one, style) for one in PEERS for style in get_args(Style)

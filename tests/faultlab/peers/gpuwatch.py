@@ -66,7 +66,7 @@ class Gpuwatch(Peer):
         Means(r"(critical|high) temp", ("gpu_slow",)),
         Means(r"near power limit", ("gpu_slow",)),
         Means(r"memory critical|high memory|memory leak", ("cuda_oom",)),
-        Means(r"fan failure"),
+        Means(r"fan failure", box=True),
         Means(r"avg [\d.]+%", (), "good"),
     )
     _readme: ClassVar = {
@@ -81,16 +81,19 @@ class Gpuwatch(Peer):
         "cuda_oom": "README, OOM warning at 90 and 98 % of the memory",
     }
     claims: ClassVar = {"default": _readme, "tuned": _readme}
-    slowest_s: ClassVar = {"default": 5 * 60 + 2 * 60.0, "tuned": 2 * 60 + 40.0}
+    rule_s: ClassVar = {
+        "default": {"": 75.0, **dict.fromkeys(SILENT, 5 * 60 + 2 * 60.0)},
+        "tuned": {"": 25.0, **dict.fromkeys(SILENT, 2 * 60 + 40.0)},
+    }
 
     def needed(self) -> Iterable[str]:
         """Its command, in an environment of its own, and a compiler for the double."""
         return (gpu_monitor(), "cc")
 
     def begin(self) -> None:
-        """Start it with its variables and nothing else."""
-        sink = WebSink()
-        self.receive(sink)
+        """Everything it needs; its first look must find a run that works."""
+        self._sink = WebSink()
+        self.receive(self._sink)
         self._over = threading.Event()
         self.give_nvidia_smi()
         env = self.env
@@ -100,10 +103,10 @@ class Gpuwatch(Peer):
             env.update(self._double.env)
             self._double.scenario(self._scenario(0))
             threading.Thread(target=self._follow, daemon=True).start()
-        env["ALERT_WEBHOOK_URL"] = sink.url
+        env["ALERT_WEBHOOK_URL"] = self._sink.url
         if self.style == "tuned":
             env.update(TUNED)
-        self.launch(gpu_monitor(), env=env)
+        self._its_env = env
 
     def _scenario(self, busy: int) -> str:
         alive = [s.pid for s in self.subjects if _stat(s.pid)]
@@ -131,7 +134,12 @@ class Gpuwatch(Peer):
         return sum(_session_ns(subject.pid) for subject in self.subjects)
 
     def watch(self, subject: Subject) -> None:
-        """It knows no jobs."""
+        """Start it with its variables and nothing else: it knows no jobs."""
+        if len(self.subjects) > 1:
+            return
+        if hasattr(self, "_double"):
+            self._double.scenario(self._scenario(98))
+        self.launch(gpu_monitor(), env=self._its_env)
 
     def stop(self) -> None:
         """Also the thread."""

@@ -74,11 +74,12 @@ class Monit(Peer):
         ),
         Means(r"says nan or inf", ("loss_nan", "loss_inf", "val_loss_nan")),
         Means(r"killed for memory", ("cgroup_oom_kill", "host_oom_kill")),
-        Means(r"memory of the cgroup|memory usage", ("memory_pressure",)),
+        Means(r"memory of the cgroup", ("memory_pressure",)),
+        Means(r"memory usage", ("memory_pressure",), box=True),
         Means(r"newest checkpoint", ("checkpoint_stale",)),
         Means(r"GPUs: \d+ of", ("gpu_lost", "xid")),
         Means(r"ECC errors", ("cuda_ecc",)),
-        Means(r"loadavg|cpu usage|swap usage"),
+        Means(r"loadavg|cpu usage|swap usage", box=True),
     )
     _default: ClassVar = {
         **dict.fromkeys(BY_PROCESS[:4], PROCESS),
@@ -95,7 +96,25 @@ class Monit(Peer):
             **dict.fromkeys(BY_SCRIPT, "monit manual, check program: the script we wrote"),
         },
     }
-    slowest_s: ClassVar = {"default": 15 * 60 + 2 * 120.0, "tuned": SILENT_LOG_S + 20.0}
+    rule_s: ClassVar = {
+        "default": {
+            "": 130.0,
+            **dict.fromkeys(("hang", "stopped"), 15 * 60 + 120.0),
+            **dict.fromkeys(("disk_full", "ckpt_write_failed"), 5 * 120 + 10.0),
+            "next_save_has_no_room": 180 + 5 * 120 + 10.0,
+            "disk_growth": (20 + 10) * 60.0,  # 80 % after twenty minutes, then five looks
+            "inodes_growth": 40 * 60.0,
+            "inodes_exhausted": 30 + 130.0,
+        },
+        "tuned": {
+            "": 30.0,
+            **dict.fromkeys(SILENT, SILENT_LOG_S + 25.0),
+            "next_save_has_no_room": 180 + 30.0,
+            "disk_growth": 20 * 60.0,
+            "inodes_growth": 20 * 60.0,
+            "inodes_exhausted": 30 + 30.0,
+        },
+    }
 
     def needed(self) -> Iterable[str]:
         """The daemon."""
@@ -122,7 +141,7 @@ class Monit(Peer):
         self.launch("monit", "-I", "-c", str(control))
 
     def _checks(self) -> Iterable[str]:
-        run, disk = (
+        run, disk_check = (
             (DEFAULT_RUN, DEFAULT_DISK) if self.style == "default" else (TUNED_RUN, TUNED_DISK)
         )
         disks: dict[int, Path] = {}
@@ -139,9 +158,10 @@ class Monit(Peer):
                 words[2:2] = ["--judge", facts]
                 yield TUNED_PROBE.format(run=name, question=question, probe=shlex.join(words))
             for folder in self.saves(subject):
-                disks.setdefault(os.stat(folder).st_dev, mount_point(folder))
+                disk = mount_point(folder)
+                disks.setdefault(os.stat(disk).st_dev, disk)
         for number, folder in enumerate(disks.values()):
-            yield disk.format(disk=f"disk{number}", folder=folder)
+            yield disk_check.format(disk=f"disk{number}", folder=folder)
 
     def read(self, arrival: Arrival) -> Iterable[PeerAlarm]:
         """One mail is one alarm; monit knows no severities, a mail is a mail."""
@@ -150,7 +170,8 @@ class Monit(Peer):
 
 
 def mount_point(folder: Path) -> Path:
-    """What monit wants for a filesystem: the directory it is mounted on."""
+    """What monit wants for a filesystem: the directory it is mounted on. The folder of a run
+    that has not saved yet need not be there."""
     at = folder.resolve()
     while not at.is_mount():
         at = at.parent

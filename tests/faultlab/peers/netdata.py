@@ -28,10 +28,16 @@ class Netdata(Peer):
         Means(r"^lab_disk_hours_left", ("saves_left", "disk_full")),
         Means(r"^(?:lab_)?disk_inode", ("inode_exhausted",)),
         Means(
-            r"^(?:lab_)?oom_kill",
+            r"^lab_oom_kill",
             ("cgroup_oom_kill", "host_oom_kill", "dataloader_worker_killed"),
         ),
-        Means(r"^ram_|^cgroup_ram|^lab_run_memory", ("memory_pressure",)),
+        Means(
+            r"^oom_kill",
+            ("cgroup_oom_kill", "host_oom_kill", "dataloader_worker_killed"),
+            box=True,
+        ),
+        Means(r"^ram_", ("memory_pressure",), box=True),
+        Means(r"^cgroup_ram|^lab_run_memory", ("memory_pressure",)),
         Means(r"^cgroup_10min_cpu", ("cpu_throttled",)),
         Means(r"^lab_run_alive", ENDED),
         Means(r"^lab_run_silent", SILENT),
@@ -57,7 +63,27 @@ class Netdata(Peer):
             ),
         },
     }
-    slowest_s: ClassVar = {"default": 10 * 60 + 60.0, "tuned": SILENT_LOG_S + 30.0}
+    rule_s: ClassVar = {
+        "default": {
+            "": 2 * 60 + 15.0,
+            **dict.fromkeys(("cgroup_oom_kill", "host_oom_kill"), 5 * 60 + 15.0),
+            "cpu_throttled": 10 * 60 + 60.0,
+            "memory_pressure": 30.0,
+            "next_save_has_no_room": 240 + 2 * 60 + 15.0,
+            "disk_growth": (30 + 2) * 60.0,  # 90 % after half an hour
+            "inodes_growth": (30 + 2) * 60.0,
+            "inodes_exhausted": 30 + 2 * 60 + 15.0,
+        },
+        "tuned": {
+            "": 30.0,
+            **dict.fromkeys(SILENT, SILENT_LOG_S + 30.0),
+            "cpu_throttled": 10 * 60 + 60.0,
+            "next_save_has_no_room": 180 + 30.0,
+            "disk_growth": 2 * 60 + 15.0,
+            "inodes_growth": 20 * 60.0,
+            "inodes_exhausted": 30 + 30.0,
+        },
+    }
 
     def needed(self) -> Iterable[str]:
         """The agent, and what its notification script sends with."""

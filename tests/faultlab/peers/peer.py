@@ -29,6 +29,9 @@ PROBE = HERE / "probe.sh"
 SCRATCH = re.compile(rf"{re.escape(tempfile.gettempdir())}/[^/\s]+")
 """Anybody's scratch directory: how the alarm of a box-wide peer is given to its row."""
 
+GROUP = re.compile(r"\bfaultlab-\d+-([0-9a-f]+)\b")
+"""Anybody's cgroup, which ``Bench.cgroup`` calls after its own process and itself."""
+
 SILENT_LOG_S = 120
 """Log age at which the tuned ones speak: twice the floor of middlewatch's own first look, in
 a laboratory whose trainers print every second. A fixed limit is right for one run only; the
@@ -41,11 +44,13 @@ class Means:
 
     ``fits`` are the classes the words agree with, the likeliest first; empty if they say
     nothing about a run (a busy box). ``severity`` replaces what the peer itself attached.
+    ``box`` is about the whole box, which rows and other people share: no judgement of a run.
     """
 
     words: str
     fits: tuple[str, ...] = ()
     severity: Severity | Literal["good"] | None = None
+    box: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class PeerAlarm(Alarm):
     """An alarm whose free text may agree with more than one class."""
 
     fits: tuple[str, ...] = ()
+    box: bool = False
 
     def for_row(self, fault: Fault) -> PeerAlarm:
         """The same with the reading that is kindest to the peer in this row."""
@@ -75,8 +81,9 @@ class Peer:
     """From its text to our classes; the first that is found counts."""
     claims: ClassVar[Mapping[Style, Mapping[str, str]]]
     """Classes it says it covers, each with where it says so; the others are not summed."""
-    slowest_s: ClassVar[Mapping[Style, float]]
-    """When the slowest of its rules has spoken; a row that waits less does it wrong."""
+    rule_s: ClassVar[Mapping[Style, Mapping[str, float]]]
+    """How long its rules take at most from the trouble to the alarm, by class or, where a row
+    needs longer to reach their limit, by the row's name; ``""`` for all others."""
 
     def __init__(self, style: Style) -> None:
         self.style = style
@@ -94,7 +101,7 @@ class Peer:
         """Everything that does not need to know the job."""
         self._bench = bench
         self.folder.mkdir(parents=True, exist_ok=True)
-        missing = [one for one in self.needed() if shutil.which(one) is None]
+        missing = self.absent()
         if missing:
             raise NotRun(f"not installed: {', '.join(missing)}; {self.install}")
         if "FAKE_NVML_SCENARIO" in bench.env:
@@ -104,10 +111,14 @@ class Peer:
     def run(self, bench: Bench, job: Job) -> Subject:
         """A job as its user starts it; then the peer is told of it."""
         subject = bench.start_plainly(job)
+        self.join(subject)
+        return subject
+
+    def join(self, subject: Subject) -> None:
+        """A job that runs already."""
         self.subjects.append(subject)
         self.pid_file(subject).write_text(f"{subject.pid}\n")
         self.watch(subject)
-        return subject
 
     def alarms(self) -> list[Alarm]:
         """All that arrived and is not about another row."""
@@ -128,7 +139,25 @@ class Peer:
         for sink in self._sinks:
             sink.close()
 
+    def absent(self) -> list[str]:
+        """Programs it needs that are not on this machine."""
+        return [one for one in self.needed() if shutil.which(one) is None]
+
+    def ended(self) -> list[str]:
+        """Its programs that are gone, though nobody asked them to."""
+        return [f"exit status {p.returncode}" for p in self._programs if p.poll() is not None]
+
     # What a peer says about itself
+
+    @classmethod
+    def takes_s(cls, style: Style, fault: Fault) -> tuple[float, float] | None:
+        """Its fastest and its slowest rule for this row; None if it does not claim it."""
+        rules = cls.rule_s[style]
+        asked = fault.classes & set(cls.claims[style])
+        if not asked or fault.kind == "control":
+            return None
+        times = [rules.get(fault.name, rules.get(one, rules[""])) for one in asked]
+        return min(times), max(times)
 
     def needed(self) -> Iterable[str]:
         """Programs that must be there."""
@@ -221,15 +250,20 @@ class Peer:
     ) -> PeerAlarm:
         """One alarm, read by the table of words."""
         text = f"{title}\n{body}"
-        means = next((m for m in self.words if re.search(m.words, text, re.IGNORECASE)), Means(""))
+        unknown = Means("", box=True)
+        means = next((m for m in self.words if re.search(m.words, text, re.IGNORECASE)), unknown)
         trouble = means.fits[0] if means.fits else None
         severity = means.severity or severity
-        return PeerAlarm(at, severity, title, body, trouble, fits=means.fits)
+        return PeerAlarm(at, severity, title, body, trouble, fits=means.fits, box=means.box)
 
     def foreign(self, alarm: Alarm) -> bool:
         """It names somebody else's scratch directory and not that of this row."""
         named = SCRATCH.findall(f"{alarm.title}\n{alarm.body}")
-        return bool(named) and str(self.bench.root) not in named
+        groups = GROUP.findall(f"{alarm.title}\n{alarm.body}")
+        own = f"{id(self.bench):x}"
+        return (bool(named) and str(self.bench.root) not in named) or (
+            bool(groups) and own not in groups
+        )
 
 
 def end_session(process: subprocess.Popen[bytes]) -> None:

@@ -35,14 +35,15 @@ class Prometheus(Peer):
         Means(r"^RunError", ("python_exception", "cuda_oom", "nccl_error", "xid", "segfault")),
         Means(r"^RunNan", ("loss_nan", "loss_inf", "val_loss_nan")),
         Means(r"^RunCheckpointOld", ("checkpoint_stale",)),
-        Means(r"^RunMemoryHigh|^MemoryLow", ("memory_pressure",)),
+        Means(r"^RunMemoryHigh", ("memory_pressure",)),
+        Means(r"^MemoryLow", ("memory_pressure",), box=True),
         Means(r"^SpaceAlmostGone", ("disk_full", "ckpt_write_failed", "saves_left")),
         Means(r"^SpaceRunningOut", ("saves_left", "disk_full")),
         Means(r"^Inodes", ("inode_exhausted",)),
         Means(r"^OomKill", ("cgroup_oom_kill", "host_oom_kill", "dataloader_worker_killed")),
         Means(r"^GpuGone", ("gpu_lost", "xid")),
         Means(r"^GpuEcc", ("cuda_ecc",)),
-        Means(r"^InstanceDown|^Clock"),
+        Means(r"^InstanceDown|^Clock", box=True),
     )
     _default: ClassVar = dict.fromkeys(
         ("disk_full", "inode_exhausted", "saves_left", "ckpt_write_failed"), FILESYSTEM
@@ -57,7 +58,21 @@ class Prometheus(Peer):
             ),
         },
     }
-    slowest_s: ClassVar = {"default": 3600 + 60.0, "tuned": SILENT_LOG_S + 30.0}
+    rule_s: ClassVar = {
+        "default": {
+            "": 60 * 60.0,
+            **dict.fromkeys(("disk_full", "ckpt_write_failed"), 30 * 60.0),
+            "disk_growth": 60 * 60.0,
+        },
+        "tuned": {
+            "": 30.0,
+            **dict.fromkeys(SILENT, SILENT_LOG_S + 30.0),
+            "next_save_has_no_room": 240 + 30.0,
+            "disk_growth": 60 + 40.0,
+            "inodes_growth": 60 + 40.0,
+            "inodes_exhausted": 30 + 30.0,
+        },
+    }
 
     def needed(self) -> Iterable[str]:
         """Debian's names of the three."""

@@ -2,8 +2,9 @@
 
 The judge of the laboratory asks for our classes and our words; other people's programs say it in
 their own. Here an alarm counts if it comes after the injection, and is read as kindly as its
-words allow. Every row waits until the slowest rule of its watcher has spoken, or ``--patience``
-seconds. Faults that a watcher does not claim are shown and not summed.
+words allow. All peers watch the same job (``Together``). A row is over when everybody who claims
+it has spoken, or could have, or after ``--patience`` seconds; a rule that is slower by design is
+then no miss. Faults that a peer does not claim are shown and not summed.
 """
 
 from __future__ import annotations
@@ -12,199 +13,138 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..catalogue import FAULTS
-from ..lab import RANK, Alarm, Fault, Outcome
+from ..lab import Fault, Outcome
 from ..runner import Board, Task, run_all
-from ..watchers import Middlewatch, Watcher
-from .all import PEERS, peers
-from .peer import Peer, PeerAlarm
+from .all import peers
+from .cells import Cell, cell, markdown, of_middlewatch
+from .peer import PeerAlarm
+from .together import Together, rules
 
-MAKERS: Mapping[str, Callable[[], Watcher]] = {"middlewatch": Middlewatch, **peers()}
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
-LEGEND = (
-    "Seconds from the trouble to the first alarm whose words fit it; in (round brackets) the first "
-    "alarm of a row where none fits; `-` nothing in the time given; *slanted* if the watcher does "
-    "not claim the fault, and then not summed; `N false` are alarms where nothing was wrong, or about nothing that was (load)."
-)
+UNCLAIMED_S = 45.0
+"""How long a row that nobody claims is watched after its injection."""
+WEIGHT = 0.4
+"""Cores that eight peers burn beside the job: two agents of netdata, most of it."""
+
+ROWS = {fault.name: fault for fault in FAULTS if fault.kind != "against_us"}
+"""Rows against us do something to our own daemon."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """What one watcher made of one row, all repeats together."""
-
-    claimed: bool
-    named: list[float]
-    told: list[float]
-    runs: int
-    false: int
-    names_run: int
-    why_not: str = ""
-
-    def text(self, control: bool) -> str:
-        """For a table."""
-        if self.why_not:
-            return "not run"
-        if control:
-            return f"{self.false} false" if self.false else "quiet"
-        if self.named:
-            text = f"{_middle(self.named):.0f} s"
-        else:
-            text = f"({_middle(self.told):.0f} s)" if self.told else "-"
-        if self.runs > 1:
-            text += f" {len(self.named)}/{self.runs}"
-        if self.false:
-            text += f", {self.false} false"
-        return text if self.claimed else f"*{text}*"
+def asked(fault: Fault, names: Sequence[str], patience_s: float) -> Fault:
+    """The row, waited for as long as the slowest rule that can speak in time."""
+    known = [took for name in names if (took := rules(name, fault)) is not None]
+    waits = [min(slow, patience_s) for fast, slow in known if fast <= patience_s]
+    wait = max(waits, default=min(UNCLAIMED_S, patience_s))
+    # ``Fault.patience_s`` follows from the deadline.
+    return dataclasses.replace(fault, deadline_s=(wait - 20) / 1.5, weight=fault.weight + WEIGHT)
 
 
-def _middle(values: Sequence[float]) -> float:
-    return sorted(values)[(len(values) - 1) // 2]
+def watch(names: Sequence[str], faults: Sequence[Fault], args: argparse.Namespace) -> list[Outcome]:
+    """Run the rows; what came of each is written down at once."""
+    made: dict[str, Together] = {}
+    outcomes: list[Outcome] = []
 
+    def maker(fault: Fault) -> Callable[[], Together]:
+        def make() -> Together:
+            made[fault.name] = Together(names, fault, args.patience)
+            return made[fault.name]
 
-def claims(watcher: str, fault: Fault) -> bool:
-    """The watcher says somewhere that it covers this; middlewatch claims everything."""
-    if fault.kind == "control":
-        return False
-    for peer in PEERS:
-        for style, claimed in peer.claims.items():
-            if watcher == f"{peer.peer}-{style}":
-                return bool(fault.classes & set(claimed))
-    return True
+        return make
 
-
-def cell(watcher: str, fault: Fault, outcomes: Iterable[Outcome]) -> Cell:
-    """Read the outcomes of one row under one watcher."""
-    named: list[float] = []
-    told: list[float] = []
-    false = names = runs = 0
-    why_not = ""
-    for outcome in outcomes:
-        if outcome.state != "judged":
-            why_not = outcome.reason
-            continue
-        runs += 1
-        audible = [a for a in outcome.alarms if RANK.get(a.severity, -1) > 0]
-        begun = outcome.injected if fault.kind != "control" else None
-        after = [a for a in audible if begun is not None and a.at >= begun]
-        fitting = [a for a in after if a.trouble in fault.classes]
-        # What follows from the trouble (the process is gone) is true, if not its cause.
-        false += len(audible) - len(after) + sum(a.trouble is None for a in after)
-        if begun is not None and fitting:
-            named.append(fitting[0].at - begun)
-            names += any(_names(a) for a in fitting)
-        if begun is not None and after:
-            told.append(after[0].at - begun)
-    return Cell(claims(watcher, fault), named, told, runs, false, names, why_not)
-
-
-def _names(alarm: Alarm) -> bool:
-    return not isinstance(alarm, PeerAlarm) or alarm.names_run("gpt")
-
-
-def patient(fault: Fault, watcher: str, patience_s: float | None) -> Fault:
-    """The row, waited for as long as its watcher needs (``Fault.patience_s`` follows)."""
-    slowest = next(
-        (p.slowest_s[s] for p in PEERS for s in p.slowest_s if watcher == f"{p.peer}-{s}"), 0.0
-    )
-    wait = max(fault.patience_s, min(slowest, patience_s or slowest))
-    return dataclasses.replace(fault, deadline_s=(wait - 20) / 1.5)
-
-
-def make(watcher: str, fault: Fault) -> Watcher:
-    """A watcher that reads its alarms with this row in mind."""
-    made = MAKERS[watcher]()
-    if isinstance(made, Peer):
-        made.row = fault
-    return made
-
-
-def markdown(watchers: Sequence[str], rows: Mapping[str, Mapping[str, Cell]]) -> str:
-    """The table, one line a row."""
-    kinds = {f"{f.number} {f.name}": f.kind for f in FAULTS}
-    lines = ["| row | " + " | ".join(watchers) + " |", "|---" * (len(watchers) + 1) + "|"]
-    for row, cells in rows.items():
-        texts = [cells[w].text(kinds[row] == "control") for w in watchers]
-        lines.append(f"| {row} | " + " | ".join(texts) + " |")
-    for title, value in (("found of claimed", _found), ("false alarms", _false)):
-        texts = [value([cells[w] for cells in rows.values()]) for w in watchers]
-        lines.append(f"| **{title}** | " + " | ".join(texts) + " |")
-    return "\n".join(lines)
-
-
-def _found(cells: Iterable[Cell]) -> str:
-    asked = [c for c in cells if c.claimed and c.runs and not c.why_not]
-    return f"{sum(len(c.named) for c in asked)} of {sum(c.runs for c in asked)}"
-
-
-def _false(cells: Iterable[Cell]) -> str:
-    return str(sum(c.false for c in cells))
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the rows and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="rows by name, number or kind, with commas")
-    parser.add_argument("--watchers", default=",".join(MAKERS), help="with commas")
-    parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=4, help="rows at the same time")
-    parser.add_argument("--patience", type=float, help="wait no longer for a slow rule, seconds")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also everything that was told")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
-    args = parser.parse_args(argv)
-    words = [w for w in args.only.split(",") if w]
-    # Rows against us do something to our own daemon.
-    rows_of_all = [f for f in FAULTS if f.kind != "against_us"]
-    faults = [f for f in rows_of_all if not words or {f.name, f.number, f.kind} & set(words)]
-    watchers = args.watchers.split(",")
-    tasks = [
-        Task(patient(f, w, args.patience), w, partial(make, w, f), repeat, 1)
-        for w in watchers
-        for f in faults
-        for repeat in range(args.repeat)
-    ]
-    outcomes = run_all(tasks, args.jobs, _show)
-    rows = {
-        f"{f.number} {f.name}": {
-            w: cell(w, f, (o for o in outcomes if o.watcher == w and o.fault.name == f.name))
-            for w in watchers
-        }
-        for f in faults
-    }
-    text = markdown(watchers, rows)
-    print(text)
-    if args.json:
-        args.json.write_text(json.dumps([_told(o) for o in outcomes], indent=1))
-    if args.write:
-        page = args.write.read_text()
-        before, _, rest = page.partition(BEGIN)
-        args.write.write_text(f"{before}{BEGIN}\n{LEGEND}\n\n{text}\n{END}{rest.partition(END)[2]}")
-    return 0
-
-
-def _show(board: Board, outcome: Outcome | None) -> None:
-    if outcome is not None:
+    def show(board: Board, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
         print(
-            f"[{len(board.done)}/{board.total}] {outcome.watcher} {outcome.fault.name}: "
+            f"[{len(board.done)}/{board.total}] {outcome.fault.name}: "
             f"{outcome.state} {outcome.reason}",
             file=sys.stderr,
             flush=True,
         )
+        shares = made[outcome.fault.name].shares(outcome)
+        outcomes.extend(shares)
+        if args.json:
+            with args.json.open("a") as out:
+                out.writelines(json.dumps(_record(one)) + "\n" for one in shares)
+
+    tasks = [Task(asked(f, names, args.patience), Together.name, maker(f), 0, 1) for f in faults]
+    run_all(tasks, args.jobs, show)
+    return outcomes
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "row": outcome.fault.name,
-        "watcher": outcome.watcher,
-        "state": outcome.state,
-        "reason": outcome.reason,
-        "injected": outcome.injected,
-        "alarms": [dataclasses.asdict(a) for a in outcome.alarms],
-    }
+def _record(outcome: Outcome) -> dict[str, Any]:
+    fields = ("watcher", "state", "reason", "begun", "injected", "ended")
+    alarms = [dataclasses.asdict(alarm) for alarm in outcome.alarms]
+    told = {name: getattr(outcome, name) for name in fields}
+    return {"row": outcome.fault.name, **told, "alarms": alarms}
+
+
+def read(file: Path) -> list[Outcome]:
+    """What ``--json`` wrote; a row that is there twice counts as it was the last time."""
+    latest: dict[tuple[str, str], Outcome] = {}
+    for line in file.read_text().splitlines():
+        told = json.loads(line)
+        fault = ROWS.get(told.pop("row"))
+        if fault is not None:
+            alarms = [PeerAlarm(**{**a, "fits": tuple(a["fits"])}) for a in told.pop("alarms")]
+            one = Outcome(fault, repeat=0, **told, alarms=list(alarms))
+            latest[fault.name, one.watcher] = one
+    return list(latest.values())
+
+
+def cells_of(outcomes: Iterable[Outcome]) -> dict[str, dict[str, Cell]]:
+    """By row and watcher, the rows in the order of the catalogue."""
+    found: dict[str, dict[str, Cell]] = {name: {} for name in ROWS}
+    for one in outcomes:
+        found[one.fault.name][one.watcher] = cell(one)
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def write(page: Path, text: str) -> None:
+    """Put the table into the page, between its two marks."""
+    before, _, rest = page.read_text().partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the rows, or read what an earlier run wrote, and print the table."""
+    names = list(peers())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="rows by name, number or kind, with commas")
+    parser.add_argument("--peers", default=",".join(names), help="with commas")
+    parser.add_argument("--jobs", type=int, default=2, help="rows at the same time")
+    parser.add_argument("--patience", type=float, default=270.0, help="seconds, for a slow rule")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add each row that is done")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="run nothing: what --json wrote")
+    parser.add_argument(
+        "--middlewatch", type=Path, metavar="FILE", help="what scripts/faultlab --json printed"
+    )
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
+    args = parser.parse_args(argv)
+    words = {w for w in args.only.split(",") if w}
+    faults = [f for f in ROWS.values() if not words or {f.name, f.number, f.kind} & words]
+    wanted = args.peers.split(",")
+    if unknown := set(wanted) - set(names):
+        parser.error(f"no peer is called {', '.join(sorted(unknown))}")
+    missing = [
+        make().install for name, make in peers().items() if name in wanted and make().absent()
+    ]
+    if missing and not args.read:
+        parser.error(f"not installed: {'; '.join(sorted(set(missing)))}")
+    rows = cells_of(read(args.read) if args.read else watch(wanted, faults, args))
+    if args.middlewatch:
+        ours = of_middlewatch(json.loads(args.middlewatch.read_text()))
+        rows = {name: {**cells, **ours.get(name, {})} for name, cells in rows.items()}
+        wanted = ["middlewatch", *wanted]
+    text = markdown(wanted, [(ROWS[name], cells) for name, cells in rows.items()])
+    print(text)
+    if args.write:
+        write(args.write, text)
+    return 0
 
 
 if __name__ == "__main__":

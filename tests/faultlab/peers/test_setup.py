@@ -15,10 +15,9 @@ from typing import get_args
 import pytest
 
 from ..bench import Bench, Job
-from ..lab import Fault, NotRun, Outcome
+from ..lab import Fault, NotRun
 from .all import PEERS, peers
 from .peer import PROBE, Peer, PeerAlarm, Style
-from .table import cell
 
 SEEN = [
     # As they arrived from the real programs.
@@ -72,24 +71,29 @@ def test_the_alarm_of_another_row_is_dropped() -> None:
     peer = PEERS[0]("default")
     peer._bench = Bench(root, peer, "1")
     root.rmdir()
+    own = f"cgroup faultlab-{os.getpid()}-{id(peer.bench):x}"
     told = [
-        PeerAlarm(1.0, "page", f"disk {place} is full") for place in (root, f"{root}x", "/data")
+        PeerAlarm(1.0, "page", f"{place} is full")
+        for place in (root, f"{root}x", "/data", own, "cgroup faultlab-1-1f")
     ]
-    assert [peer.foreign(alarm) for alarm in told] == [False, True, False]
+    assert [peer.foreign(alarm) for alarm in told] == [False, True, False, False, True]
 
 
-def test_the_table_sums_what_is_claimed() -> None:
-    fault = Fault("24", "disk", lambda bench: None, classes=frozenset({"disk_full"}))
-    early, right = (PeerAlarm(at, "page", "x", trouble="disk_full") for at in (5.0, 14.0))
-    one = Outcome(fault, "monit-tuned", 0, injected=10.0, alarms=[early, right])
-    made = cell("monit-tuned", fault, [one])
-    assert (made.claimed, made.named, made.false, made.text(False)) == (
-        True,
-        [4.0],
-        1,
-        "4 s, 1 false",
-    )
-    assert not cell("gpuwatch-tuned", fault, []).claimed
+@pytest.mark.parametrize(
+    ("peer", "title", "box"),
+    [
+        ("monit", "Resource limit matched lab: loadavg (1min) of 9.1", True),
+        ("monit", "Does not exist gpt: process is not running", False),
+        ("netdata", "load_average_15", True),
+        ("netdata", "oom_kill", True),
+        ("netdata", "lab_oom_kill", False),
+        ("prometheus", "MemoryLow", True),
+        ("prometheus", "RunMemoryHigh", False),
+    ],
+)
+def test_an_alarm_about_the_whole_box_is_known_as_such(peer: str, title: str, box: bool) -> None:
+    made = next(one for one in PEERS if one.peer == peer)("default")
+    assert made.told(1.0, title, "", "page").box is box
 
 
 @pytest.mark.parametrize("style", get_args(Style))
@@ -141,7 +145,9 @@ def configured(name: str, root: Path) -> Peer:
     bench = Bench(root, peer, "1")
     try:
         peer.start(bench)
-        peer.run(bench, Job(("true",), "gpt", root, dict(os.environ)))
+        # The folder of the saves is made by the job, later.
+        saves = (root / "saves",)
+        peer.run(bench, Job(("true",), "gpt", root, dict(os.environ), saves))
     except NotRun as reason:
         pytest.skip(str(reason))
     finally:
