@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -93,9 +94,9 @@ def _steady_s(intervals: Sequence[float], usual_s: float) -> float:
     Where most reports are read at one instant a block of them counts as one, and there are
     few: three quarters of the second longest, so that twice this is one and a half of that.
     """
-    apart = [s for s in intervals if s > 0.0]
+    apart = intervals[bisect.bisect_right(intervals, 0.0) :]
     usual = max(usual_s, _quantile(apart, 0.5)) if apart else 0.0
-    steady = [s for s in apart if s <= pause_from(usual)]
+    steady = apart[: bisect.bisect_right(apart, pause_from(usual))]
     if len(steady) < 2:
         return 0.0
     if 2 * len(apart) > len(intervals):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 import sys
 import timeit
@@ -65,16 +66,20 @@ def _reports(box: Box) -> Callable[[], object]:
     step = box.watched.history.steps[-1]
     values = dict(step.values)
     count = [step.number or 0.0]
+    level, first = values["train_loss"], count[0]
+    rng = random.Random(1)
 
     def one() -> None:
         count[0] += 1
+        box.clock.jump(2.1)
         now = box.clock.now()
-        values["train_loss"] = 2.5 + 0.01 * (count[0] % 7)
+        values["train_loss"] = level * (first / count[0]) ** 0.1 * rng.lognormvariate(0.0, 0.015)
         seen = Step(now, count[0], dict(values), total=500_000, file=LOG, line=int(count[0]))
         box.watched.take([seen])
         box.watched.fresh.clear()
         view = box.watched.view(now)
-        assert not box.engine.judge(RUN, view, {Step}, tick=False)
+        changes = box.engine.judge(RUN, view, {Step}, tick=False)
+        assert not changes, changes
 
     return one
 

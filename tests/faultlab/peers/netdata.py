@@ -79,7 +79,7 @@ class Netdata(Peer):
             **dict.fromkeys(SILENT, SILENT_LOG_S + 30.0),
             "cpu_throttled": 10 * 60 + 60.0,
             "next_save_has_no_room": 180 + 30.0,
-            "disk_growth": 2 * 60 + 15.0,
+            "disk_growth": 12 * 60.0,  # compares with ten minutes before
             "inodes_growth": 20 * 60.0,
             "inodes_exhausted": 30 + 30.0,
         },

@@ -85,6 +85,10 @@ class Peer:
     """How long its rules take at most from the trouble to the alarm, by class or, where a row
     needs longer to reach their limit, by the row's name; ``""`` for all others."""
 
+    not_shown: ClassVar[frozenset[str]] = frozenset({"xid_79"})
+    """Rows that do not show it what its claim is about, and so are not asked of it: behind a
+    real Xid 79 the card is gone, which is the row ``gpu_lost``; here only its message comes."""
+
     def __init__(self, style: Style) -> None:
         self.style = style
         self.name = f"{self.peer}-{style}"
@@ -151,10 +155,11 @@ class Peer:
 
     @classmethod
     def takes_s(cls, style: Style, fault: Fault) -> tuple[float, float] | None:
-        """Its fastest and its slowest rule for this row; None if it does not claim it."""
+        """Its fastest and its slowest rule for this row; None if it does not
+        claim it or cannot be shown it."""
         rules = cls.rule_s[style]
         asked = fault.classes & set(cls.claims[style])
-        if not asked or fault.kind == "control":
+        if not asked or fault.kind == "control" or fault.name in cls.not_shown:
             return None
         times = [rules.get(fault.name, rules.get(one, rules[""])) for one in asked]
         return min(times), max(times)

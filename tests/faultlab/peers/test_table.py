@@ -96,6 +96,13 @@ def test_every_rule_has_a_time_and_every_name_of_a_row_is_one() -> None:
             assert set(known) <= {""} | classes | set(ROWS), (peer.peer, style)
 
 
+def test_what_a_peer_cannot_be_shown_is_not_asked_of_it() -> None:
+    assert rules("monit-tuned", ROWS["xid_79"]) is None
+    assert rules("gpuwatch-tuned", ROWS["endless_loop"]) is None
+    assert rules("monit-tuned", ROWS["endless_loop"]) is not None
+    assert all(peer.not_shown <= set(ROWS) for peer in PEERS)
+
+
 def test_a_row_waits_for_the_slowest_rule_that_can_speak_in_time() -> None:
     names = list(peers())
     hang = ROWS["lock"]
