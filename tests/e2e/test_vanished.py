@@ -49,7 +49,7 @@ def test_the_terminal_is_closed(box: Any, program: Program) -> None:
     os.close(master)
     process.wait()
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 20)
-    assert "middlewatch run" in push.body
+    assert "middlewatch checkpoints" in push.body
     assert _how(box) == "hangup"
 
 
@@ -101,5 +101,5 @@ def test_one_process_is_killed_and_others_live_on(box: Any, program: Program) ->
     os.kill(box.status(run)["pid"], signal.SIGKILL)
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 20)
     assert "1 of its processes live on" in push.title
-    assert "end what is left of it" in push.body
+    assert "look what is left of it" in push.body
     assert box.incident("process_killed")["details"]["how"] == "killed"

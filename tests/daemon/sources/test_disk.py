@@ -426,6 +426,7 @@ def test_saves_onto_a_real_small_file_system(tmp_path: Path, keep: int) -> None:
         assert (told, failed) == ([], None)
         return
     first = {name: minute for minute, name, level in reversed(told) if level != "info"}
-    assert first["saves_left"] == 60, "with the third save: 2 left"
+    # The third save leaves room for two; whether more go with it is known some minutes later.
+    assert 60 <= first["saves_left"] <= 65
     assert first["disk_full"] == 100, "with the fifth: the next will not fit"
     assert failed == 120

@@ -76,7 +76,7 @@ class Gpuwatch(Peer):
             ("silent_end", "python_exception", "segfault", "process_killed"),
             "README, crash detection: GPUs idle and their processes gone",
         ),
-        **dict.fromkeys(("hang", "stopped", "input_starved"), "README, idle alert; hung worker"),
+        **dict.fromkeys(SILENT, "README, idle alert; hung worker"),
         "cuda_ecc": "README, ECC error detection",
         "gpu_lost": "README, GPU hardware drop",
         "gpu_slow": "README, temperature alerting and power throttle alert",

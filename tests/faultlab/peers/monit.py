@@ -50,7 +50,10 @@ BY_SCRIPT = (
     "memory_pressure",
 )
 """What the script of the hour looks for, in every peer that can take one."""
-BY_PROCESS = ("silent_end", "python_exception", "segfault", "process_killed", "hang", "stopped")
+BY_PROCESS = (
+    *("silent_end", "python_exception", "segfault", "process_killed"),
+    *("hang", "stopped", "storage_stall", "not_exiting"),
+)
 """What a process check and the age of the log can see."""
 DISK = "monit manual, SERVICE TESTS: filesystem space and inode usage"
 PROCESS = "monit manual, check process: existence"
