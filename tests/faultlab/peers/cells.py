@@ -30,6 +30,8 @@ class Cell:
     """Its fastest rule speaks only so long after the injection: later than anybody waited."""
     watched_s: float = 0.0
     why_not: str = ""
+    share: float = 1.0
+    """Of several runs of the row, how many found it."""
 
     @property
     def slow(self) -> bool:
@@ -45,8 +47,9 @@ class Cell:
             return false or "quiet"
         if self.found_s is not None:
             text = f"{self.found_s:.0f} s" if self.claimed else f"*{self.found_s:.0f} s*"
+            text += f" ({self.share:.0%})" if self.share < 1 else ""
         elif not self.claimed:
-            text = "—"
+            text = "—" if self.other_s is None else f"— (other: {self.other_s:.0f} s)"
         elif self.slow:
             text = f"n/a (waits {(self.waits_s or 0) / 60:.0f} min)"
         else:
@@ -84,9 +87,9 @@ def _box(alarm: Alarm) -> bool:
 
 
 def of_middlewatch(reports: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Cell]]:
-    """The column of middlewatch, from what ``scripts/faultlab --json`` printed."""
-    report = next(r for r in reports if r["watcher"] == "middlewatch")
-    return {str(row["name"]): {"middlewatch": _ours(row)} for row in report["rows"]}
+    """The column of middlewatch, from what ``scripts/faultlab --json`` printed, once or for parts."""
+    rows = [row for r in reports if r["watcher"] == "middlewatch" for row in r["rows"]]
+    return {str(row["name"]): {"middlewatch": _ours(row)} for row in rows}
 
 
 def _ours(row: Mapping[str, Any]) -> Cell:
@@ -102,13 +105,14 @@ def _ours(row: Mapping[str, Any]) -> Cell:
         found_s=found,
         other_s=min(after, default=None) if found is None else None,
         false=len(audible) if control else len(row["false_pages"]),
+        share=row["found"] or 0.0,
     )
 
 
 LEGEND = (
     "Seconds from the trouble to the first alarm whose words fit it, where the watcher claims to "
-    "cover it. `no`: it claims it, had the time, and did not say it (`other`: it said something "
-    "else that is true, such as that the process is gone). `n/a (waits M min)`: not within the time "
+    "cover it. `no`: it claims it, had the time, and did not say it. `other`: it said something "
+    "else that is true, such as that the process is gone. `n/a (waits M min)`: not within the time "
     "watched, because its fastest rule for this waits so long by design; neither found nor missed. "
     "`—`: it does not claim it; *slanted*: said nevertheless, and not summed. `N false`: alarms "
     "before the trouble, about nothing that was wrong, or in a healthy row."
@@ -152,8 +156,8 @@ def _slow(cells: Iterable[Cell]) -> str:
 
 def _found(cells: Iterable[Cell]) -> str:
     asked = [c for c in _claimed(cells) if not c.slow]
-    found = sum(c.found_s is not None for c in asked)
-    return f"{found} of {len(asked)}" + (f" ({found / len(asked):.0%})" if asked else "")
+    found = sum(c.share for c in asked if c.found_s is not None)
+    return f"{found:.3g} of {len(asked)}" + (f" ({found / len(asked):.0%})" if asked else "")
 
 
 def _median(cells: Iterable[Cell]) -> str:

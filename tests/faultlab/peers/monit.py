@@ -50,10 +50,7 @@ BY_SCRIPT = (
     "memory_pressure",
 )
 """What the script of the hour looks for, in every peer that can take one."""
-BY_PROCESS = (
-    *("silent_end", "python_exception", "segfault", "process_killed"),
-    *("hang", "stopped", "storage_stall", "not_exiting"),
-)
+BY_PROCESS = ("silent_end", "python_exception", "segfault", "process_killed", *SILENT)
 """What a process check and the age of the log can see."""
 DISK = "monit manual, SERVICE TESTS: filesystem space and inode usage"
 PROCESS = "monit manual, check process: existence"
@@ -87,9 +84,7 @@ class Monit(Peer):
     _default: ClassVar = {
         **dict.fromkeys(BY_PROCESS[:4], PROCESS),
         **dict.fromkeys(("disk_full", "inode_exhausted", "ckpt_write_failed"), DISK),
-        **dict.fromkeys(
-            ("hang", "stopped"), "monitrc, example of a file's timestamp: older than 15 minutes"
-        ),
+        **dict.fromkeys(SILENT, "monitrc, example of a file's timestamp: older than 15 minutes"),
         "memory_pressure": "monitrc, example of check system: memory usage",
     }
     claims: ClassVar = {
@@ -102,7 +97,7 @@ class Monit(Peer):
     rule_s: ClassVar = {
         "default": {
             "": 130.0,
-            **dict.fromkeys(("hang", "stopped"), 15 * 60 + 120.0),
+            **dict.fromkeys(SILENT, 15 * 60 + 120.0),
             **dict.fromkeys(("disk_full", "ckpt_write_failed"), 5 * 120 + 10.0),
             "next_save_has_no_room": 180 + 5 * 120 + 10.0,
             "disk_growth": (20 + 10) * 60.0,  # 80 % after twenty minutes, then five looks

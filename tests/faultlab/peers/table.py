@@ -121,7 +121,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="add each row that is done")
     parser.add_argument("--read", type=Path, metavar="FILE", help="run nothing: what --json wrote")
     parser.add_argument(
-        "--middlewatch", type=Path, metavar="FILE", help="what scripts/faultlab --json printed"
+        "--middlewatch",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="what scripts/faultlab --json printed, whole or in parts",
     )
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
     args = parser.parse_args(argv)
@@ -137,7 +141,7 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"not installed: {'; '.join(sorted(set(missing)))}")
     rows = cells_of(read(args.read) if args.read else watch(wanted, faults, args))
     if args.middlewatch:
-        ours = of_middlewatch(json.loads(args.middlewatch.read_text()))
+        ours = of_middlewatch([r for f in args.middlewatch for r in json.loads(f.read_text())])
         rows = {name: {**cells, **ours.get(name, {})} for name, cells in rows.items()}
         wanted = ["middlewatch", *wanted]
     text = markdown(wanted, [(ROWS[name], cells) for name, cells in rows.items()])

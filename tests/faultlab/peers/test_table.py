@@ -48,6 +48,7 @@ def alarm(at: float, trouble: str | None = "disk_full", box: bool = False) -> Pe
         (outcome(DISK, "monit-tuned", alarm(130, None)), "no (other: 30 s), 1 false"),
         (outcome(DISK, "prometheus-default"), "n/a (waits 30 min)"),
         (outcome(DISK, "gpuwatch-tuned"), "—"),
+        (outcome(DISK, "gpuwatch-tuned", alarm(130, "silent_end")), "— (other: 30 s)"),
         (outcome(DISK, "gpuwatch-tuned", alarm(110)), "*10 s*"),
         (outcome(QUIET, "monit-tuned"), "quiet"),
         (outcome(QUIET, "monit-tuned", alarm(101), alarm(102)), "2 false"),
@@ -82,10 +83,17 @@ def test_the_column_of_middlewatch_comes_from_its_own_report() -> None:
         {**row, "name": "b", "false_pages": ["x"], "found": 0.0, "p50_s": None},
         {**row, "name": "c", "kind": "control", "found": None, "false_pages": ["x"]},
         {**row, "name": "d", "runs": 0, "not_run": ["no torch"], "broken": [], "told": []},
+        {**row, "name": "e", "runs": 5, "false_pages": [], "found": 0.8},
     ]
     found = of_middlewatch([{"watcher": "middlewatch", "rows": rows}])
     texts = {name: cells["middlewatch"].text() for name, cells in found.items()}
-    assert texts == {"a": "4 s", "b": "no (other: 4 s), 1 false", "c": "1 false", "d": "not run"}
+    assert texts == {
+        "a": "4 s",
+        "b": "no (other: 4 s), 1 false",
+        "c": "1 false",
+        "d": "not run",
+        "e": "4 s (80%)",
+    }
 
 
 def test_every_rule_has_a_time_and_every_name_of_a_row_is_one() -> None:
