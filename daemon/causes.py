@@ -74,6 +74,8 @@ _FOLLOWS = frozenset(
 """Classes that, as a warning or a note, may be the fallout of a critical cause. The others
 (a disk that fills up, a learning rate of zero) are troubles of their own."""
 
+_HARDWARE = _GPU | {"gpu_slow"}
+
 
 def cause_rank(trouble: str) -> int:
     """Place in the order of causes; a smaller number is nearer to the root."""
@@ -108,7 +110,14 @@ def explains(
         return cause_rank(cause) <= cause_rank(symptom)
     if symptom == "blind" and key.startswith("self:"):
         return False  # a rule of ours is broken: nothing on the box explains that
+    if _about_numbers(symptom) and not (_about_numbers(cause) or cause in _HARDWARE):
+        return False  # a full disk makes no loss jump
     return symptom == cause or (symptom in _FOLLOWS and cause_rank(cause) < cause_rank(symptom))
+
+
+def _about_numbers(trouble: str) -> bool:
+    """True for what a log's numbers say: the loss, its gradient, its scale, its rate."""
+    return trouble.startswith(("loss_", "grad_", "val_loss", "lr_", "overflow"))
 
 
 def ends_hang(trouble: str) -> bool:
@@ -120,5 +129,5 @@ def ends_hang(trouble: str) -> bool:
         trouble not in FORECASTS
         and trouble not in ("interrupted", "hang")
         and cause_rank(trouble) <= len(_CAUSES)
-        and not trouble.startswith(("loss_", "grad_", "val_loss", "lr_"))
+        and not _about_numbers(trouble)
     )

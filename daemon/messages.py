@@ -50,10 +50,11 @@ def compose(
 ) -> Message:
     """The push for one change of an incident of run ``name`` on ``host``."""
     incident = change.incident
+    heard = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
         "raised": incident.severity.label.upper(),
-        "corrected": incident.severity.label.upper() if change.worse else "CORRECTED",
+        "corrected": "CORRECTED" if heard and not change.worse else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
     if change.kind == "resolved":
@@ -64,9 +65,9 @@ def compose(
         body.append(f"Incident {incident.id}.")
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
-    if change.kind == "raised":
+    if change.kind == "raised" and heard:
         lines.append(f"It got worse: {change.was} before.")
-    if change.kind == "corrected":
+    if change.kind == "corrected" and heard:  # who heard nothing before has nothing to unlearn
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]

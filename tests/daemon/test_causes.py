@@ -265,3 +265,9 @@ def test_the_tables_agree() -> None:
     assert not ends_hang("hang")
     assert not ends_hang("loss_nan")
     assert ends_hang("xid")
+
+
+def test_what_numbers_say_is_no_fallout_of_a_full_disk(desk: Desk) -> None:
+    desk.say(("loss_zero", INFO))
+    desk.say(("disk_full", CRITICAL), after=20)
+    assert sorted(i.trouble for i in desk.keeper.open()) == ["disk_full", "loss_zero"]

@@ -82,11 +82,19 @@ def test_the_push_of_the_contract() -> None:
     ],
 )
 def test_a_later_push_says_what_changed(kind: ChangeKind, was: str, label: str, words: str) -> None:
-    message = push(incident(), kind, was)
+    message = push(incident(alerted_at=NOW - 30), kind, was)
     assert message.title.startswith(f"[{label}] run7 on box3: ")
     assert words in message.body
     assert "3fa2c1" in message.body
     assert message.kind == ("success" if kind == "resolved" else "failure")
+
+
+@pytest.mark.parametrize("kind", ["raised", "corrected"])
+def test_what_was_never_pushed_is_not_taken_back(kind: ChangeKind) -> None:
+    message = push(incident(), kind, "loss_zero")
+    assert message.title.startswith("[CRITICAL] run7 on box3: ")
+    assert "It got worse" not in message.body
+    assert "We said" not in message.body
 
 
 @pytest.mark.parametrize(
