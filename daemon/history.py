@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -37,6 +37,11 @@ LOOKS = 130
 """Process looks kept: two minutes at 1 Hz and a little."""
 STACKS = 160
 """Stacks kept: ten looks at sixteen processes, a few KiB each."""
+AWAY_S = 60.0
+"""Seconds without a look, of a watch that looks every second, after which it was stopped."""
+JUMP_S = 5.0
+"""Seconds between two looks by which the wall clock is set, not slewed (NTP slews by less than
+1 ms a second; monotonic time stands still while a box sleeps)."""
 NAMES = 256
 """Metric names kept: a program that invents a new one with every step must not fill us."""
 
@@ -89,6 +94,8 @@ class RunHistory:
         self.ended = False
         self.gap_at: float | None = None
         self._shown: View | None = None
+        self._looked: tuple[float, float] | None = None
+        """(wall, monotonic) clock when something was last seen."""
         self.steps: deque[Step] = deque(maxlen=512)
         self.step_times: deque[tuple[float, float]] = deque(maxlen=512)
         self.latest: dict[str, float] = {}
@@ -113,6 +120,41 @@ class RunHistory:
         self._fed: dict[type, tuple[Ledger, ...]] = {}
         for kind in {kind for ledger in self.ledgers for kind in ledger.takes}:
             self._fed[kind] = tuple(one for one in self.ledgers.values() if kind in one.takes)
+
+    def keep_time(self, now: float, mono: float) -> None:
+        """Notice that the clock was set, the box slept or we did; call it before what is new.
+
+        What is kept moves along, so that the ages of all things stay what they were: nothing
+        was silent for an hour because a clock was wrong by one.
+        """
+        before, self._looked = self._looked, (now, mono)
+        if before is None:
+            return
+        by = now - mono - (before[0] - before[1])
+        if mono - before[1] > AWAY_S:
+            self.gap_at = now
+        elif abs(by) <= JUMP_S:
+            return
+        for ledger in self.ledgers.values():
+            ledger.away()
+        if abs(by) > JUMP_S:
+            self._move(by)
+
+    def _move(self, by: float) -> None:
+        rings: tuple[deque[Any], ...] = (
+            self.events, self.phases, self.claims, self.looks, self.stacks, self.endings,
+            self.memory,
+        )  # fmt: skip
+        for ring in rings:
+            moved = [replace(seen, at=seen.at + by) for seen in ring]
+            ring.clear()
+            ring.extend(moved)
+        self.steps = deque((s._replace(at=s.at + by) for s in self.steps), self.steps.maxlen)
+        times = ((at + by, number) for at, number in self.step_times)
+        self.step_times = deque(times, self.step_times.maxlen)
+        self.latest_at = {name: at + by for name, at in self.latest_at.items()}
+        if self.not_finite_since is not None:
+            self.not_finite_since = (self.not_finite_since[0] + by, self.not_finite_since[1])
 
     def note(self, seen: Observation) -> None:
         """Have the ledgers write one observation down, and keep it nowhere else."""

@@ -49,7 +49,6 @@ SUSPECT_S = 5.0
 """Between two looks for processes whose stack would help to judge a silence."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last lines, counters and saves still count."""
-
 LATE_RECORD_S = 60.0
 """The same where our own keeper has yet to write down how the run ended: on a full disk, or one
 that hangs, it tries again and again."""
@@ -144,6 +143,7 @@ class WatchedRun:
 
     def take(self, seen: Iterable[Observation]) -> None:
         """Keep what a source saw; wake the judge for what cannot wait."""
+        self.history.keep_time(self.clock.now(), self.clock.monotonic())
         urgent = False
         for one in seen:
             if self._session is not None:
@@ -215,6 +215,7 @@ class WatchedRun:
 
     def view(self, now: float) -> View:
         """What the sentinels are shown."""
+        self.history.keep_time(now, self.clock.monotonic())
         return self.history.view(now)
 
     def settle(self, view: View, open_incidents: Iterable[Incident]) -> bool:

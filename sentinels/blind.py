@@ -16,6 +16,10 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
 from .kit.numbers import pace, span
+from .kit.silence import Patience, case_of
+
+TOGETHER_S = 60.0
+"""A run that took steps for so long after NVML fell silent does not stand still for that."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if for_s < limits.for_s:
             continue
         silent = source.state != "impaired" and source.source.startswith("nvml")
-        standing = silent and _stands_still(view)
+        standing = silent and _stands_still(view, source.since)
         yield Finding(
             trouble="blind",
             key=source.source,
@@ -54,14 +58,11 @@ def _verb(source: SourceState) -> str:
     return words.get(source.state, "cannot be read")
 
 
-def _stands_still(view: View) -> bool:
-    rhythm = pace(view.step_times)
-    if rhythm is None:
+def _stands_still(view: View, since: float) -> bool:
+    """True when the steps ended about ``since``, and that is longer than this run ever paused."""
+    if pace(view.step_times) is None or view.step_times[-1][0] - since > TOGETHER_S:
         return False
-    silent_s = view.now - view.step_times[-1][0]
-    if view.gap_s:
-        silent_s = min(silent_s, view.gap_s)  # what was before the gap is unknown
-    return silent_s > rhythm.limit_s(60.0)
+    return case_of(view, Patience()).open
 
 
 SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)

@@ -49,6 +49,9 @@ class Limits:
     settle_s: float = 2.0
     """Time for a fresh look at the mounts before a write error is told without one: the
     look says which mount it is, and whether bytes or inodes are gone."""
+    unproven_s: float = 90.0
+    """The same while the run lives and every mount had room: the words may be those of a sample
+    that a model of code wrote, and a run that lost a write dies of it, stops, or goes on."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -142,11 +145,12 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     """A write error in the log although every mount has room: a quota, or space freed since."""
     if any(no_inodes(sample) for sample in view.mounts):
         return  # inodes_full tells it
-    if view.live and view.now - error.at < limits.settle_s:
-        return
     overcame = view.overcame(error)
-    severity = Severity.WARNING if overcame else Severity.CRITICAL
     was_full = _was_full(view, limits, error)
+    unproven = was_full is None and view.ending is None and not overcame
+    if view.live and view.now - error.at < (limits.unproven_s if unproven else limits.settle_s):
+        return
+    severity = Severity.WARNING if overcame else Severity.CRITICAL
     what = "a write failed"
     if was_full is not None:
         what = f"{was_full.mount} was full when a write failed"

@@ -6,8 +6,9 @@ Decides: after a restart the loss stands far above its level at the step it resu
     one that soon caught up is a note.
 Classes: loss_reset
 Sources: eight reports after a restart whose median is four spreads above the level at the
-    resumed step; measured on 1,033 real curves, where all 17 such events stood out. Steps that
-    did not go back need more: sixty per cent of the progress undone and eight reports that
+    resumed step; measured on 1,033 real curves, where all 17 such events stood out. Two spreads
+    are enough where sixty per cent of the progress is gone: noise can be as large as that. Steps
+    that did not go back need more: sixty per cent of the progress undone and eight reports that
     take the course of the first eight, apart by a quarter of how far those moved at most.
 """
 

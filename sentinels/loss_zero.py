@@ -66,7 +66,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
     rounded = bool(
-        zeros.before and zeros.began and zeros.before < limits.learnt_ratio * zeros.began
+        zeros.before and zeros.began and abs(zeros.before) < limits.learnt_ratio * zeros.began
     )
     since = "" if zeros.first.step is None else f" since step {number(zeros.first.step)}"
     first = zeros.first.value

@@ -200,8 +200,10 @@ class Guard:
         return self._quiet > 0
 
     def fell_below(self, part: float) -> bool:
-        """The level is under this part of where it began."""
-        return self._start is not None and self._level.median < part * self._start
+        """The level is under this part of where it began, and none of it below zero: a loss that
+        goes on through zero, as the likelihood of a density does, has no such parts."""
+        start, level = self._start, self._level
+        return start is not None and level.ordered[0] > 0.0 and level.median < part * start
 
     @property
     def spread(self) -> float:

@@ -31,7 +31,8 @@ HIGHER = 1.5
 LONGER = 2.0
 """Times as high, and as long, as those it may be."""
 RESET = 0.6
-"""Part of the progress that a jump must undo to be looked at as a new beginning."""
+"""Part of the progress that a jump must undo to be looked at as a new beginning. After a restart
+``STILL_UP`` spreads are enough then: the median of eight reports is far calmer than one."""
 GROWN = 0.15
 """Part of the progress that a slow rise must undo to be agreed to by a later look."""
 
@@ -220,7 +221,9 @@ class Jumps:
             return
         base, spread = series.expected
         level = median(m.value for m in marks)
-        if level > base + OUT * spread:
+        high = level - base
+        gone = high >= RESET * _progress(series, base)
+        if high > (STILL_UP if gone else OUT) * spread:
             limit = base + STILL_UP * spread
             self._reset(series, file, marks[0], mark, (base, level, limit), marks[0].step)
 

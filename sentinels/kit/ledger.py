@@ -34,6 +34,10 @@ class Ledger:
         """Write down one observation."""
         raise NotImplementedError
 
+    def away(self) -> None:
+        """The watch was stopped, or the clock was set: what comes next follows on nothing."""
+        return
+
     def save(self) -> dict[str, Any]:
         """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
         return {}

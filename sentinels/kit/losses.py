@@ -195,7 +195,7 @@ class Losses(Ledger):
             if size > series.largest:
                 series.largest = size
             if not series.rough:
-                series.nothing = NOTHING * series.guard.low
+                series.nothing = NOTHING * max(series.guard.low, 0.0)
                 self._learn(file, series, mark)
         if alarm is not None and series.listens_to(alarm, beyond=beyond):
             marks = series.newest

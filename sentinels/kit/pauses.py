@@ -88,6 +88,10 @@ class Pauses(Ledger):
             return
         self._pause(last[1], seen.number, seen.at - last[0], turned=_turned(epoch, self._epoch))
 
+    def away(self) -> None:
+        """What was asleep is not known: the next step ends no pause of the run."""
+        self._last = None
+
     def _phase(self, seen: Phase) -> None:
         if seen.name not in ANNOUNCED or seen.at <= 0.0:
             return

@@ -58,11 +58,15 @@ def case_of(view: View, patience: Patience) -> Case:
     beginning = max(view.run.started_at, view.run.watched_since)
     marks = view.step_times
     last = marks[-1][0] if marks else beginning
+    if not marks and view.steps:
+        last = max(last, view.steps[-1].at)  # reports that name no step are signs of life
     saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
     # What happened while the watch itself was away is unknown.
     away = view.now - view.gap_s if view.gap_s else last
     silent = view.now - max(last, saved, away)
     since = f"step {number(marks[-1][1])}" if marks else "the start"
+    if not marks and view.steps:
+        since = "the last report"
     if silent < patience.floor_s:
         return Case(silent, patience.floor_s, since)  # no limit is shorter: spare the arithmetic
     pauses = view.ledger(Pauses)

@@ -207,9 +207,10 @@ def _bytes(first: ProcessesSeen, last: ProcessesSeen) -> dict[_Identity, int]:
 
 def progress(view: View, work: Work, since: float, window_s: float, bytes_per_s: float) -> str:
     """What of a silent run gets on, for a person; empty when nothing does."""
-    if view.grown_at is not None and view.now - view.grown_at < window_s:
+    # A time that is yet to come was seen before the clock was set back, and tells nothing.
+    if view.grown_at is not None and 0 <= view.now - view.grown_at < window_s:
         return "its log grows"
-    if view.saving_at is not None and view.now - view.saving_at < window_s:
+    if view.saving_at is not None and 0 <= view.now - view.saving_at < window_s:
         return "a checkpoint grows"
     if work.bytes_per_s is not None and work.bytes_per_s >= bytes_per_s:
         return "it reads or writes"

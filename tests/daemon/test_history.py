@@ -4,12 +4,14 @@ import itertools
 import json
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon import wire
 from middlewatch.daemon.history import CURVE_POINTS, NAMES, BoxHistory, Curve, RunHistory
-from middlewatch.sentinels.kit import DiskSample, GpuSample, RunFacts, Step
+from middlewatch.sentinels.kit import DiskSample, GpuSample, ProcessesSeen, RunFacts, Step
+from middlewatch.sentinels.kit.pauses import Pauses
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -151,3 +153,47 @@ def test_nothing_saved_is_nothing_restored() -> None:
     history.restore({})
     assert not history.step_times
     assert history.view(0.0).last_step is None
+
+
+# ------------------------------------------------------------------------ the wall clock
+
+
+@given(st.floats(6.0, 1e7), st.sampled_from([1.0, -1.0]))
+def test_ages_stay_what_they_were_when_the_clock_is_set(by: float, sign: float) -> None:
+    history = fresh()
+    for second in range(20):
+        history.keep_time(1e9 + second, second)
+        history.add(step(second, 1e9 + second, train_loss=2.0))
+        history.add(ProcessesSeen(1e9 + second, ()))
+    now = 1e9 + 50 + sign * by
+    history.keep_time(now, 50.0)
+    view = history.view(now)
+    assert view.gap_s == 0.0, "it was there all the time"
+    assert now - view.step_times[-1][0] == pytest.approx(31.0, abs=1e-3)
+    assert now - view.steps[0].at == pytest.approx(50.0, abs=1e-3)
+    assert now - view.looks[-1].at == pytest.approx(31.0, abs=1e-3)
+    history.keep_time(now + 1, 51.0)
+    assert view.step_times[-1] == history.step_times[-1], "moved once"
+
+
+def test_a_clock_that_is_slewed_moves_nothing() -> None:
+    history = fresh()
+    for second in range(1000):
+        history.keep_time(1e9 + 1.01 * second, second)
+        history.add(step(second, 1e9 + 1.01 * second))
+    assert history.step_times[-1] == (1e9 + 1.01 * 999, 999)
+    assert history.step_times[0] == (1e9 + 1.01 * 488, 488)
+
+
+def test_a_watch_that_was_stopped_says_so_and_learns_no_pause() -> None:
+    history = fresh()
+    for second in range(100):
+        history.keep_time(1e9 + second, second)
+        history.add(step(second, 1e9 + second))
+    history.keep_time(1e9 + 1300, 1300.0)
+    history.add(step(1300, 1e9 + 1300))
+    view = history.view(1e9 + 1310)
+    assert view.gap_s == 10.0
+    pauses = view.ledger(Pauses)
+    assert pauses is not None
+    assert pauses.longest.get("other", 0.0) == 0.0

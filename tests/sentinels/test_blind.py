@@ -55,6 +55,22 @@ def test_a_driver_that_hangs_while_the_run_stands_still(story: Story) -> None:
     assert finding.summary.endswith("; the run stands still too")
 
 
+def test_a_driver_that_is_gone_while_the_run_evaluates_as_it_always_did(story: Story) -> None:
+    for _ in range(3):
+        story.train(600).wait(240)
+    story.train(600).source("nvml", "failed").wait(240)
+    (finding,) = story.asks("blind")
+    assert finding.severity is Severity.WARNING
+    (finding,) = story.wait(240).asks("blind")
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_a_driver_that_was_gone_long_before(story: Story) -> None:
+    story.train(60).source("nvml", "failed").train(120).wait(240)
+    (finding,) = story.asks("blind")
+    assert finding.severity is Severity.WARNING, "the steps went on without it: ask the hang rule"
+
+
 def test_a_flaw_of_the_driver_is_no_silence(story: Story) -> None:
     story.train(60).source("nvml", "impaired").wait(90)
     (finding,) = story.asks("blind")

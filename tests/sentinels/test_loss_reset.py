@@ -48,6 +48,27 @@ def test_a_resume_without_the_optimizer(story: Story) -> None:
     assert falling(story, 12, seed=8, at=400).asks("loss_reset") == []
 
 
+def noisy(story: Story, count: int, *, at: float = 0) -> Story:
+    """A loss that falls from 1.6 to 0.4 in noise of 0.2."""
+    dice = random.Random(4)
+    for n in range(count):
+        story.step(train_loss=0.4 + 1.2 * math.exp(-(at + n) / 30) + dice.gauss(0, 0.2))
+    return story
+
+
+def test_a_resume_without_weights_in_noise_as_large(story: Story) -> None:
+    noisy(story, 300)
+    story.number = 200
+    assert only(noisy(story, 8)).details["missing"] == "weights"
+
+
+@pytest.mark.parametrize("back_to", [60, 200])
+def test_a_resume_that_loaded_in_noise(story: Story, back_to: int) -> None:
+    noisy(story, 300)
+    story.number = back_to
+    assert noisy(story, 80, at=back_to).asks("loss_reset") == []
+
+
 @pytest.mark.parametrize("back_to", [0, 40, 120, 290])
 def test_a_resume_that_loaded(story: Story, back_to: int) -> None:
     falling(story)

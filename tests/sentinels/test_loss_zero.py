@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from middlewatch.sentinels.kit import Severity
@@ -75,6 +77,23 @@ def test_too_good_to_be_true(story: Story) -> None:
     assert (finding.trouble, finding.severity) == ("loss_zero", Severity.INFO)
     assert finding.details["kind"] == "leak"
     assert story.train(500, train_loss=0.01).asks("loss_zero") == []
+
+
+def through_zero(story: Story, count: int = 60) -> Story:
+    """The negative log likelihood of a density: it falls from 5 to -9."""
+    for n in range(count):
+        story.step(train_loss=14 * math.exp(-n / 12) - 9)
+    return story
+
+
+def test_a_loss_that_goes_on_through_zero(story: Story) -> None:
+    assert through_zero(story).asks("loss_zero") == []
+
+
+def test_exact_zeros_of_a_loss_below_zero(story: Story) -> None:
+    assert through_zero(story).train(2, train_loss=0.0).asks("loss_zero") == []
+    (finding,) = story.train(1, train_loss=0.0).asks("loss_zero")
+    assert (finding.severity, finding.line, finding.decided_line) == (Severity.WARNING, 61, 63)
 
 
 def null(story: Story) -> Story:

@@ -18,6 +18,8 @@ class Load(NamedTuple):
     writes: float
     gpu: float
     watts: float
+    blocked: float = 0.0
+    """Part of the looks that find the workers in state D."""
 
 
 LOADS: dict[Doing, Load] = {
@@ -44,10 +46,16 @@ class Act:
     step: float | None = None
     keep: int | None = None
     """Checkpoints that stay after this save; the oldest ones go."""
+    kept_for_ever: bool = False
+    """This one is a milestone, which never goes."""
     ends: bool = False
     """The run is over with exit status 0; what comes next is another one."""
     restarts: bool = False
     """The launcher starts all ranks anew: other processes from here on."""
+    load: Load | None = None
+    """What it costs, where it is not the usual of its kind."""
+    ranks: int | None = None
+    """As many of them from the next restart on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +73,18 @@ class Machine:
     """The watch itself is started anew this often."""
     page_cache: bool = True
     """Everything read and written stays in the page cache, up to the limit."""
+    active_cache: bool = False
+    """The page cache is used again and again: the kernel calls it active."""
+    limited: bool = True
+    """Its control group has a limit."""
+    gpus: Literal["all", "mig", "none"] = "all"
+    """What NVML tells: everything, no load and no power, or nothing at all."""
+    nvml_fails: tuple[float, float] | None = None
+    """Every so many hours it cannot be asked, for so many hours."""
+    inodes: bool = True
+    neighbours: tuple[float, float] | None = None
+    """(bytes, hours): others fill so much of the disk and empty it again in that time."""
+    clock_jumps: tuple[tuple[float, float], ...] = ()
+    """(after hours, by seconds): somebody sets the clock of the box."""
+    watch_sleeps: tuple[tuple[float, float], ...] = ()
+    """(after hours, seconds): the watch is stopped meanwhile, and nothing else is."""

@@ -37,10 +37,11 @@ from middlewatch.sentinels.kit import (
     SourceState,
     discover,
 )
+from middlewatch.sentinels.kit.observations import SourceStateName
 
 from ..fakes.clock import FakeClock
 from .acts import GIB, LOADS, Act, Load
-from .runs import HealthyRun
+from .healthy import HealthyRun
 
 BEGIN = 1_760_000_000.0
 RUN = "soak"
@@ -99,6 +100,11 @@ class Box:
         self._acts: Iterator[Act] = run.acts(self.rng)
         self._act = next(self._acts)
         self._left = self._act.seconds
+        self._ranks = self.machine.ranks
+        self._began = self.clock.monotonic()
+        self._unread = b""
+        self._nvml: SourceStateName = "ok"
+        self._jumps = list(self.machine.clock_jumps)
         self._wrote = 0
         self._held = b""
         self._bytes = 0
@@ -110,6 +116,7 @@ class Box:
         self._io: dict[int, list[int]] = {}
         self._cache = 0.0
         self._saves: list[CheckpointSeen] = []
+        self._kept: list[CheckpointSeen] = []
         self._spec = RunSpec(
             name=RUN, id=RUN, pid=100, start_ticks=7, command=run.command, logs=(LOG,),
             world_size=self.machine.ranks, checkpoint_dirs=("/data/ckpt",), started_at=BEGIN,
@@ -127,7 +134,7 @@ class Box:
     @property
     def elapsed(self) -> float:
         """Seconds since the beginning."""
-        return self.clock.now() - BEGIN
+        return self.clock.monotonic() - self._began
 
     def hours(self, hours: float) -> Told:
         """Let time go on."""
@@ -139,8 +146,15 @@ class Box:
     def second(self) -> None:
         """One second of training, one tick of the watch."""
         self.clock.jump(1.0)
+        if self._jumps and self.elapsed >= self._jumps[0][0] * 3600:
+            self.clock.set_wall(self.clock.now() + self._jumps.pop(0)[1])
         now = self.clock.now()
         load, printed = self._train(1.0)
+        processes = self._processes(now, load)
+        self._unread += printed
+        if self._watch_sleeps():
+            return
+        printed, self._unread = self._unread, b""
         seen: list[Observation] = []
         if printed:
             seen += self.reader.feed(printed, now)
@@ -148,9 +162,9 @@ class Box:
             self._lines += printed.count(b"\n")
             self._grown_at, self._chunk = now, len(printed)
         seen.append(LogGrowth(now, LOG, self._bytes, self._lines, self._grown_at, self._chunk))
-        seen.append(self._processes(now, load))
+        seen.append(processes)
         seen.append(self._memory(now, load))
-        self._gpus(now, load)
+        seen += self._gpus(now, load)
         if int(now) % 2 == 0:
             self._disk(now)
         self.watched.take(seen)
@@ -158,6 +172,13 @@ class Box:
         if self._restart_at is not None and self.elapsed >= self._restart_at:
             self._restart_at += self.machine.daemon_restarts_s or 0.0
             self._restart()
+
+    def _watch_sleeps(self) -> bool:
+        slept = (self.elapsed - hours * 3600 for hours, _ in self.machine.watch_sleeps)
+        return any(
+            0 <= since < seconds
+            for since, (_, seconds) in zip(slept, self.machine.watch_sleeps, strict=True)
+        )
 
     def _judge(self, now: float) -> None:
         watched = self.watched
@@ -177,7 +198,7 @@ class Box:
         """The mean load of this second, and the bytes that came out of it."""
         if self.dead:
             return LOADS["rest"], b""
-        load = LOADS[self._act.doing]
+        load = self._act.load or LOADS[self._act.doing]
         if self._act.doing == "save":
             self._wrote = int(self.clock.now())
         out = b""
@@ -202,10 +223,15 @@ class Box:
             saved = CheckpointSeen(
                 now, path, now, act.saves, 1, "torch", act.step, state="ok", level="structure"
             )
-            self._saves = [*self._saves, saved][-(act.keep or 10**6) :]
+            if act.kept_for_ever:
+                self._kept = [*self._kept, saved]
+            else:
+                self._saves = [*self._saves, saved][-(act.keep or 10**6) :]
+            there = sorted([*self._kept, *self._saves], key=lambda s: s.saved_at)
             self.watched.take([saved])
-            self.watched.history.checkpoints = list(self._saves)
+            self.watched.history.checkpoints = there
         if act.restarts:
+            self._ranks = act.ranks or self._ranks
             self._pids += 1000
             self._cpu.clear()
         if act.ends:
@@ -230,7 +256,7 @@ class Box:
         self._box = BoxHistory()
         spec = replace(self._spec, started_at=self.clock.now())
         self.watched = WatchedRun(spec, self._box, self.clock, saved)
-        self.watched.history.checkpoints = list(self._saves)
+        self.watched.history.checkpoints = [*self._kept, *self._saves]
         self.reader = LogReader(LOG)
         self._sources()
 
@@ -240,7 +266,7 @@ class Box:
         marks = self.watched.history.step_times
         closer = bool(marks) and now - marks[-1][0] > CLOSER_AFTER_S
         found = [self._process(100, 1, "torchrun", None, 0.0, load, closer)]
-        for rank in range(self.machine.ranks):
+        for rank in range(self._ranks):
             pid = self._pids + 10 + rank * 20
             writes = load.writes if rank == 0 else 0.0
             # Only rank 0 writes; the others wait for it in a barrier.
@@ -274,8 +300,11 @@ class Box:
         counters[1] += int(load.writes * (1 << 20))
         counters[2] += int(20 * cores)
         busy = self.rng.random() < cores
+        state = "R" if busy else "S"
+        if load.blocked and name == "pt_data_worker" and self.rng.random() < load.blocked:
+            state, busy = "D", False
         return ProcessSample(
-            pid=pid, start_ticks=7 + self._pids, ppid=ppid, name=name, state="R" if busy else "S",
+            pid=pid, start_ticks=7 + self._pids, ppid=ppid, name=name, state=state,
             cpu_s=round(self._cpu[pid], 2), rank=rank,
             read_bytes=counters[0] if closer else None,
             write_bytes=counters[1] if closer else None,
@@ -293,39 +322,60 @@ class Box:
         if load.writes > 1:
             used += 0.05 * machine.memory_bytes  # a copy of the weights while they are saved
         current = min(machine.memory_bytes, int(used + self._cache))
+        active = int(self._cache) if machine.active_cache else 0
         return MemorySample(
-            now, "/job", machine.memory_bytes, current, int(used), 0, pressure_full_avg10=0.0,
-            host_available_bytes=machine.memory_bytes,
+            now, "/job", machine.memory_bytes if machine.limited else None, current,
+            int(used) + active, 0, pressure_full_avg10=0.0,
+            host_available_bytes=machine.memory_bytes - (0 if machine.limited else int(used)),
+            active_file_bytes=active,
         )  # fmt: skip
 
-    def _gpus(self, now: float, load: Load) -> None:
-        for index in range(self.machine.ranks):
+    def _gpus(self, now: float, load: Load) -> Iterator[Observation]:
+        machine = self.machine
+        if machine.gpus == "none":
+            return
+        if machine.nvml_fails is not None:
+            every, hours = machine.nvml_fails
+            failed = self.elapsed / 3600 % every > every - hours
+            if failed != (self._nvml == "failed"):
+                self._nvml = "failed" if failed else "ok"
+                yield SourceState(now, "nvml", self._nvml, now, "Unknown Error" if failed else "")
+            if failed:
+                return
+        for index in range(machine.ranks):
             shaken = self.rng.uniform(0.96, 1.03)
-            self._box.add(
-                GpuSample(
-                    now, index, f"GPU-{index}", "H100", min(1.0, load.gpu * shaken), 60 * GIB,
-                    80 * GIB, 700 * load.watts * shaken, 700.0, 55 + 12 * load.watts, 1980.0,
-                )
+            told = GpuSample(
+                now, index, f"GPU-{index}", "H100", min(1.0, load.gpu * shaken), 60 * GIB,
+                80 * GIB, 700 * load.watts * shaken, 700.0, 55 + 12 * load.watts, 1980.0,
             )  # fmt: skip
+            if machine.gpus == "mig":
+                told = replace(told, util_ratio=None, power_w=None, power_limit_w=None)
+            self._box.add(told)
         self.watched.fresh.add(GpuSample)
 
     def _disk(self, now: float) -> None:
-        used = sum(s.bytes for s in self._saves) + 200 * GIB
+        used = sum(s.bytes for s in (*self._kept, *self._saves)) + 200 * GIB
+        if self.machine.neighbours is not None:
+            most, hours = self.machine.neighbours
+            used += int(most * (1 - abs(1 - self.elapsed / hours / 1800 % 2)))
+        inodes = 50_000_000 if self.machine.inodes else None
         if not self.dead and self._act.doing == "save" and self._act.saves and self._act.seconds:
             used += int(self._act.saves * (1 - self._left / self._act.seconds))
             self.watched.history.saving_at = now
         self._box.add(
             DiskSample(
                 now, "/data", "ext4", self.machine.disk_bytes, self.machine.disk_bytes - used,
-                50_000_000, 49_000_000, holds=("checkpoints", "log", "cwd"),
+                inodes, inodes, holds=("checkpoints", "log", "cwd"),
             )
         )  # fmt: skip
         self.watched.fresh.add(DiskSample)
 
     def _sources(self) -> None:
         now = self.clock.now()
-        for name in (f"log_tail:{LOG}", "processes", "cgroup", "disk", "nvml", "checkpoint_dir"):
+        for name in (f"log_tail:{LOG}", "processes", "cgroup", "disk", "checkpoint_dir"):
             self.watched.take([SourceState(now, name, "ok", now)])
+        self._nvml = "unsupported" if self.machine.gpus == "none" else "ok"
+        self.watched.take([SourceState(now, "nvml", self._nvml, now)])
 
     # -- the watch itself ---------------------------------------------------------------
 
