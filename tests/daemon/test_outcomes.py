@@ -86,6 +86,7 @@ def test_a_corrected_push_says_what_changed() -> None:
         severity = Severity.WARNING if trouble == "memory_pressure" else CRITICAL
         found = [(trouble, Finding(trouble, severity, f"{trouble} happened"))]
         (change,) = keeper.update("run", found, {}, now)
+        change.incident.alerted_at = now
     message = compose(change, "gpt", "box3", None, (), 1900.0)
     assert message.title.startswith("[CRITICAL] gpt on box3: cgroup_oom_kill")
     assert "We warned of memory_pressure before; now it has come to cgroup_oom_kill." in (
