@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -110,12 +110,14 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work
     between_s = counted[-1].at - counted[0].at if counted else 0.0
     states: dict[_Identity, list[str]] = {}
     slept: dict[_Identity, str] = {}
+    newest: dict[_Identity, ProcessSample] = {}
     for seen in recent:
         for p in seen.processes:
             states.setdefault((p.pid, p.start_ticks), []).append(p.state)
+            newest[p.pid, p.start_ticks] = p
             if p.wchan:
                 slept[p.pid, p.start_ticks] = p.wchan
-    spent = _cpu_s(first, last)
+    spent = _cpu_s(first, newest)
     doing = tuple(
         Doing(
             p if p.wchan or identity not in slept else replace(p, wchan=slept[identity]),
@@ -179,13 +181,16 @@ def workers_of(trainer: Doing, work: Work) -> tuple[Doing, ...]:
     )
 
 
-def _cpu_s(first: ProcessesSeen, last: ProcessesSeen) -> dict[_Identity, float]:
-    """CPU seconds of each process between two looks, all of them for those that are new."""
+def _cpu_s(
+    first: ProcessesSeen, newest: Mapping[_Identity, ProcessSample]
+) -> dict[_Identity, float]:
+    """CPU seconds of each process since a look, all of them for those that are new.
+
+    One that has ended meanwhile counts with what it was last seen to have used: a compiler
+    that is done has worked.
+    """
     before = {(p.pid, p.start_ticks): p.cpu_s for p in first.processes}
-    return {
-        (p.pid, p.start_ticks): max(0.0, p.cpu_s - before.get((p.pid, p.start_ticks), 0.0))
-        for p in last.processes
-    }
+    return {one: max(0.0, p.cpu_s - before.get(one, 0.0)) for one, p in newest.items()}
 
 
 def _moved(p: ProcessSample) -> int | None:

@@ -6,6 +6,7 @@ import pytest
 
 from middlewatch.sentinels.hang import Limits
 from middlewatch.sentinels.kit import Finding, ProcessesSeen, Severity
+from middlewatch.sentinels.kit.work import work_of
 
 from .story import MIB, Story, sample, samples
 
@@ -315,3 +316,22 @@ def test_a_crowded_moment_does_not_make_a_working_run_idle(story: Story) -> None
         assert story.lives(1, 0.1, 0.0).asks("hang") == []
     story = Story().train(60).lives(240, 0.1, 0.0, *samples("R")).lives(20, 0.1, 0.0)
     assert story.asks("hang") == []
+
+
+def test_a_compiler_that_has_just_ended_has_worked() -> None:
+    """Its last second was the last of many, and the trainer has not had its turn yet."""
+    begin = 1000.0
+    looks = [
+        ProcessesSeen(
+            begin + second,
+            (
+                sample(pid=100, cpu_s=9.0),
+                *((sample(pid=200, name="cc1plus", cpu_s=60.0 + second),) if second < 14 else ()),
+            ),
+        )
+        for second in range(17)
+    ]
+    work = work_of(looks, begin + 16, 15.0)
+    assert work is not None
+    assert work.cores == pytest.approx(13 / 16)
+    assert [d.sample.pid for d in work.doing] == [100]
