@@ -238,7 +238,7 @@ def test_an_answer_that_does_not_come(tmp_path: Path) -> None:
     assert running(hung)
     clock.jump(0.2)
     source.read(clock.now())
-    until(lambda: not running(hung))
+    until(lambda: not running(hung) and source._child.stuck_pid is None)
     clock.jump(2.0)  # the child's pause
     source.read(clock.now())
     assert source._asked == Suspect(2), "the first one is left alone"
