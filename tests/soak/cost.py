@@ -47,19 +47,19 @@ def measure(rounds: int) -> list[Cost]:
     judged.dead = True
     for _ in range(100):
         judged.second()  # a case is weighed, the verdict is still open
-    whats: dict[str, tuple[Callable[[], object], int, float | None]] = {
+    measured: dict[str, tuple[Callable[[], object], int, float | None]] = {
         "json.loads of a report": (lambda: json.loads(LINE), 20_000, None),
         "a report": (_reports(box), 2_000, PER_STEP_US),
         "a second": (_seconds(box), 500, PER_TICK_US),
         "a second of silence": (_seconds(judged), 500, PER_TICK_US),
     }
-    times: dict[str, list[float]] = {what: [] for what in whats}
+    times: dict[str, list[float]] = {what: [] for what in measured}
     for _ in range(rounds):
-        for what, (call, count, _limit) in whats.items():
+        for what, (call, count, _limit) in measured.items():
             times[what].append(timeit.timeit(call, number=count) / count * 1e6)
     medians = {what: statistics.median(found) for what, found in times.items()}
     reference = medians["json.loads of a report"]
-    return [Cost(what, us, us / reference, whats[what][2]) for what, us in medians.items()]
+    return [Cost(what, us, us / reference, measured[what][2]) for what, us in medians.items()]
 
 
 def _reports(box: Box) -> Callable[[], object]:
