@@ -21,6 +21,7 @@ from middlewatch.daemon.launch.discover import FoundRun, attached, describe, dis
 from middlewatch.daemon.launch.start import launch
 from middlewatch.daemon.launch.tmux import attach_tmux
 from middlewatch.daemon.runs import RunSpec
+from middlewatch.daemon.sources import proc
 
 T = TypeVar("T")
 
@@ -62,6 +63,12 @@ def until(look: Callable[[], T | None], seconds: float = 8.0) -> T:
         time.sleep(0.02)
 
 
+def started(pid: int) -> int:
+    """When ``pid`` started, in clock ticks since the box did; 0 when it has gone."""
+    seen = proc.stat(pid)
+    return seen.start_ticks if seen is not None else 0
+
+
 class Stage:
     """Starts real processes in sessions of their own and ends all of them afterwards."""
 
@@ -100,7 +107,8 @@ class Stage:
                     words = (folder / "cmdline").read_bytes().split(b"\0")
                     if os.fsencode(script) in words and b"python" in words[0]:
                         found.append(int(folder.name))
-            return sorted(found) if len(found) >= count else None
+            # By the time they started: a process number that has wrapped round tells no age.
+            return sorted(found, key=started) if len(found) >= count else None
 
         pids = until(look)
         self._pids.update(pids)
