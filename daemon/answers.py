@@ -10,6 +10,8 @@ from typing import Any
 from middlewatch import __version__
 
 from . import report
+from .checkpoints.index import read as read_index
+from .checkpoints.ranking import Rules
 from .clock import iso
 from .errors import UsageError
 from .room import Room
@@ -49,6 +51,7 @@ class Answers:
             "incidents": self.incidents,
             "follow": self.incidents,
             "checkpoints": self.checkpoints,
+            "rescan": self.rescan,
             "watch": self.watch,
             "ack": self.ack,
             "silence": self.silence,
@@ -114,8 +117,35 @@ class Answers:
         """The index of one run, as it is on disk now."""
         watched = self._room.find(question.get("run"))
         if watched.alive:
-            watched.reindex(self._room.clock.now(), self._room.config.watch.best_metric)
+            watched.reindex(self._room.clock.now(), Rules.of(self._room.config))
         return watched.index
+
+    def rescan(self, question: Question) -> dict[str, Any]:
+        """Believe no verdict about the checkpoints of a run any more.
+
+        A run that is over has nobody who looks: the command verifies, writes the index and asks
+        again with ``rebuilt``.
+        """
+        room = self._room
+        watched = room.find(question.get("run"))
+        now = room.clock.now()
+        if question.get("rebuilt") and not watched.alive:
+            path = room.state.checkpoint_index(watched.spec.id)
+            index = read_index(str(path))
+            if index is None or index["run"] != watched.spec.id:
+                raise UsageError(f"{path} is not the index of {watched.spec.id}")
+            watched.index = index
+            room.store.put("run", watched.spec.id, watched.save(), now)
+            room.store.flush()
+        by_daemon = not question.get("rebuilt") and watched.rescan(now)
+        return {
+            "run": watched.spec.id,
+            "by_daemon": by_daemon,
+            "at": iso(now),
+            "checkpoint_dirs": list(watched.spec.checkpoint_dirs),
+            "started_at": watched.facts.started_at,
+            "index": watched.index if question.get("rebuilt") else None,
+        }
 
     def watch(self, question: Question) -> dict[str, Any]:
         """Put a run under watch; one that already is stays as it is."""

@@ -27,6 +27,7 @@ from . import sdnotify
 from .answers import Answers
 from .clock import Clock, iso
 from .config import Config
+from .durability import Places
 from .engine import Engine
 from .errors import Refused, UsageError
 from .incidents import Change, Incident, IncidentKeeper
@@ -42,6 +43,7 @@ from .server import Server
 from .sources.disk import Disks
 from .sources.inotify import Inotify
 from .sources.kernel_log import KernelLog
+from .sources.mirror import Kept, Mirror
 from .sources.nvml import Nvml
 from .store import Store
 from .telling import Teller
@@ -66,6 +68,7 @@ class App:
         keeper = IncidentKeeper(_known_incidents(store, self.say))
         self.room = Room(state, config, clock, store, keeper, Pump(self._loop, clock, self.say))
         self.room.drill = drill
+        self.room.places = Places.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, keeper, self.say)
         hang = config.limits.get("hang")
@@ -88,6 +91,10 @@ class App:
         room = self.room
         for source in (Nvml(self._clock), self._kernel):
             room.box_sources.append(room.pump.add(source, self._take_box))
+        if room.config.mirror.to:
+            memory = str(room.state.root / "mirror.json")
+            mirror = Mirror(room.config.mirror, self._kept, self._copied, memory)
+            room.box_sources.append(room.pump.add(mirror, self._take_box))
         for run, doc in room.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
@@ -157,7 +164,8 @@ class App:
         self._add(run, RunSpec.from_json(doc["spec"]), doc)
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
-        watched = WatchedRun(replace(spec, id=run), self.room.box, self._clock, saved)
+        room, spec = self.room, replace(spec, id=run)
+        watched = WatchedRun(spec, room.box, self._clock, saved, room.places)
         self.room.runs[run] = watched
         if watched.alive:
             for pumped in self.room.box_sources:
@@ -190,6 +198,15 @@ class App:
             elif isinstance(one, (SourceState, LogEvent)):
                 for run in living:
                     run.take([one])
+
+    def _kept(self) -> list[Kept]:
+        """What the mirror may copy."""
+        return [run.kept() for run in self.room.runs.values()]
+
+    def _copied(self, run: str) -> None:
+        """A copy was begun, made or given up."""
+        if run in self.room.runs:
+            self._publisher.publish(self.room.runs[run])
 
     # -- judging ------------------------------------------------------------------------
 

@@ -6,21 +6,24 @@ One shot, for the command; it reads, and changes nothing. Every check says ``ok`
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample, Observation
-from middlewatch.sentinels.kit.numbers import size
+from middlewatch.sentinels.kit.numbers import size, span
 
-from . import report
+from . import cadence, report
 from .clock import SystemClock
 from .config import Config
+from .durability import Places
 from .errors import MiddlewatchError
 from .history import BoxHistory
+from .platforms import Platform
 from .sources.base import Source
 from .sources.cgroup import CgroupMemory
 from .sources.disk import Disks
@@ -32,6 +35,11 @@ NVML_S = 10.0
 SMALL_SHM_BYTES = 1 << 30
 """Docker's default /dev/shm is 64 MiB; loader workers that pass batches need gibibytes."""
 
+SAVE_TIMES_S = (5.0, 30.0, 120.0)
+"""Saves of a small, a middle and a large model, for advice before there is a run to measure."""
+MOST_SIGNS = 3
+"""Signs of a platform that are named; ``--json`` has them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -42,8 +50,18 @@ class Check:
     detail: str
 
 
-def audit(state_root: Path, config: Config, cwd: Path | None = None) -> dict[str, Any]:
-    """Look once. ``cwd`` is where training would write (default: the current folder)."""
+def audit(
+    state_root: Path,
+    config: Config,
+    cwd: Path | None = None,
+    runs: Sequence[Mapping[str, Any]] = (),
+    root: str = "/",
+) -> dict[str, Any]:
+    """Look once. ``cwd`` is where training would write (default: the current folder).
+
+    ``runs``: those that are watched, as ``status --json`` has them; of the keys only ``run``,
+    ``checkpoint_dirs`` and ``checkpoints`` count. ``root``: where the platform is looked for.
+    """
     here = (cwd or Path.cwd()).absolute()
     clock = SystemClock()
     now = clock.now()
@@ -52,9 +70,17 @@ def audit(state_root: Path, config: Config, cwd: Path | None = None) -> dict[str
     memory = next(
         (s for s in _once(CgroupMemory(os.getpid()), now) if isinstance(s, MemorySample)), None
     )
+    places = Places.of_box(config, root)
+    storage = [*_storage(places, here, runs)]
+    advice = _advice(config, places, runs)
+    places.close()
     checks = [
         _gpu_check(gpus, gpu_trouble),
+        _platform_check(places.platforms),
         *(_disk_check(d) for d in disks),
+        *(_storage_check(row) for row in storage),
+        _cadence_check(advice),
+        *(Check(f"cadence {one['run']}", "ok", one["text"]) for one in advice["runs"]),
         _memory_check(memory),
         _cpu_check(),
         _shm_check(),
@@ -72,7 +98,97 @@ def audit(state_root: Path, config: Config, cwd: Path | None = None) -> dict[str
         "checks": [{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
         "box": report.box(history, memory, (), now),
         "cpu": cpu(),
+        "platforms": [_platform(p) for p in places.platforms],
+        "durability": storage,
+        "cadence": advice,
     }
+
+
+def _platform(one: Platform) -> dict[str, Any]:
+    shown = ("id", "name", "role", "signs", "better", "spot", "ends_h")
+    return {key: getattr(one, key) for key in shown}
+
+
+def _platform_check(platforms: Sequence[Platform]) -> Check:
+    if not platforms:
+        return Check("platform", "unknown", "not recognised; say it under [platform] name")
+    told = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
+    spot = f"; {platforms[0].spot}" if platforms[0].spot else ""
+    return Check("platform", "ok", "; ".join(told) + spot)
+
+
+def _storage(
+    places: Places, here: Path, runs: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """What each folder outlives where training writes, or would."""
+    holds: dict[str, list[str]] = {str(here): ["cwd"]}
+    holds.setdefault(str(Path("~").expanduser()), []).append("home")
+    for run in runs:
+        for folder in run["checkpoint_dirs"]:
+            holds.setdefault(folder, []).append(f"checkpoints of {run['run']}")
+    for path, what in holds.items():
+        place = places.of(path)
+        yield {
+            "path": path,
+            "holds": what,
+            "survives_stop": place.survives_stop,
+            "survives_destroy": place.survives_destroy,
+            "where": place.where,
+            "better": place.better,
+            "text": place.words,
+        }
+
+
+def _storage_check(row: Mapping[str, Any]) -> Check:
+    state = {True: "ok", False: "warn", None: "unknown"}[row["survives_stop"]]
+    better = f"; {row['better']}" if row["better"] and state == "warn" else ""
+    what = f"storage {row['path']} ({', '.join(row['holds'])})"
+    return Check(what, state, row["text"] + better)
+
+
+def _advice(config: Config, places: Places, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How often to save: by the length of the job, and by what a save costs where M is known."""
+    between, told_by = cadence.interruptions(config, places.platforms)
+    known = ((run["run"], (run.get("checkpoints") or {}).get("cadence")) for run in runs)
+    return {
+        "rule_of_thumb": [
+            {"job_s_below": below if below < math.inf else None, "every_s": every}
+            for below, every in cadence.RULE
+        ],
+        "interruption_hours": between / cadence.HOUR_S if between else None,
+        "interruption_from": told_by,
+        "by_save_time": [
+            {
+                "save_s": save,
+                "young_s": cadence.young(save, between),
+                "daly_s": cadence.daly(save, between),
+            }
+            for save in SAVE_TIMES_S
+            if between
+        ],
+        "runs": [{"run": run, **told} for run, told in known if told and told["text"]],
+    }
+
+
+def _cadence_check(advice: Mapping[str, Any]) -> Check:
+    rule = advice["rule_of_thumb"]
+    parts = [
+        f"{span(row['every_s'])} for jobs under {span(row['job_s_below'])}"
+        if row["job_s_below"]
+        else f"{span(row['every_s'])} for longer ones"
+        for row in rule
+    ]
+    text = f"rule of thumb: save every {', '.join(parts)}"
+    if not advice["by_save_time"]:
+        more = "; for better advice say [checkpoints] interruption_hours"
+        return Check("cadence", "ok", text + more)
+    told = (
+        f"{span(row['daly_s'])} where a save takes {span(row['save_s'])}"
+        for row in advice["by_save_time"]
+    )
+    between = span(advice["interruption_hours"] * cadence.HOUR_S)
+    first = f"Young/Daly, one interruption every {between} ({advice['interruption_from']}): "
+    return Check("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
 
 
 def _disks(here: Path, state_root: Path) -> Disks:

@@ -45,6 +45,10 @@ _SYMPTOMS: tuple[frozenset[str], ...] = (
 
 FORECASTS = frozenset({"saves_left", "memory_pressure", "walltime_short"})
 
+_SAVED = frozenset({"ckpt_nonfinite", "ckpt_shrunk", "ckpt_not_durable"})
+"""What a save is found to be, or where it lies. That explains nothing that happens to the run, and
+is told beside what does: a restart must not begin there."""
+
 _LINKED: dict[str, frozenset[str]] = {
     "memory_pressure": _KILLED_FOR_MEMORY,
     "saves_left": _FULL | {"ckpt_write_failed"},
@@ -54,6 +58,9 @@ _LINKED: dict[str, frozenset[str]] = {
     "checkpoint_stale": _DISK | {"ckpt_write_failed", "hang", "stopped"},
     "dataloader_worker_killed": _KILLED_FOR_MEMORY | {"shm_exhausted"},
     "ckpt_write_failed": _FULL,
+    # A weight that is NaN stays NaN: every later save is the same trouble.
+    "ckpt_nonfinite": frozenset({"loss_nan", "loss_inf", "grad_nonfinite", "ckpt_nonfinite"}),
+    "ckpt_shrunk": _FULL | {"ckpt_write_failed", "ckpt_shrunk"},
     "process_killed": _KILLED_FOR_MEMORY,
     "loss_plateau": frozenset({"lr_zero"}),
     "loss_constant": frozenset({"lr_zero"}),
@@ -104,6 +111,8 @@ def explains(
         return True
     if not near or cause in FORECASTS or symptom in FORECASTS:
         return False
+    if cause in _SAVED or (symptom in _SAVED and cause not in _HARDWARE):
+        return symptom == cause
     if cause_severity is not Severity.CRITICAL:
         return False
     if severity is Severity.CRITICAL:
@@ -128,6 +137,7 @@ def ends_hang(trouble: str) -> bool:
     return trouble in _ENDED or (
         trouble not in FORECASTS
         and trouble not in ("interrupted", "hang")
+        and trouble not in _SAVED
         and cause_rank(trouble) <= len(_CAUSES)
         and not _about_numbers(trouble)
     )

@@ -23,6 +23,8 @@ from middlewatch.sentinels.kit import discover
 
 from .clock import epoch
 from .errors import ConfigError
+from .mirroring.settings import Mirror
+from .platform_facts import Platform, names
 
 _COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
 """Between two URLs; a comma inside one (two e-mail addresses) belongs to it."""
@@ -61,8 +63,8 @@ class Watch:
 
     status_dir: str = ""
     """Folder beside the run for a second copy of the status page and the index."""
-    best_metric: str = "eval_loss"
-    """Metric that names the best checkpoint; lower is better for every loss."""
+    best_metric: str = ""
+    """The older name of `[checkpoints] best_metric`, which wins."""
     store_max_bytes: int = 64 << 20
     """The store is trimmed when it grows past this."""
     ends_at: str = ""
@@ -80,12 +82,35 @@ class Watch:
         return found
 
 
+BEST_MODES = ("auto", "min", "max")
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Section `[checkpoints]`: which saves stand out, and how often the run is interrupted."""
+
+    best_metric: str = ""
+    """Metric that names the best one. Empty: what the trainer says in its saves, else
+    `eval_loss`; `train_loss` stands in where no save has it."""
+    best_mode: str = "auto"
+    """`min`: lower is better; `max`: higher; `auto`: what the trainer says, else by the name."""
+    milestones: tuple[str, ...] = ()
+    """Patterns of names that are milestones, like `"*-phase1"`, beside those that say so."""
+    milestone_every_steps: int = 0
+    """Every multiple of so many steps is a milestone; 0: none."""
+    interruption_hours: float = 0.0
+    """Mean time between two interruptions of one box, in hours; 0: as the platform's, if known."""
+
+
 @dataclass(frozen=True)
 class Config:
     """Everything, with the origin of each value."""
 
     alerts: Alerts = field(default_factory=Alerts)
     watch: Watch = field(default_factory=Watch)
+    platform: Platform = field(default_factory=Platform)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    mirror: Mirror = field(default_factory=Mirror)
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Sentinel name -> its Limits."""
     disabled: frozenset[str] = frozenset()
@@ -137,7 +162,13 @@ def parse(text: str, path: str) -> Config:
     where = _Where(path, text)
     table = _toml(text, where)
     sentinels = discover()
-    known = {"alerts": Alerts, "watch": Watch}
+    known = {
+        "alerts": Alerts,
+        "watch": Watch,
+        "platform": Platform,
+        "checkpoints": Checkpoints,
+        "mirror": Mirror,
+    }
     origins: dict[str, str] = {}
     for name in table:
         if name not in known and name != "sentinels":
@@ -163,6 +194,9 @@ def parse(text: str, path: str) -> Config:
     config = Config(
         alerts=sections["alerts"],
         watch=sections["watch"],
+        platform=sections["platform"],
+        checkpoints=sections["checkpoints"],
+        mirror=sections["mirror"],
         limits=limits,
         disabled=frozenset(disabled),
         path=path if text else "",
@@ -173,10 +207,14 @@ def parse(text: str, path: str) -> Config:
 
 
 def _check(config: Config, where: _Where) -> None:
+    if config.platform.name and config.platform.name not in names():
+        raise where.unknown("platform", config.platform.name, names(), "platform.name")
     choices = {"mode": ("ladder", "all"), "min_severity": ("info", "warning", "critical")}
     for key, allowed in choices.items():
         if getattr(config.alerts, key) not in allowed:
             raise where.error(f"alerts.{key}", f"is none of {', '.join(allowed)}")
+    if config.checkpoints.best_mode not in BEST_MODES:
+        raise where.error("checkpoints.best_mode", f"is none of {', '.join(BEST_MODES)}")
     try:
         config.watch.ends(0.0)
     except (ValueError, OverflowError, OSError):
@@ -329,8 +367,8 @@ class _Where:
 
 def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
     """Every value as (dotted name, value, origin); alert URLs are counted, not shown."""
-    for name, section in (("alerts", config.alerts), ("watch", config.watch)):
-        yield from _section_rows(name, section, config)
+    for name in ("alerts", "watch", "platform", "checkpoints", "mirror"):
+        yield from _section_rows(name, getattr(config, name), config)
     from_environment = bool(os.environ.get("MIDDLEWATCH_ALERT_URLS"))
     yield (
         "alerts.urls (all)",

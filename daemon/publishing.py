@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .checkpoints.ranking import Rules
 from .clock import iso
 from .room import Room
 from .sinks.checkpoint_index import write_index, write_whole
@@ -29,7 +30,7 @@ class Publisher:
     def publish(self, watched: WatchedRun) -> None:
         """Write the run's files and commit."""
         now, room, run = self._room.clock.now(), self._room, watched.spec.id
-        watched.reindex(now, room.config.watch.best_metric)
+        watched.reindex(now, Rules.of(room.config))
         status = room.status(watched)
         text = page(status, room.box_report(watched), status["watch"], str(iso(now)))
         bare = {k: v for k, v in watched.index.items() if k != "updated_at"}

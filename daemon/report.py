@@ -140,6 +140,21 @@ def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> di
         "last_verified": {"path": judged[-1]["path"], **judged[-1]["verified"]} if judged else None,
         "best": index.get("best"),
         "resume_from": index.get("resume_from"),
+        "durability": _durability(by_path.get(index.get("resume_from") or "")),
+    }
+
+
+def _durability(seen: CheckpointSeen | None) -> dict[str, Any] | None:
+    """What becomes of a checkpoint when its box goes; ``None`` where there is none."""
+    if seen is None or seen.durability is None:
+        return None
+    place = seen.durability
+    return {
+        "survives_stop": place.survives_stop,
+        "survives_destroy": place.survives_destroy,
+        "where": place.where,
+        "better": place.better,
+        "text": place.words,
     }
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import Entry
 
-from . import report
+from . import cadence, report
 from .clock import Clock, iso
 from .config import Config
+from .durability import Places
 from .errors import UsageError
 from .history import BoxHistory
 from .incidents import Incident, IncidentKeeper
@@ -34,6 +35,7 @@ class Room:
     box: BoxHistory = field(default_factory=BoxHistory)
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
+    places: Places = field(default_factory=Places)
     drill: bool = False
     """Every push is marked: nothing of this is real trouble."""
 
@@ -79,8 +81,14 @@ class Room:
         status = watched.status(now, incidents)
         status["status_page"] = str(self.state.status_page(watched.spec.id))
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
+        status["checkpoints"]["cadence"] = self._cadence(watched, now)
         status["updated_at"] = iso(now)
         return status
+
+    def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
+        """How often it saves, and how often it should."""
+        told = cadence.interruptions(self.config, self.places.platforms)
+        return cadence.advise(cadence.measure(watched.history, now), *told)
 
     def box_report(self, watched: WatchedRun | None) -> dict[str, Any]:
         """GPUs, disks, and the memory of a run's cgroup."""

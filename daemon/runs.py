@@ -52,6 +52,8 @@ class RunSpec:
     """Where it lives: ``process``, ``tmux``, ``systemd``, ``slurm``, ``docker``, ``nohup``."""
     notes: tuple[str, ...] = ()
     """What could not be found or watched, in words for a person."""
+    resumed_from: str | None = None
+    """Id of the run that this one goes on from."""
     id: str = ""
 
     def to_json(self) -> dict[str, Any]:

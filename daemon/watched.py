@@ -16,28 +16,30 @@ from middlewatch.sentinels.kit import (
     ProcessEnded,
     ProcessesSeen,
     RunFacts,
-    Severity,
     Step,
     View,
 )
 from middlewatch.sentinels.kit.numbers import number, size
-from middlewatch.sentinels.kit.progress import completed
 
 from . import report
 from .checkpoints.index import build
+from .checkpoints.ranking import Rules
 from .child import JsonChild
 from .clock import Clock, iso
+from .durability import Marked, Places
 from .history import BoxHistory, RunHistory
 from .incidents import Incident
 from .parsers.reader import LogReader
 from .plan import expected_steps, kept_saves
 from .pump import Pump, Pumped
+from .run_state import judge_state
 from .runs import ENDED, RunSpec, RunState
 from .sources.cgroup import CgroupMemory
 from .sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from .sources.cpu_quota import CpuQuota
 from .sources.inotify import Inotify
 from .sources.log_tail import LogTail
+from .sources.mirror import Copies, Kept
 from .sources.processes import Processes
 from .sources.session import Session
 from .sources.stacks import Stacks, Suspect
@@ -58,7 +60,12 @@ class WatchedRun:
     """Sources, history and state of one run."""
 
     def __init__(
-        self, spec: RunSpec, box: BoxHistory, clock: Clock, saved: Mapping[str, Any] | None = None
+        self,
+        spec: RunSpec,
+        box: BoxHistory,
+        clock: Clock,
+        saved: Mapping[str, Any] | None = None,
+        places: Places | None = None,
     ) -> None:
         self.spec = spec
         self.clock = clock
@@ -93,6 +100,8 @@ class WatchedRun:
         self._readers: dict[str, LogReader] = {}
         self._tails: dict[str, LogTail] = {}
         self._checkpoints: CheckpointDir | None = None
+        self._marked = Marked(places or Places())
+        self.copies = Copies.of(self.index)
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
@@ -130,7 +139,10 @@ class WatchedRun:
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.take))
         if spec.checkpoint_dirs:
             self._checkpoints = CheckpointDir(
-                spec.checkpoint_dirs, JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+                spec.checkpoint_dirs,
+                JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
+                earlier=self.index["checkpoints"],
+                since=self.facts.watched_since,
             )
             self._pumped.append(pump.add(self._checkpoints, self.take))
 
@@ -162,7 +174,7 @@ class WatchedRun:
         """Take over what is on disk now; pruned ones go without an observation."""
         if self._checkpoints is not None:
             self.history.saving_at = self._checkpoints.growing()
-            known = list(self._checkpoints.known())
+            known = self.copies.marked(self._marked(self._checkpoints.known()))
             if known != self.history.checkpoints:
                 self.history.checkpoints = known
                 self.index_stale = True
@@ -239,11 +251,11 @@ class WatchedRun:
     def _doubted(self, seen: CheckpointSeen) -> CheckpointSeen:
         """A checkpoint saved since the loss is not a number is whole, but no good.
 
-        Its numbers were not looked at, so it is called unverifiable, not corrupt; nobody is
+        While its numbers were not looked at it is called unverifiable, not corrupt; nobody is
         advised to resume from it.
         """
         since = self.history.not_finite_since
-        if since is None or seen.state != "ok":
+        if since is None or seen.state != "ok" or seen.level in ("finite", "load"):
             return seen
         at, step = since
         if seen.step is not None and step is not None:
@@ -256,7 +268,7 @@ class WatchedRun:
         detail = f"saved after the loss stopped being a number{named}; its weights were not checked"
         return replace(seen, state="unverifiable", detail=detail)
 
-    def reindex(self, now: float, best_metric: str) -> None:
+    def reindex(self, now: float, rules: Rules) -> None:
         """Build the checkpoint index from what is on disk now."""
         self.index_stale = False
         self.index = build(
@@ -265,10 +277,25 @@ class WatchedRun:
             now,
             steps=self.history.steps,
             claims=self.history.claims,
-            metric=best_metric,
+            rules=rules,
             started_at=self.facts.started_at,
             before=self.index,
         )
+        self.index["resumed_from"] = self.spec.resumed_from
+        self.copies.into(self.index)
+
+    def kept(self) -> Kept:
+        """Its checkpoints, for the mirror."""
+        name, folders = self.spec.id.rpartition("-")[0], self.spec.checkpoint_dirs
+        saving_at = self.history.saving_at if self.alive else None
+        return Kept(self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at)
+
+    def rescan(self, now: float) -> bool:
+        """Have every checkpoint verified again; ``False`` where nobody looks any more."""
+        if self._checkpoints is None or not self.alive:
+            return False
+        self._checkpoints.rescan(now)
+        return True
 
     def tail(self, lines: int = 50) -> list[str]:
         """The newest lines of the logs of this run."""
@@ -293,6 +320,8 @@ class WatchedRun:
             "command": list(spec.command),
             "cwd": spec.cwd,
             "home": spec.home,
+            "env_names": list(spec.env_names),
+            "resumed_from": spec.resumed_from,
             "started_at": iso(self.facts.started_at),
             "ended_at": iso(self.ended_at),
             "exit": self.exit,
@@ -357,44 +386,3 @@ def _in_session(seen: Observation, session: Session) -> Observation:
     elif isinstance(seen, ProcessEnded) and seen.main:
         return replace(seen, gone_with=session.gone_with(seen.at))
     return seen
-
-
-STALLS = ("hang", "stopped", "storage_stall", "not_exiting")
-"""Troubles of a run that lives and does not get on."""
-
-
-def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunState, str]:
-    """(state, why) of a run, from what is true now; old log lines never decide."""
-    critical = [i for i in incidents if i.severity is Severity.CRITICAL]
-    ending = view.ending
-    if ending is not None:
-        if ending.exit_code == 0 and not any(i.fatal for i in critical):
-            return "finished", "exit status 0" + (", last step reached" if completed(view) else "")
-        if ending.exit_code is None and ending.signal is None and completed(view):
-            return "finished", "the process is gone and its last step was reached"
-        why = critical[0].summary if critical else _ended(ending)
-        return "failed", why
-    stalls = [i for i in critical if i.trouble in STALLS]
-    if stalls:
-        return "stalled", stalls[0].summary
-    if critical:
-        return "failing", critical[0].summary
-    if view.run.pid is None:
-        grown = view.grown_at
-        if grown is None or now - grown > 600:
-            return "unknown", "no process is known and its log does not grow"
-        return "running", "its log grows"
-    if not view.looks:
-        return "unknown", "its processes have not been seen yet"
-    steps = view.step_times
-    if not steps:
-        return "running", "alive, no step seen yet"
-    return "running", f"alive, last step {now - steps[-1][0]:.0f} s ago"
-
-
-def _ended(ending: ProcessEnded) -> str:
-    if ending.signal is not None:
-        return f"ended by signal {ending.signal}"
-    if ending.exit_code is not None:
-        return f"exit status {ending.exit_code}"
-    return "the process is gone"

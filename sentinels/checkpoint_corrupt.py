@@ -2,7 +2,8 @@
 
 Decides: by what the verifier found on disk, which first waits until nobody writes and no process
     holds a file open: the newest save wakes a person, because a restart would begin there, an
-    older one is a warning, something half-written a note. And by lines of the log that say that
+    older one is a warning, something half-written a note; weights that are whole and not finite are
+    the business of checkpoint_nonfinite. And by lines of the log that say that
     a checkpoint could not be read: a warning while the run neither goes on nor ends, the end of
     the run where it failed after such an error.
 Classes: ckpt_corrupt ckpt_incomplete
@@ -26,7 +27,7 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.damage import Damage
+from .kit.damage import Damage, is_nonfinite
 from .kit.numbers import number, size
 from .kit.progress import completed
 from .kit.troubles import Troubles, said_in_old_log, say
@@ -86,7 +87,8 @@ def _on_disk(view: View, limits: Limits, damage: Damage) -> Iterator[Finding]:
     by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
     newest = next((c for c in by_time if c.state != "pending"), None)
     good = next((c for c in by_time if c.state == "ok"), None)
-    bad = [c for c in by_time if c.state in ("corrupt", "incomplete")]
+    damaged = (c for c in by_time if c.state in ("corrupt", "incomplete"))
+    bad = [c for c in damaged if not is_nonfinite(c)]
     for seen in bad[: limits.told]:
         yield _damaged(seen, good, newest=seen is newest)
     left = sorted(damage.left.values(), key=lambda c: (c.saved_at, c.path), reverse=True)

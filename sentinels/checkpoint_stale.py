@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
+from .kit.damage import written
 from .kit.numbers import span
 from .kit.saves import LOOKED_AT, expected
 
@@ -63,7 +64,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 def _steps_due(view: View, limits: Limits) -> bool:
     """True where saves come at even steps and too few have passed since the newest."""
-    whole = (c for c in reversed(view.checkpoints) if c.state not in ("corrupt", "incomplete"))
+    whole = (c for c in reversed(view.checkpoints) if written(c))
     known = [c.step for c in whole if c.step is not None]
     if len(known) < 2:
         known = [c.step for c in reversed(view.claims) if c.step is not None]

@@ -29,6 +29,7 @@ from middlewatch.daemon import app, causes, config, errors, incidents, publishin
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.exit_record import ExitRecord
 from middlewatch.daemon.paths import StateDir
+from middlewatch.daemon.platform_facts import facts_of_all
 from middlewatch.daemon.sinks import phone
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes
 from middlewatch.daemon.store import SCHEMA
@@ -145,6 +146,27 @@ _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 def _section(section: Any) -> str:
     rows = ([f"`{k.name}`", k.kind, f"`{k.default}`", k.sentence] for k in keys_of(section))
     return table(("key", "kind", "default", "meaning"), rows)
+
+
+def platforms() -> str:
+    """Every platform and what its storage outlives."""
+    rows = []
+    for key, fact in facts_of_all().items():
+        for place in fact["place"]:
+            path = PLACES.get(place["path"], f"`{place['path']}`")
+            given = f", while `{place['env']}` is set" if "env" in place else ""
+            told = [ANSWERS[place.get(kind)] for kind in ("stop", "destroy")]
+            rows.append([f"{fact['name']} (`{key}`)", path + given, *told, place["where"]])
+    return table(("platform", "place", "stop", "destroy", "what it is"), rows)
+
+
+PLACES = {
+    "@layer": "the container",
+    "@network": "network mounts",
+    "@mounted": "other mounts",
+    "@empty-dir": "emptyDir",
+}
+ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
 
 def limits() -> str:
@@ -314,6 +336,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
     "alerts": lambda: _section(config.Alerts()),
     "watch": lambda: _section(config.Watch()),
+    "platform": lambda: _section(config.Platform()),
+    "platforms": platforms,
+    "checkpoints": lambda: _section(config.Checkpoints()),
     "limits": limits,
     "commands": command_reference,
     "layers": layers,
@@ -363,7 +388,12 @@ def test_every_block_is_somewhere() -> None:
 
 
 def test_the_printed_defaults_are_the_defaults() -> None:
-    sections = {"alerts": config.Alerts(), "watch": config.Watch()}
+    sections = {
+        "alerts": config.Alerts(),
+        "watch": config.Watch(),
+        "platform": config.Platform(),
+        "checkpoints": config.Checkpoints(),
+    }
     sections |= {f"sentinels.{name}": s.limits for name, s in SENTINELS.items()}
     written = "\n".join(
         f"[{name}]\n" + "\n".join(f"{k.name} = {k.default}" for k in keys_of(section))
@@ -371,6 +401,8 @@ def test_the_printed_defaults_are_the_defaults() -> None:
     )
     read = config.parse(written, "defaults.toml")
     assert (read.alerts, read.watch) == (sections["alerts"], sections["watch"])
+    assert read.checkpoints == sections["checkpoints"]
+    assert read.platform == sections["platform"]
     assert dict(read.limits) == {name: s.limits for name, s in SENTINELS.items()}
 
 

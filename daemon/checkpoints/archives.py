@@ -10,10 +10,14 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, overload
 
 from . import pickles
 from .peek import LONGEST, Peek
+from .symbols import TooLong
 
 LOCAL_MAGIC = b"PK\x03\x04"
 _CENTRAL_MAGIC = b"PK\x01\x02"
@@ -32,8 +36,7 @@ class Broken(Exception):
     """The archive contradicts itself; ``str()`` is a sentence for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One member of the archive, as the central directory has it."""
 
     name: str
@@ -46,11 +49,96 @@ class Record:
     offset: int
 
 
+class Directory(Sequence[Record]):
+    """The central directory, in its order.
+
+    Records are made when they are asked for: those of 34,000 tensors would take 12 MB. Raises
+    :class:`Broken` where the directory is damaged, or a record lies behind ``limit``.
+    """
+
+    def __init__(self, data: bytes, count: int, limit: int) -> None:
+        self._data = data
+        self._places = array("L")
+        self._by_name: dict[str, int] = {}
+        self._next = 0
+        at = before = 0
+        self.ordered = True
+        """The records lie in the file in this order."""
+        while at < len(data):
+            record = self._at(at, len(self._places))
+            if record.offset + 30 + len(record.raw_name) + record.packed_bytes > limit:
+                what = "reaches past the end of the data: the file is cut in the middle"
+                raise Broken(f"{record.name} {what}")
+            if _leads_out(record.raw_name):
+                raise Broken(f"a record called {record.name} leads out of the archive")
+            self.ordered &= record.offset >= before
+            before = record.offset
+            self._places.append(at)
+            at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
+        seen = len(self._places)
+        if at != len(data) or (seen != count and seen & 0xFFFF != count):
+            raise Broken(f"the central directory has {seen} entries, {count} are announced")
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        return self._at(self._places[place], place)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self._at(at, place) for place, at in enumerate(self._places))
+
+    def by_offset(self) -> Sequence[Record]:
+        """The records as they lie in the file."""
+        return self if self.ordered else sorted(self, key=lambda record: record.offset)
+
+    def find(self, name: str) -> Record | None:
+        """The record of that name; cheap when they are asked for in order."""
+        for place in (self._next, self._next + 1):
+            if place < len(self) and (record := self[place]).name == name:
+                self._next = place + 1
+                return record
+        if not self._by_name:
+            self._by_name = {record.name: place for place, record in enumerate(self)}
+        found = self._by_name.get(name)
+        if found is None:
+            return None
+        self._next = found + 1
+        return self[found]
+
+    def _at(self, at: int, place: int) -> Record:
+        data = self._data
+        if not data.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(data):
+            raise Broken(f"entry {place} of the central directory is damaged")
+        flags, method = struct.unpack_from("<HH", data, at + 8)
+        crc, packed, whole, name_n, extra_n = struct.unpack_from("<IIIHH", data, at + 16)
+        (offset,) = struct.unpack_from("<I", data, at + 42)
+        name = data[at + 46 : at + 46 + name_n]
+        extra = data[at + 46 + name_n : at + 46 + name_n + extra_n]
+        whole, packed, offset = _sizes64(extra, whole, packed, offset)
+        return Record(
+            name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset
+        )
+
+
+def _leads_out(name: bytes) -> bool:
+    """No writer of checkpoints makes such names; a program that unpacks them would be led."""
+    return name[:1] in (b"/", b"\\") or (
+        b".." in name and b".." in name.replace(b"\\", b"/").split(b"/")
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Archive:
     """What a whole archive holds."""
 
-    records: tuple[Record, ...]
+    records: Directory
     pickle: Record | None
     """``data.pkl``; ``None`` when this is no torch file."""
     walk: pickles.Walk | None = None
@@ -81,9 +169,11 @@ def read(peek: Peek) -> Archive:
         raise Broken("data.pkl does not match its checksum")
     try:
         walk = pickles.walk(data)
+        _storages_are_there(found, pickle, walk)
     except ValueError as error:
         raise Broken(f"data.pkl: {error}") from None
-    _storages_are_there(found, pickle, walk)
+    except TooLong as error:
+        return Archive(found, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}"))
     return Archive(found, pickle, walk, _is_lightning(data), notes)
 
 
@@ -91,7 +181,7 @@ def _is_lightning(pickle: bytes) -> bool:
     return b"pytorch-lightning_version" in pickle
 
 
-def records(peek: Peek) -> tuple[Record, ...]:
+def records(peek: Peek) -> Directory:
     """The central directory. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
     end_at, end = _end_record(peek)
     count, size, offset = struct.unpack_from("<HII", end, 10)
@@ -104,7 +194,7 @@ def records(peek: Peek) -> tuple[Record, ...]:
         raise Broken(f"{limit - offset - size} bytes between central directory and end record")
     if size > LONGEST:
         raise Broken(f"a central directory of {size} bytes: no checkpoint has that")
-    return tuple(_records(peek.at(offset, size), count, offset))
+    return Directory(peek.at(offset, size), count, offset)
 
 
 def _end_record(peek: Peek) -> tuple[int, bytes]:
@@ -145,30 +235,6 @@ def _end64_record(peek: Peek, end_at: int) -> tuple[int, int, int, int]:
     return at, count, size, offset
 
 
-def _records(directory: bytes, count: int, limit: int) -> list[Record]:
-    records: list[Record] = []
-    at = 0
-    while at < len(directory):
-        if not directory.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(directory):
-            raise Broken(f"entry {len(records)} of the central directory is damaged")
-        flags, method = struct.unpack_from("<HH", directory, at + 8)
-        crc, packed, whole, name_n, extra_n, comment_n = struct.unpack_from(
-            "<IIIHHH", directory, at + 16
-        )
-        (offset,) = struct.unpack_from("<I", directory, at + 42)
-        name = directory[at + 46 : at + 46 + name_n]
-        extra = directory[at + 46 + name_n : at + 46 + name_n + extra_n]
-        whole, packed, offset = _sizes64(extra, whole, packed, offset)
-        text = name.decode("utf-8", "replace")
-        if offset + 30 + name_n + packed > limit:
-            raise Broken(f"{text} reaches past the end of the data: the file is cut in the middle")
-        records.append(Record(text, name, flags, method, crc, packed, whole, offset))
-        at += 46 + name_n + extra_n + comment_n
-    if at != len(directory) or (len(records) != count and len(records) & 0xFFFF != count):
-        raise Broken(f"the central directory has {len(records)} entries, {count} are announced")
-    return records
-
-
 def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
     """Replace the sizes that did not fit into 32 bits by those of the zip64 extra field."""
     if _IN_64 not in sizes:
@@ -187,16 +253,17 @@ def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
     raise Broken("an entry of the central directory lacks its 64-bit sizes")
 
 
-def _local_headers(peek: Peek, records: tuple[Record, ...]) -> int:
+def _local_headers(peek: Peek, records: Directory) -> int:
     """Compare local headers with the central directory; returns how many were left out."""
-    ordered = sorted(records, key=lambda r: r.offset)
+    ordered = records.by_offset()
     for before, after in itertools.pairwise(ordered):
         if before.offset + 30 + len(before.raw_name) + before.packed_bytes > after.offset:
             raise Broken(f"{before.name} and {after.name} overlap")
     stride = -(-len(ordered) // _HEADERS_READ) or 1
-    for record in ordered[::stride]:
-        _local_header(peek, record)
-    return len(ordered) - len(ordered[::stride])
+    looked_at = range(0, len(ordered), stride)
+    for place in looked_at:
+        _local_header(peek, ordered[place])
+    return len(ordered) - len(looked_at)
 
 
 def _local_header(peek: Peek, record: Record) -> None:
@@ -222,12 +289,19 @@ def data_start(peek: Peek, record: Record) -> int:
     return record.offset + 30 + int(name_n) + int(extra_n)
 
 
-def _storages_are_there(records: tuple[Record, ...], pickle: Record, walk: pickles.Walk) -> None:
-    """Every storage that ``data.pkl`` wants is a record of the right length."""
+def _storages_are_there(records: Directory, pickle: Record, walk: pickles.Walk) -> None:
+    """Every storage that ``data.pkl`` wants is a record of the right length, and long enough."""
     prefix = pickle.name[: -len("data.pkl")] + "data/"
-    sizes = {r.name[len(prefix) :]: r.bytes for r in records if r.name.startswith(prefix)}
     for key, wanted in walk.storages.items():
-        if key not in sizes:
+        record = records.find(prefix + key)
+        if record is None:
             raise Broken(f"the tensor data {prefix}{key} is missing")
-        if wanted is not None and sizes[key] != wanted:
-            raise Broken(f"{prefix}{key} has {sizes[key]} bytes, data.pkl wants {wanted}")
+        if wanted is None:
+            walk.storages[key] = record.bytes
+        elif record.bytes != wanted:
+            raise Broken(f"{prefix}{key} has {record.bytes} bytes, data.pkl wants {wanted}")
+    for name, tensor in pickles.tensors(walk.root):
+        if tensor is not None and isinstance(tensor.place, str):
+            over = tensor.start + tensor.bytes - (walk.storages[tensor.place] or 0)
+            if over > 0:
+                raise Broken(f"{name} reaches {over} bytes past {prefix}{tensor.place}")

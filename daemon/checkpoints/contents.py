@@ -1,54 +1,119 @@
 """What lies where in one file of a checkpoint: its records, its tensors, and how far it was.
 
 Whoever reads the data (``scan``) needs no format: a file is a row of byte ranges, some with a
-checksum, some with the numbers of a tensor.
+checksum, some with the numbers of a tensor. Nothing in a file is executed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from .formats import UNTOLD, Progress
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A range of the file that its format counts as one piece."""
-
-    name: str
-    start: int
-    """Offset of its first byte in the file."""
-    bytes: int
-    crc: int | None = None
-    """CRC-32 (zlib) of the range; ``None`` where the format, or its writer, left it out."""
+from . import archives, arrays, formats, legacy, placing, rows, tensors
+from .dtypes import FLOATING
+from .peek import Peek
+from .placed import Contents as Contents
+from .placed import Record as Record
+from .placed import TensorAt as TensorAt
+from .placing import Members
 
 
-@dataclass(frozen=True, slots=True)
-class TensorAt:
-    """One floating tensor in the file. Whole numbers and booleans are always finite."""
+def contents(peek: Peek, path: str) -> Contents:
+    """Take one file apart. ``path`` is where it is: its name and its neighbours count.
 
-    name: str
-    """Path in the file: ``model.layers.0.weight``."""
-    dtype: str
-    """Name as torch has it: ``float32``, ``bfloat16``, ``float8_e4m3fn``, ``complex64`` …"""
-    start: int
-    """Offset of its first byte in the file."""
-    bytes: int
-    """Length of the range that its view reaches over."""
-    scalar: bool = False
-    """It has one element."""
-    weight: bool = True
-    """Part of a model or an optimizer, not of what a callback remembers."""
+    A file of no known format has nothing in it. Raises Broken, Cut or TooLong, and OSError
+    where a neighbour cannot be read.
+    """
+    if path.endswith(".distcp"):
+        return _distributed(peek, path)
+    kind = formats.file_kind(peek, path)
+    if kind == "zip":
+        return _archive(peek)
+    if kind == "legacy":
+        found = placing.of_legacy(peek, legacy.read(peek))
+        return _torch(found, ())
+    if kind == "safetensors":
+        return _safetensors(peek)
+    if kind == "other" and path.endswith(".npy"):
+        return _sorted((), [arrays.in_file(peek)])
+    return Contents()
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """One file, taken apart without executing anything of it."""
+def _archive(peek: Peek) -> Contents:
+    """A zip archive: of torch, or of numpy, Keras and others."""
+    archive = archives.read(peek)
+    records = Members(peek, archive.records)
+    found = placing.of_archive(peek, archive)
+    notes = list(archive.notes)
+    packed = sum(r.method != 0 for r in archive.records)
+    if packed:
+        notes.append(f"{packed} of {len(records)} records are packed: their data is not read")
+    if found is not None:
+        return _torch(found, records, notes)
+    if archive.pickle is not None:
+        home = archive.pickle.name[: -len("data.pkl")] + "data/"
+        unplaced = sum(r.name.startswith(home) for r in archive.records)
+        return Contents(records, (), unplaced, notes=tuple(notes))
+    inside = [
+        arrays.in_record(peek, record.name, place.start - peek.begin, place.bytes)
+        for record, place in zip(archive.records.by_offset(), records, strict=True)
+        if record.name.endswith(".npy") and record.method == 0
+    ]
+    return _sorted(records, inside, notes)
 
-    records: tuple[Record, ...] = ()
-    tensors: tuple[TensorAt, ...] = ()
-    """By offset. Two may overlap: tied weights share their numbers."""
-    unplaced: int = 0
-    """Floating tensors whose place or type could not be told."""
-    progress: Progress = UNTOLD
-    notes: tuple[str, ...] = field(default=())
+
+def _torch(
+    found: placing.Torch, records: Sequence[Record], notes: list[str] | None = None
+) -> Contents:
+    notes = [*(notes or ()), *(["its numbers are big-endian"] if found.big else [])]
+    told = placing.progress_of(found)
+    return replace(_sorted(records, placing.tensors_of(found), notes), progress=told)
+
+
+def _sorted(
+    records: Sequence[Record],
+    found: Iterator[TensorAt | None] | list[TensorAt | None],
+    notes: list[str] | None = None,
+) -> Contents:
+    """Tensors by offset; those that have no place are counted."""
+    placed, unplaced = [], 0
+    for tensor in found:
+        if tensor is None:
+            unplaced += 1
+        elif tensor.bytes and tensor.dtype in FLOATING:
+            placed.append(tensor)
+    placed.sort(key=lambda tensor: tensor.start)
+    return Contents(records, tuple(placed), unplaced, notes=tuple(notes or ()))
+
+
+def _safetensors(peek: Peek) -> Contents:
+    header, start = tensors.header(peek)
+    found: list[TensorAt | None] = []
+    for name, entry in header.items():
+        kind, begin, end = tensors.dtype_of(entry.dtype), entry.begin, entry.end
+        if kind is None:
+            found.append(None)
+            continue
+        scalar = end - begin == FLOATING.get(kind, 0)
+        found.append(TensorAt(name, kind, start + begin, end - begin, scalar))
+    return _sorted((), found)
+
+
+def _distributed(peek: Peek, path: str) -> Contents:
+    """A row of archives, one for each piece; ``.metadata`` beside it says where they begin."""
+    folder, name = os.path.split(path)
+    try:
+        with Peek(f"{folder or '.'}/.metadata") as metadata:
+            found = rows.pieces(metadata)
+    except FileNotFoundError:
+        return Contents(notes=("no .metadata beside it",), unplaced=1)
+    records: list[Record] = []
+    placed: list[TensorAt | None] = []
+    here = [piece for piece in found if piece.file == name]
+    for piece in here:
+        inside = rows.Row(peek, piece)
+        records += inside.records()
+        placed += inside.tensors()
+    whole = _sorted(tuple(sorted(records, key=lambda record: record.start)), placed)
+    return replace(whole, progress=rows.progress_of(peek, here))

@@ -4,55 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
-from . import archives, formats, names, pickles, tensors
-from .formats import UNTOLD, Format, Part, Progress
+from . import archives, formats, layouts, names, tensors
+from .formats import Format, Part
+from .layouts import dangling_latest as dangling_latest
 from .peek import Cut, Peek
-
-State = Literal["ok", "corrupt", "incomplete", "unverifiable"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileVerdict:
-    """What is known about one file."""
-
-    state: State
-    detail: str = ""
-    format: Format = "unknown"
-    progress: Progress = UNTOLD
-    tensors: frozenset[str] | None = None
-    """Names of the tensors, where the format lists them in clear."""
-    counters: dict[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FolderVerdict:
-    """What is known about the files of a checkpoint together."""
-
-    state: State
-    detail: str = ""
-    progress: Progress = UNTOLD
-    format: Format = "unknown"
-    bytes: int = 0
-    files: int = 0
-
-
-CheckFile = Callable[[str], FileVerdict]
-_WORST: tuple[State, ...] = ("corrupt", "incomplete", "unverifiable", "ok")
+from .verdicts import CheckFile, FolderVerdict, checked, first_gap, worst
+from .verdicts import State as State
 
 _NUMBERED = re.compile(r"^(?P<head>.*?(?:rank|rng_state|random_states)[-_]?)(?P<n>\d+)(?P<end>.*)$")
+_LISTED = ("dcp", "deepspeed", "hf")
 _WORLD = re.compile(r"world_size_(\d+)")
-_ZERO = re.compile(
-    r"^(?P<head>.*?)zero_pp_rank_(?P<dp>\d+)_mp_rank_(?P<mp>\d+)_(?P<what>optim|model)_states\.pt$"
-)
-_DISTCP = re.compile(r"^__(?P<rank>\d+)_(?P<n>\d+)\.distcp$")
-_HOLDS_MODEL = re.compile(
-    r"^(?:model|adapter_model|pytorch_model).*\.(?:safetensors|bin|pt)$"
-    r"|\.distcp$|model_states\.pt$"
-)
 
 
 def check_folder(
@@ -63,12 +26,14 @@ def check_folder(
         return FolderVerdict("incomplete", "a folder without files")
     found = [_leftovers(files), _numbering(files)]
     if kind == "dcp":
-        found.append(_distributed(files))
+        found.append(layouts.distributed(files))
     elif kind == "deepspeed":
-        found.append(_deepspeed(path, files, check_file))
+        found.append(layouts.deepspeed(path, files, check_file))
     elif kind == "hf":
-        found.append(_trainer(files))
-    elif not any(names.is_weights(p.base) for p in files):
+        found.append(layouts.trainer(files))
+    else:
+        found.append(layouts.megatron(path, files, check_file))
+    if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
         found.append(FolderVerdict("unverifiable", "no file of a format we know in this folder"))
     indexed: set[str] = set()
     for part in files:
@@ -77,7 +42,7 @@ def check_folder(
             found.append(check_index(folder, part.base, check_file))
             indexed |= {f"{folder}/{s}" for s in _shards_of(part.path)}
     found += _each(files, indexed, check_file)
-    return _worst(found)
+    return worst(found)
 
 
 def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict:
@@ -107,16 +72,19 @@ def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict
         listed = ", ".join(missing[:3]) + (" …" if len(missing) > 3 else "")
         detail = f"{index}: {len(missing)} of {len(wanted)} shards missing: {listed}"
         found.append(FolderVerdict("incomplete", detail))
-    worst = _worst(found)
-    return FolderVerdict(worst.state, worst.detail, format=kind, bytes=size, files=files)
+    whole = worst(found)
+    return FolderVerdict(whole.state, whole.detail, format=kind, bytes=size, files=files)
 
 
 def _shard(path: str, promised: set[str], check_file: CheckFile) -> FolderVerdict:
-    verdict = _file(path, os.path.basename(path), check_file)
+    verdict = checked(path, os.path.basename(path), check_file)
     if verdict.state == "ok" and verdict.tensors is not None:
-        absent = promised - verdict.tensors
+        absent, more = promised - verdict.tensors, verdict.tensors - promised
         if absent:
             detail = f"does not hold {min(absent)}, which the index promises: a stale index"
+            return FolderVerdict("corrupt", f"{os.path.basename(path)} {detail}")
+        if more:
+            detail = f"holds {min(more)}, which the index does not name: a stale index"
             return FolderVerdict("corrupt", f"{os.path.basename(path)} {detail}")
     return FolderVerdict(verdict.state, verdict.detail)
 
@@ -129,17 +97,6 @@ def _shards_of(index: str) -> Iterable[str]:
         return ()
 
 
-def _file(path: str, shown: str, check_file: CheckFile) -> FileVerdict:
-    """Check one file; its name is put in front of what is wrong."""
-    try:
-        verdict = check_file(path)
-    except OSError as error:
-        return FileVerdict("unverifiable", f"{shown} cannot be read: {error.strerror}")
-    if verdict.state == "ok":
-        return verdict
-    return FileVerdict(verdict.state, f"{shown}: {verdict.detail}", verdict.format)
-
-
 def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> list[FolderVerdict]:
     """Every file with tensors, apart from the shards that their index has covered."""
     found = []
@@ -148,7 +105,7 @@ def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> li
             continue
         if not names.is_weights(part.base) and not part.base.endswith(".bin"):
             continue
-        verdict = _file(part.path, part.name, check_file)
+        verdict = checked(part.path, part.name, check_file)
         plain = verdict.state == "unverifiable" and verdict.format != "torch"
         if plain and not names.is_weights(part.base):
             continue  # some other .bin beside the model
@@ -184,153 +141,7 @@ def _numbering(files: Sequence[Part]) -> FolderVerdict:
             return FolderVerdict("incomplete", f"{gaps} of {of} shards of {stem}{end} missing")
     for (head, end), seen in ranks.items():
         world = _WORLD.search(head)
-        gap = _first_gap(seen, int(world[1]) if world else 0)
+        gap = first_gap(seen, int(world[1]) if world else 0)
         if gap is not None:
             return FolderVerdict("incomplete", f"{head}{gap}{end} is missing")
     return FolderVerdict("ok")
-
-
-def _first_gap(numbers: set[int], of: int = 0) -> int | None:
-    """The smallest rank missing below the largest one, or of ``of``; ranks count from 0."""
-    count = max(len(numbers), min(of, formats.MOST_FILES))
-    return next((n for n in range(count) if n not in numbers), None)
-
-
-def _trainer(files: Sequence[Part]) -> FolderVerdict:
-    """What transformers.Trainer writes; ``trainer_state.json`` comes last."""
-    state = next((p for p in files if p.name == "trainer_state.json"), None)
-    if not any(_HOLDS_MODEL.search(p.base) for p in files):
-        return FolderVerdict("incomplete", "no model weights in it")
-    if state is None:
-        return FolderVerdict("incomplete", "trainer_state.json is missing: the save never ended")
-    try:
-        progress = formats.trainer_state(state.path)
-    except (archives.Broken, Cut) as error:
-        return FolderVerdict("corrupt", str(error))
-    except OSError as error:
-        return FolderVerdict("unverifiable", f"trainer_state.json: {error.strerror}")
-    optimizer = any(p.base.startswith(("optimizer", "zero_pp_rank", "bf16_zero")) for p in files)
-    inside = any("/" in p.name for p in files)
-    detail = "" if optimizer or inside else "no optimizer state in it"
-    return FolderVerdict("ok", detail, progress)
-
-
-def _distributed(files: Sequence[Part]) -> FolderVerdict:
-    """torch.distributed.checkpoint: ``.metadata`` is written last and names all the others."""
-    found = []
-    for metadata in (p for p in files if p.base == ".metadata"):
-        prefix = metadata.name[: -len(".metadata")]
-        inside = {
-            p.name[len(prefix) :]: p.bytes
-            for p in files
-            if p.name.startswith(prefix) and p.base.endswith(".distcp")
-        }
-        found.append(_against_metadata(metadata, inside))
-    if not found:
-        ranks = {int(m["rank"]) for p in files if (m := _DISTCP.match(p.base))}
-        detail = f".metadata is missing: the save never ended ({len(ranks)} ranks have written)"
-        return FolderVerdict("incomplete", detail)
-    return _worst(found)
-
-
-def _against_metadata(metadata: Part, inside: dict[str, int]) -> FolderVerdict:
-    try:
-        with Peek(metadata.path) as peek:
-            data = peek.upto(0, pickles.WALK_LIMIT)
-            whole = len(data) == peek.size
-            ends = peek.size > 0 and peek.at(peek.size - 1, 1) == b"."
-    except (OSError, Cut) as error:
-        return FolderVerdict("unverifiable", f".metadata cannot be read: {error}")
-    if not any(data):
-        return FolderVerdict(
-            "corrupt", ".metadata is empty" if not data else ".metadata is all zeroes"
-        )
-    if not ends:
-        return FolderVerdict("corrupt", ".metadata is cut off: no STOP at its end")
-    wanted: dict[str, int] = {}
-    if whole:
-        try:
-            wanted = pickles.walk(data).spans
-        except ValueError as error:
-            return FolderVerdict("corrupt", f".metadata: {error}")
-    missing = sorted(wanted.keys() - inside.keys())
-    if missing:
-        detail = f"{len(missing)} of {len(wanted)} files missing: {', '.join(missing[:3])}"
-        return FolderVerdict("incomplete", detail)
-    folder = os.path.dirname(metadata.path)
-    for name, size in sorted(inside.items()):
-        if size >= wanted.get(name, 1) and (lost := _lost_tail(f"{folder}/{name}")):
-            return FolderVerdict("corrupt", f"{name}: the last {lost} bytes are zeroes")
-        if size < wanted.get(name, 1):
-            detail = f"{name} is cut off: {size} of {wanted.get(name, 1)} bytes"
-            return FolderVerdict("corrupt", detail)
-    if not inside:
-        return FolderVerdict("incomplete", "no .distcp file beside .metadata")
-    ranks = {int(m["rank"]) for name in inside if (m := _DISTCP.match(name))}
-    if not wanted and (gap := _first_gap(ranks)) is not None:
-        return FolderVerdict("incomplete", f"no file of rank {gap}, later ranks are there")
-    return FolderVerdict("ok", "" if wanted else ".metadata too long to compare sizes")
-
-
-def _lost_tail(path: str) -> int:
-    """A .distcp file is a row of archives: it never ends with zeroes."""
-    try:
-        with Peek(path) as peek:
-            return peek.lost_tail()
-    except (OSError, Cut):
-        return 0
-
-
-def _deepspeed(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderVerdict:
-    """A tag folder: one model state per model rank, one ZeRO state per data rank of each."""
-    ranks: dict[str, dict[int, set[int]]] = {}
-    model = None
-    for part in files:
-        zero = _ZERO.match(part.base)
-        if zero:
-            ranks.setdefault(zero["what"], {}).setdefault(int(zero["mp"]), set()).add(
-                int(zero["dp"])
-            )
-        if part.base.endswith("model_states.pt"):
-            model = model or part
-    if model is None:
-        return FolderVerdict("incomplete", "no model states in it")
-    counters = _file(model.path, model.name, check_file).counters or {}
-    expected = int(counters.get("dp_world_size", 0))
-    for what, by_model in ranks.items():
-        most = max([expected, *(max(seen) + 1 for seen in by_model.values())])
-        for rank, seen in sorted(by_model.items()):
-            if len(seen) < most:
-                absent = next(n for n in range(len(seen) + 1) if n not in seen)
-                detail = f"{what} states of rank {absent} of {most} missing (model rank {rank})"
-                return FolderVerdict("incomplete", detail)
-    if set(ranks.get("optim", ())) and (gap := _first_gap(set(ranks["optim"]))) is not None:
-        return FolderVerdict("incomplete", f"no optimizer states of model rank {gap}")
-    step = counters.get("global_steps", counters.get("global_step"))
-    return FolderVerdict("ok", dangling_latest(os.path.dirname(path.rstrip("/"))), Progress(step))
-
-
-def dangling_latest(folder: str) -> str:
-    """What is wrong with the ``latest`` file of DeepSpeed in a folder; empty when nothing."""
-    try:
-        with Peek(f"{folder}/latest") as peek:
-            tag = peek.upto(0, 256).decode("utf-8", "replace").strip()
-    except (OSError, Cut):
-        return ""
-    if not tag.strip("\0"):
-        return "latest is empty: it names no checkpoint"
-    if "/" in tag or "\0" in tag or not os.path.isdir(f"{folder}/{tag}"):
-        return f"latest names {tag[:80]}, which is not there"
-    return ""
-
-
-def _worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
-    """The worst state, its detail, and the progress that any part knows."""
-    if not found:
-        return FolderVerdict("ok")
-    worst = min(found, key=lambda v: _WORST.index(v.state))
-    detail = worst.detail or next(
-        (v.detail for v in found if v.state == worst.state and v.detail), ""
-    )
-    told = next((v.progress for v in found if v.progress != UNTOLD), UNTOLD)
-    return FolderVerdict(worst.state, detail, told)

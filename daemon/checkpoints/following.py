@@ -8,12 +8,20 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
 from middlewatch.sentinels.kit import CheckpointSeen
+from middlewatch.sentinels.kit.numbers import size, span
 from middlewatch.sentinels.kit.observations import VerifiedState
 
-from . import formats, names
+from ..clock import epoch, iso
+from . import formats, names, rot
 from .finder import Place
 
 STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
+TELL_EVERY_S = 30.0
+"""Between two words about how far a long reading is."""
+MOST_PARTS = 32
+"""Of those that a verdict names."""
+_READ = frozenset({"checksum", "finite", "load"})
+"""Levels that cost reading all of the data."""
 FULL_LOOK_EVERY = 16
 """Looks at a settled folder between two at all its files. A folder whose names do not change
 can only be damaged in place, which is rare: 32 s later is soon enough."""
@@ -52,10 +60,18 @@ class Followed:
     """Written, or changed, since we look."""
     left: bool = False
     """A temporary that was told to belong to nobody."""
-    summed: bool = False
-    """Its checksums were compared, or there are none."""
-    sum_from: list[int] | None = None
-    """Where to go on comparing."""
+    done: bool = False
+    """Its data was read to the end, or cannot be."""
+    began: float | None = None
+    """Since when its data is read."""
+    told_at: float = 0.0
+    said: str = ""
+    """What the check of its structure had to add."""
+    earlier: Mapping[str, object] | None = None
+    """Its entry in the index as it was before this watch began, or before a rescan."""
+    again: bool = False
+    """Everything is to be verified again; what the index has of it is believed no more, but
+    that it was bad, until its data has been read."""
 
     @property
     def path(self) -> str:
@@ -80,8 +96,29 @@ class Followed:
         self.changed_at = self.ask_at = now
         self.settled = False
         self.failures = 0
-        self.fresh, self.summed, self.sum_from = True, False, None
+        self.fresh, self.done, self.began, self.earlier = True, False, None, None
+        self.again = False
         return True
+
+    def forget(self, now: float) -> None:
+        """Have it verified again from the start; its digest is what the next is measured by."""
+        seen = self.seen
+        if seen is not None and seen.digest is not None:
+            self.earlier = {
+                "saved_at": iso(seen.saved_at),
+                "bytes": seen.bytes,
+                "files": seen.files,
+                "digest": seen.digest,
+                "verified": {
+                    "state": seen.state,
+                    "level": seen.level,
+                    "at": iso(seen.at),
+                    "detail": seen.detail,
+                },
+            }
+        self.settled = self.done = False
+        self.fresh = self.again = True
+        self.began, self.ask_at, self.failures = None, now, 0
 
     def left_over(self, now: float) -> CheckpointSeen:
         """As a temporary that nobody writes any more; changes nothing here."""
@@ -109,6 +146,8 @@ class Followed:
             epoch=progress.epoch,
             detail=detail,
             metrics=progress.metrics,
+            step_origin=None if progress.step is None else "name",
+            metrics_origin="name" if progress.metrics else None,
         )
 
     def judged(self, answer: Mapping[str, object], now: float) -> CheckpointSeen:
@@ -129,29 +168,98 @@ class Followed:
             level=str(answer.get("level") or "structure"),
             detail=str(answer.get("detail") or "")[:400],
             metrics=_numbers(metrics if isinstance(metrics, Mapping) else {}),
+            step_origin=_word(answer.get("step_origin")),
+            metrics_origin=_word(answer.get("metrics_origin")),
+            digest=_word(answer.get("digest")),
+            parts=_words(answer.get("parts")),
+            best_metric=_word(answer.get("best_metric")),
+            best_mode=_word(answer.get("best_mode")),
         )
         self.settled = True
+        self.again = self.again and state == "ok"
+        self.said = self.seen.detail
+        self._recall()
         return self.seen
 
-    def compared(self, answer: Mapping[str, object], now: float) -> CheckpointSeen | None:
-        """What a comparison of checksums came to; ``None`` while that is nothing new."""
-        going_on = answer.get("from")
-        if isinstance(going_on, list):
-            self.sum_from = going_on
+    def read(self, answer: Mapping[str, object], now: float) -> CheckpointSeen | None:
+        """What reading its data came to; ``None`` while there is more to read."""
+        if answer.get("more") is True:
+            self.began = now if self.began is None else self.began
+            self._tell_how_long(number(answer.get("done")), number(answer.get("of")), now)
             return None
-        self.summed, self.sum_from = True, None
-        state, level = answer.get("state"), answer.get("level")
-        if self.seen is None or (state == "ok" and level != "checksum"):
+        self.done, self.began, self.again = True, None, False
+        if self.seen is None:
             return None
-        detail = "; ".join(str(text) for text in (self.seen.detail, answer.get("detail")) if text)
+        state = answer.get("state")
+        digest = _word(answer.get("digest"))
+        detail = "; ".join(str(text) for text in (self.said, answer.get("detail")) if text)
         self.seen = dataclasses.replace(
             self.seen,
             at=now,
             state=state if state in STATES else "unverifiable",
-            level=str(level or "structure"),
+            level=str(answer.get("level") or "structure"),
             detail=detail[:400],
+            digest=digest,
         )
+        first = (self.earlier or {}).get("digest")
+        rotten = rot.told(self.earlier or {}, digest, self.seen.bytes, self.seen.saved_at)
+        if rotten:
+            self.seen = dataclasses.replace(
+                self.seen, state="corrupt", level="checksum", detail=rotten, digest=_word(first)
+            )
         return self.seen
+
+    def _tell_how_long(self, done: float | None, of: float | None, now: float) -> None:
+        """Say how far a long reading is; not at every look, as the index is written each time."""
+        if (
+            self.seen is None
+            or self.began is None
+            or not done
+            or not of
+            or now - self.told_at < TELL_EVERY_S
+        ):
+            return
+        self.told_at = now
+        spent = now - self.began
+        if spent < TELL_EVERY_S:
+            return
+        left = span(spent * (of - done) / done)
+        text = f"reading its data: {size(int(done))} of {size(int(of))}, about {left} left"
+        detail = "; ".join(part for part in (self.said, text) if part)
+        self.seen = dataclasses.replace(self.seen, detail=detail)
+
+    def _recall(self) -> None:
+        """Take up again what was found out about these very files before this watch began."""
+        entry, seen = self.earlier, self.seen
+        if entry is None or seen is None or seen.state != "ok":
+            return
+        verified = entry.get("verified")
+        same = (
+            entry.get("saved_at") == iso(seen.saved_at)
+            and entry.get("bytes") == seen.bytes
+            and entry.get("files") == seen.files
+        )
+        if not same or not isinstance(verified, Mapping) or verified.get("level") not in _READ:
+            return
+        digest, state = entry.get("digest"), verified.get("state")
+        if self.again and state == "ok":
+            return
+        self.fresh = self.again
+        self.seen = dataclasses.replace(
+            seen,
+            at=_when(verified.get("at"), seen.at),
+            state=state if state in STATES else seen.state,
+            level=str(verified["level"]),
+            detail=str(verified.get("detail") or "")[:400],
+            digest=digest if isinstance(digest, str) else None,
+        )
+
+
+def _when(text: object, otherwise: float) -> float:
+    try:
+        return epoch(str(text))
+    except ValueError:
+        return otherwise
 
 
 def mark_of(place: Place) -> Mark:
@@ -192,6 +300,15 @@ def number(value: object) -> float | None:
     if isinstance(value, int | float) or value in ("nan", "inf", "-inf"):
         return float(cast(float, value))
     return None
+
+
+def _word(value: object) -> str | None:
+    return value[:200] if isinstance(value, str) and value else None
+
+
+def _words(value: object) -> tuple[str, ...]:
+    found = value[:MOST_PARTS] if isinstance(value, list) else []
+    return tuple(word[:200] for word in found if isinstance(word, str))
 
 
 def _numbers(values: Mapping[object, object]) -> dict[str, float]:

@@ -15,7 +15,12 @@ Format = Literal["torch", "safetensors", "dcp", "deepspeed", "hf", "lightning", 
 """The format names of ``checkpoints_index.json``."""
 FORMATS: tuple[str, ...] = get_args(Format)
 
-FileKind = Literal["zip", "legacy", "pickle", "safetensors", "index", "empty", "zeroes", "other"]
+Origin = Literal["checkpoint", "state", "name", ""]
+"""Who tells a step: the file itself, a state file beside it (``trainer_state.json``), its name."""
+
+FileKind = Literal[
+    "zip", "legacy", "pickle", "safetensors", "hdf5", "index", "empty", "zeroes", "other"
+]
 """What the first bytes of a file say."""
 
 MOST_FILES = 20_000
@@ -25,6 +30,8 @@ DEEPEST = 3
 
 # torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
 LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 _STATE_LIMIT = 4 << 20
 """Bytes of ``trainer_state.json`` that are parsed; a longer one is read at both ends."""
@@ -60,6 +67,8 @@ class Progress:
     step: float | None = None
     epoch: float | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    origin: Origin = ""
+    """Where the step comes from; empty when nobody tells it."""
 
 
 UNTOLD = Progress()
@@ -75,6 +84,8 @@ def file_kind(peek: Peek, path: str) -> FileKind:
         return "zip"
     if head.startswith(LEGACY_MAGIC):
         return "legacy"
+    if head.startswith(HDF5_MAGIC):
+        return "hdf5"
     if path.endswith(names.INDEXES):
         return "index"
     if tensors.looks_like(head):
@@ -186,7 +197,7 @@ def progress_in_name(path: str) -> Progress:
             if "step" in around or "iter" in around or "epoch" in around:
                 step, epoch = names.step_of(around), names.epoch_of(around)
                 break
-    return Progress(step, epoch, names.metrics_of(own))
+    return Progress(step, epoch, names.metrics_of(own), "" if step is None else "name")
 
 
 def trainer_state(path: str) -> Progress:
@@ -206,7 +217,7 @@ def trainer_state(path: str) -> Progress:
     best = _number(state.get("best_metric"))
     if best is not None:
         metrics["best_metric"] = best
-    return Progress(_number(state.get("global_step")), _number(state.get("epoch")), metrics)
+    return _told(_number(state.get("global_step")), _number(state.get("epoch")), metrics)
 
 
 def _long_state(peek: Peek) -> Progress:
@@ -217,7 +228,11 @@ def _long_state(peek: Peek) -> Progress:
         raise archives.Broken("trainer_state.json is cut off")
     first = {key: float(digits) for key, digits in reversed(_STATE_NUMBER.findall(head))}
     newest = {key.decode(): float(digits) for key, digits in _STATE_NUMBER.findall(tail)}
-    return Progress(first.get(b"global_step"), first.get(b"epoch"), _metrics(newest))
+    return _told(first.get(b"global_step"), first.get(b"epoch"), _metrics(newest))
+
+
+def _told(step: float | None, epoch: float | None, metrics: dict[str, float]) -> Progress:
+    return Progress(step, epoch, metrics, "" if step is None else "state")
 
 
 _LOGGED = {

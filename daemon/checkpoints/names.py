@@ -76,6 +76,7 @@ _CANONICAL = {
     "valid_loss": "eval_loss",
     "validation_loss": "eval_loss",
     "eval_loss": "eval_loss",
+    "test_loss": "test_loss",
     "accuracy": "accuracy",
     "acc": "accuracy",
     "val_acc": "accuracy",
@@ -187,6 +188,11 @@ def metrics_of(name: str) -> dict[str, float]:
         if canonical is not None:
             found[canonical] = float(value)
     return found
+
+
+def metric_name(name: str) -> str | None:
+    """The canonical name of a metric; ``None`` for what is none."""
+    return _CANONICAL.get(name)
 
 
 def _finite(number: float) -> float | None:

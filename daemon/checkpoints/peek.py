@@ -25,6 +25,9 @@ class Cut(Exception):
 class Peek:
     """A file open for reading here and there. Regular files only; OSError otherwise."""
 
+    begin = 0
+    """Where it begins in the file: not at 0 in a :meth:`window`."""
+
     def __init__(self, path: str) -> None:
         # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -55,7 +58,7 @@ class Peek:
             raise Cut(f"bytes {offset} to {offset + count} of a file of {self.size}")
         parts = []
         while count:
-            part = os.pread(self._fd, count, offset)
+            part = os.pread(self._fd, count, self.begin + offset)
             if not part:
                 raise Cut(f"the file shrank below {offset} bytes while it was read")
             parts.append(part)
@@ -69,7 +72,15 @@ class Peek:
 
     def forget(self, offset: int, count: int) -> None:
         """Give the pages of what was read back to the kernel."""
-        os.posix_fadvise(self._fd, offset, count, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(self._fd, self.begin + offset, count, os.POSIX_FADV_DONTNEED)
+
+    def window(self, offset: int, count: int) -> Peek:
+        """A part of the file as if it were all of it; do not close it. :class:`Cut`."""
+        if offset < 0 or count < 0 or offset + count > self.size:
+            raise Cut(f"bytes {offset} to {offset + count} of a file of {self.size}")
+        part = Peek.__new__(Peek)
+        part._fd, part.begin, part.size = self._fd, self.begin + offset, count  # noqa: SLF001
+        return part
 
     def zero_tail(self) -> int:
         """How many bytes at the end are zero, as far as the last 64 KiB tell."""

@@ -14,12 +14,27 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from . import archives, folders, formats, names, pickles, tensors
-from .folders import State
+from . import (
+    archives,
+    arrays,
+    folders,
+    formats,
+    hdf5,
+    legacy,
+    names,
+    neighbours,
+    pickles,
+    placing,
+    tensors,
+)
 from .formats import UNTOLD, Format, Progress
 from .peek import Cut, Peek
+from .symbols import Tensor
+from .verdicts import FileVerdict, State, together
 
 LEVEL = "structure"
+_OF_KERAS = frozenset({"config.json", "metadata.json", "model.weights.h5"})
+"""What keras.Model.save puts into every ``.keras``."""
 ZEROES = "file is all zeroes: delayed allocation after a crash"
 
 
@@ -57,7 +72,7 @@ def check(path: str) -> Verdict:
     )
 
 
-def check_file(path: str) -> folders.FileVerdict:
+def check_file(path: str) -> FileVerdict:
     """Check one file by its first bytes. OSError where it cannot be read."""
     with Peek(path) as peek:
         kind = formats.file_kind(peek, path)
@@ -65,79 +80,88 @@ def check_file(path: str) -> folders.FileVerdict:
         try:
             return _by_kind(peek, kind, guess, path)
         except archives.Broken as error:
-            return folders.FileVerdict("corrupt", str(error), guess)
+            return FileVerdict("corrupt", str(error), guess)
         except Cut as error:
-            return folders.FileVerdict("corrupt", f"the file is cut off: {error}", guess)
+            return FileVerdict("corrupt", f"the file is cut off: {error}", guess)
         except (tensors.TooLong, MemoryError) as error:
-            return folders.FileVerdict("unverifiable", str(error) or "out of memory", guess)
+            return FileVerdict("unverifiable", str(error) or "out of memory", guess)
 
 
-def _by_kind(peek: Peek, kind: formats.FileKind, guess: Format, path: str) -> folders.FileVerdict:
+def _by_kind(peek: Peek, kind: formats.FileKind, guess: Format, path: str) -> FileVerdict:
     if kind == "empty":
-        return folders.FileVerdict("corrupt", "the file is empty", guess)
+        return FileVerdict("corrupt", "the file is empty", guess)
     if kind == "zeroes":
-        return folders.FileVerdict("corrupt", ZEROES, guess)
+        return FileVerdict("corrupt", ZEROES, guess)
     if kind == "zip":
         return _zip(peek, path)
     if kind == "legacy":
         return _legacy(peek)
     if kind == "safetensors" or (path.endswith(".safetensors") and peek.size):
-        return folders.FileVerdict("ok", "", "safetensors", tensors=tensors.names(peek))
+        return FileVerdict("ok", "", "safetensors", tensors=tensors.names(peek))
     if kind == "pickle":
         return _plain_pickle(peek, guess)
+    if kind == "hdf5":
+        return FileVerdict("ok", hdf5.check(peek))
     if path.endswith((".pt", ".pth", ".ckpt")):
         head = peek.upto(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
-        return folders.FileVerdict("corrupt", f"no torch file: it {what}", guess)
-    return folders.FileVerdict("unverifiable", "not a format of checkpoints we know")
+        return FileVerdict("corrupt", f"no torch file: it {what}", guess)
+    return FileVerdict("unverifiable", "not a format of checkpoints we know")
 
 
-def _zip(peek: Peek, path: str) -> folders.FileVerdict:
+def _zip(peek: Peek, path: str) -> FileVerdict:
     archive = archives.read(peek)
     detail = "; ".join(archive.notes)
     if archive.pickle is None:
+        if path.endswith((".npz", ".keras")):
+            return FileVerdict("ok", "; ".join([*archive.notes, *_inside(peek, archive, path)]))
         if path.endswith(names.WEIGHTS):
-            return folders.FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
+            return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
         detail = "a whole zip archive, but not a format of checkpoints we know"
-        return folders.FileVerdict("unverifiable", detail)
+        return FileVerdict("unverifiable", detail)
     counters = archive.walk.counters if archive.walk else {}
     kind: Format = "lightning" if archive.lightning else "torch"
-    return folders.FileVerdict("ok", detail, kind, _progress(counters), counters=counters)
+    found = placing.of_archive(peek, archive)
+    told = UNTOLD if found is None else placing.progress_of(found)
+    listed = _listed(None if archive.walk is None else archive.walk.root)
+    return FileVerdict("ok", detail, kind, told, listed, counters)
 
 
-def _legacy(peek: Peek) -> folders.FileVerdict:
-    """torch.save before 1.6: five pickles, then every storage behind its eight-byte count."""
-    head = peek.upto(0, pickles.WALK_LIMIT)
-    start, walks = 0, []
+def _inside(peek: Peek, archive: archives.Archive, path: str) -> list[str]:
+    """Check the members of an archive of numpy or Keras. Raises Broken."""
+    said = []
+    members = set()
+    for record in archive.records:
+        members.add(record.name)
+        if record.method != 0:
+            continue
+        start = archives.data_start(peek, record)
+        if record.name.endswith(".npy"):
+            arrays.in_record(peek, record.name, start, record.bytes)
+        elif record.name.endswith(".h5"):
+            said.append(hdf5.check(peek.window(start, record.bytes)))
+    missing = sorted(_OF_KERAS - members) if path.endswith(".keras") else []
+    if missing:
+        raise archives.Broken(f"{missing[0]} is missing in it")
+    return [text for text in said if text]
+
+
+def _listed(root: object) -> frozenset[str] | None:
+    """Names of the tensors in a file that is one state dict."""
+    if not isinstance(root, dict) or not all(isinstance(v, Tensor) for v in root.values()):
+        return None
+    return frozenset(key for key in root if isinstance(key, str)) or None
+
+
+def _legacy(peek: Peek) -> FileVerdict:
     try:
-        for _ in range(5):
-            walks.append(pickles.walk(head, start))
-            start = walks[-1].end
-    except ValueError as error:
-        if peek.size > len(head):
-            return folders.FileVerdict("unverifiable", "a pickle too long to walk", "torch")
-        raise archives.Broken(str(error)) from None
-    model = walks[3]
-    expected = start
-    borders = []
-    for key in walks[4].keys:
-        size = model.storages.get(key)
-        if size is None:
-            detail = "a legacy torch file with storages of unknown length"
-            return folders.FileVerdict("unverifiable", detail, "torch")
-        borders += [expected, expected + 8]
-        expected += 8 + size
-    if expected > peek.size:
-        raise archives.Broken(f"the file is cut off: {expected - peek.size} bytes are missing")
-    if expected < peek.size:
-        raise archives.Broken(f"{peek.size - expected} bytes more than its storages need")
-    lost = peek.lost_tail(borders)
-    if lost:
-        raise archives.Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
-    return folders.FileVerdict("ok", "", "torch", _progress(model.counters))
+        found = placing.of_legacy(peek, legacy.read(peek))
+    except tensors.TooLong as error:
+        return FileVerdict("unverifiable", str(error), "torch")
+    return FileVerdict("ok", "", "torch", placing.progress_of(found))
 
 
-def _plain_pickle(peek: Peek, guess: Format) -> folders.FileVerdict:
+def _plain_pickle(peek: Peek, guess: Format) -> FileVerdict:
     if peek.at(peek.size - 1, 1) != b".":
         raise archives.Broken("the pickle does not end with STOP: the file is cut off")
     if peek.size <= pickles.WALK_LIMIT:
@@ -145,9 +169,7 @@ def _plain_pickle(peek: Peek, guess: Format) -> folders.FileVerdict:
             pickles.walk(peek.at(0, peek.size))
         except ValueError as error:
             raise archives.Broken(str(error)) from None
-    return folders.FileVerdict(
-        "unverifiable", "a plain pickle: it ends, no more can be told", guess
-    )
+    return FileVerdict("unverifiable", "a plain pickle: it ends, no more can be told", guess)
 
 
 def _check_index(path: str) -> Verdict:
@@ -179,24 +201,20 @@ def _check_folder(path: str) -> Verdict:
     )
 
 
-def _progress(counters: dict[str, float]) -> Progress:
-    """Progress from the counters that the outermost dict of a file holds."""
-    order = ("global_step", "global_steps", "iter_num", "iteration", "step")
-    step = next((counters[name] for name in order if name in counters), None)
-    return Progress(step, counters.get("epoch"))
-
-
 def _named(path: str) -> Progress:
     return formats.progress_in_name(path)
 
 
 def _joined(path: str, inside: Progress) -> Progress:
-    """What is inside counts more than the name, which people change."""
+    """What is inside counts more than a state file beside it, and that more than the name."""
+    if inside.step is None:
+        inside = together([inside, neighbours.told_beside(path)])
     named = _named(path)
     return Progress(
         named.step if inside.step is None else inside.step,
         named.epoch if inside.epoch is None else inside.epoch,
         {**named.metrics, **inside.metrics},
+        named.origin if inside.step is None else inside.origin,
     )
 
 

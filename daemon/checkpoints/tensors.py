@@ -8,38 +8,28 @@ https://huggingface.co/docs/safetensors (100 MB is its own limit for a header).
 from __future__ import annotations
 
 import json
-from typing import Any, TypeGuard
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeGuard
 
 from .archives import Broken
+from .dtypes import ITEM_BYTES, SAFETENSORS
 from .peek import Peek
+from .symbols import TooLong as TooLong
 
 HEADER_LIMIT = 8 << 20
 """Bytes of a header that we parse; 80,000 tensors at 103 bytes each (measured)."""
 _LIBRARY_LIMIT = 100_000_000
-_BITS = {
-    "BOOL": 8,
-    "U8": 8,
-    "I8": 8,
-    "F8_E5M2": 8,
-    "F8_E4M3": 8,
-    "F8_E8M0": 8,
-    "I16": 16,
-    "U16": 16,
-    "F16": 16,
-    "BF16": 16,
-    "I32": 32,
-    "U32": 32,
-    "F32": 32,
-    "I64": 64,
-    "U64": 64,
-    "F64": 64,
-    "C64": 64,
-    "F4": 4,
-}
+_BITS = {**{name: 8 * ITEM_BYTES[kind] for name, kind in SAFETENSORS.items()}, "F4": 4}
 
 
-class TooLong(Exception):
-    """A header that the library would accept, and that is too long to parse here."""
+class Entry(NamedTuple):
+    """One tensor of a header: the shape is left out, it fits."""
+
+    dtype: str
+    begin: int
+    """Where its bytes begin, counted from the end of the header."""
+    end: int
 
 
 def looks_like(head: bytes) -> bool:
@@ -50,6 +40,14 @@ def looks_like(head: bytes) -> bool:
 
 def names(peek: Peek) -> frozenset[str]:
     """Check one file and return the names of its tensors. Raises Broken, Cut or TooLong."""
+    return frozenset(header(peek)[0])
+
+
+def header(peek: Peek) -> tuple[dict[str, Entry], int]:
+    """Check one file: its tensors by name, and where their offsets count from.
+
+    Raises Broken, Cut or TooLong.
+    """
     if peek.size < 8:
         raise Broken(f"{peek.size} bytes are too few for a header")
     length = int.from_bytes(peek.at(0, 8), "little")
@@ -59,18 +57,24 @@ def names(peek: Peek) -> frozenset[str]:
         raise Broken(f"the file is cut off inside its header ({peek.size} of {8 + length} bytes)")
     if length > HEADER_LIMIT:
         raise TooLong(f"a header of {length} bytes is not read")
-    header = parse_object(peek.at(8, length), "the header")
-    header.pop("__metadata__", None)
-    end = _contiguous(header)
+    found = parse_object(peek.at(8, length), "the header", _compact)
+    found.pop("__metadata__", None)
+    end = _contiguous(found)
+    entries: dict[str, Entry] = found
     missing = 8 + length + end - peek.size
     if missing > 0:
         raise Broken(f"the file is cut off: {missing} bytes of tensors are missing")
     if missing < 0:
         raise Broken(f"{-missing} bytes more than the header announces")
-    lost = peek.lost_tail(8 + length + entry["data_offsets"][0] for entry in header.values())
+    lost = peek.lost_tail(8 + length + entry.begin for entry in entries.values())
     if lost:
         raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
-    return frozenset(header)
+    return entries, 8 + length
+
+
+def dtype_of(name: str) -> str | None:
+    """The name that torch has for a type; ``None`` where its elements fill no whole bytes."""
+    return SAFETENSORS.get(name)
 
 
 def _contiguous(header: dict[str, Any]) -> int:
@@ -84,7 +88,24 @@ def _contiguous(header: dict[str, Any]) -> int:
     return at
 
 
+def _compact(pairs: list[tuple[str, Any]]) -> object:
+    """An object of the header as soon as it is parsed: an :class:`Entry` where it is good.
+
+    34,000 of them take 5 MiB, as dicts 18 MiB (measured). What is odd is kept for the message.
+    """
+    entry = dict(pairs)
+    if entry.keys() == {"dtype", "shape", "data_offsets"}:
+        try:
+            begin, end, _ = _span("", entry)
+        except Broken:
+            return entry
+        return Entry(sys.intern(entry["dtype"]), begin, end)
+    return entry
+
+
 def _span(name: str, entry: object) -> tuple[int, int, str]:
+    if isinstance(entry, Entry):
+        return entry.begin, entry.end, name
     if not isinstance(entry, dict):
         raise Broken(f"the header of {name!r} is no object")
     offsets, shape, dtype = entry.get("data_offsets"), entry.get("shape"), entry.get("dtype")
@@ -114,16 +135,18 @@ def shard_map(peek: Peek) -> dict[str, set[str]]:
         raise Broken("the index has no weight_map")
     shards: dict[str, set[str]] = {}
     for tensor, file in wanted.items():
-        if not isinstance(file, str) or not file or "/" in file or "\0" in file:
+        if not isinstance(file, str) or file in ("", ".", "..") or "/" in file or "\0" in file:
             raise Broken(f"the index names no plain file for {tensor}")
         shards.setdefault(file, set()).add(tensor)
     return shards
 
 
-def parse_object(data: bytes, what: str) -> dict[str, Any]:
-    """A JSON object, or Broken with a sentence."""
+def parse_object(
+    data: bytes, what: str, hook: Callable[[list[tuple[str, Any]]], object] | None = None
+) -> dict[str, Any]:
+    """A JSON object, or Broken with a sentence. ``hook``: see ``json.loads``."""
     try:
-        value = json.loads(data)
+        value = json.loads(data, object_pairs_hook=hook)
     except (ValueError, RecursionError):
         zeroes = len(data) - len(data.rstrip(b"\0"))
         reason = f"{zeroes} zeroes at its end" if zeroes else f"{len(data)} bytes"

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import checksum, folders, formats, names, structure
+from . import folders, formats, names, roster, structure
 from .finder import Finder, Place
+
+FINITE = "finite"
+READS = ("checksum", FINITE)
+"""Levels for which all of the data is read; one pass gives both."""
+Told = Callable[[str, int, int], None]
+"""Called with a path, the bytes of it read so far, and its bytes, several times a second."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def describe(path: str, level: str = structure.LEVEL) -> dict[str, Any]:
-    """Check one checkpoint; its data too where ``level`` is checksum and its structure is good.
+def describe(path: str, level: str = FINITE, progress: Told | None = None) -> dict[str, Any]:
+    """Check one checkpoint; its data too unless ``level`` is structure, or that is not good.
 
-    ``{"path","state","level","detail","bytes","files","format","step","epoch","metrics"}``:
-    ``state`` is ok, corrupt, incomplete or unverifiable; unknown numbers are ``None``, numbers
-    that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``.
+    ``{"path","state","level","detail","bytes","files","format","step","step_origin","epoch",
+    "metrics","parts","digest"}``: ``state`` is ok, corrupt, incomplete or unverifiable; unknown numbers
+    are ``None``, numbers that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``;
+    ``digest`` is ``None`` unless all was read.
     """
     verdict = structure.check(path)
-    if level == checksum.LEVEL and verdict.state == "ok":
-        sums = checksum.check(path)
-        detail = "; ".join(text for text in (verdict.detail, sums.detail) if text)
-        verdict = replace(verdict, state=sums.state, level=sums.level, detail=detail)
-    return {
+    found = {
         "path": path,
         "state": verdict.state,
         "level": verdict.level,
@@ -35,25 +37,71 @@ def describe(path: str, level: str = structure.LEVEL) -> dict[str, Any]:
         "files": verdict.files,
         "format": verdict.format,
         "step": _strict(verdict.progress.step),
+        "step_origin": verdict.progress.origin or None,
         "epoch": _strict(verdict.progress.epoch),
         "metrics": {name: _strict(v) for name, v in verdict.progress.metrics.items()},
+        "parts": roster.roster(path) if verdict.state == "ok" else [],
+        "digest": None,
+    }
+    if level in READS and verdict.state == "ok":
+        found.update(_read(path, verdict.detail, progress))
+    return found
+
+
+def _read(path: str, said: str, progress: Told | None) -> dict[str, Any]:
+    """What reading all of the data adds to a description, or changes in it."""
+    from .scan import Scan  # numpy: not for those who only look at the structure
+
+    scan = Scan(path)
+
+    def tell() -> bool:
+        if progress is not None:
+            progress(path, scan.done, scan.total)
+        return False
+
+    scanned = scan.go(tell)
+    assert scanned is not None, "nothing has stopped it"
+    texts = [text for text in said.split("; ") if text and text not in scanned.detail]
+    detail = "; ".join([*texts, scanned.detail] if scanned.detail else texts)
+    return {
+        "state": scanned.state,
+        "level": scanned.level,
+        "detail": detail,
+        "digest": scanned.digest,
     }
 
 
-def verify(paths: Sequence[str], level: str = checksum.LEVEL) -> list[dict[str, Any]]:
+def verify(
+    paths: Sequence[str], level: str = FINITE, progress: Told | None = None
+) -> list[dict[str, Any]]:
     """Check every checkpoint that the paths are or hold, in the order given, up to ``level``.
 
     A folder that holds none gives one ``unverifiable`` entry. Raises nothing for what it
     finds.
     """
-    found = []
+    return list(results(paths, level, progress))
+
+
+def results(
+    paths: Sequence[str], level: str = FINITE, progress: Told | None = None
+) -> Iterator[dict[str, Any]]:
+    """The same, one after the other as they are found."""
     for path in paths:
-        inside = [describe(each, level) for each in expand(path)]
+        try:
+            inside = expand(path)
+        except OSError as error:
+            yield _entry(path, "unverifiable", f"cannot be read: {error.strerror or error}")
+            continue
+        for each in inside:
+            try:
+                yield describe(each, level, progress)
+            except Exception as error:  # noqa: BLE001 (one file must not stop the others)
+                yield _entry(each, "unverifiable", f"a bug here: {type(error).__name__}: {error}")
         reason = folders.dangling_latest(path) if os.path.isdir(path) else ""
         if reason:
-            inside.append(_entry(f"{path.rstrip('/')}/latest", "incomplete", reason))
-        found += inside or [_entry(path, "unverifiable", "no checkpoint in this folder")]
-    return found
+            yield _entry(f"{path.rstrip('/')}/latest", "incomplete", reason)
+        elif not inside:
+            yield _entry(path, "unverifiable", "no checkpoint in this folder")
 
 
 def expand(path: str) -> list[str]:
@@ -102,8 +150,11 @@ def _entry(path: str, state: str, detail: str) -> dict[str, Any]:
         "files": 0,
         "format": "unknown",
         "step": None,
+        "step_origin": None,
         "epoch": None,
         "metrics": {},
+        "parts": [],
+        "digest": None,
     }
 
 

@@ -42,6 +42,7 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
+    _keeping(add)
     return parser
 
 
@@ -110,6 +111,33 @@ def _runs(add: Add) -> None:
     )
     sub.add_argument("--name", help="name of the run")
     _json(sub)
+    sub = add(
+        "resume",
+        "resuming:resume",
+        "say how a run that ended goes on from its last good checkpoint, or let it go on",
+        "middlewatch resume gpt --exec",
+    )
+    sub.add_argument(
+        "run", nargs="?", help="id or name; default: the newest that failed and did not go on"
+    )
+    sub.add_argument(
+        "--from",
+        dest="from_path",
+        metavar="PATH",
+        help="this checkpoint, not the newest that passed",
+    )
+    sub.add_argument(
+        "--exec",
+        dest="execute",
+        action="store_true",
+        help="start it under watch, once the checkpoint has passed again",
+    )
+    sub.add_argument(
+        "--force",
+        action="store_true",
+        help="even if the handbook is against a second try of this class",
+    )
+    _json(sub)
 
 
 def _shows(add: Add) -> None:
@@ -145,11 +173,15 @@ def _shows(add: Add) -> None:
     _json(sub)
     sub = add(
         "checkpoints",
-        "showing:checkpoints",
+        "indexing:checkpoints",
         "show the checkpoint index",
         "middlewatch checkpoints gpt",
     )
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument(
+        "--rescan", action="store_true", help="believe nothing known: verify what lies on disk"
+    )
+    sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder, and no run")
     _json(sub)
     sub = add(
         "explain",
@@ -168,16 +200,22 @@ def _shows(add: Add) -> None:
 def _checks(add: Add) -> None:
     sub = add(
         "verify",
-        "checking:verify",
-        "check whether checkpoints are whole",
+        "verifying:verify",
+        "check whether checkpoints are whole and finite, and with --deep whether torch loads them",
         "middlewatch verify out/",
     )
     sub.add_argument("path", nargs="+", help="files or folders")
     sub.add_argument(
         "--deep",
         action="store_true",
-        help="finiteness and loading (not in this version)",
+        help="let torch load them too, in the python of the run that saved them if that lives",
     )
+    sub.add_argument(
+        "--level",
+        choices=("structure", "checksum", "finite"),
+        help="how far to go: headers and sizes, checksums of all data, finite numbers (finite)",
+    )
+    sub.add_argument("--python", metavar="PATH", help="the python whose torch loads (with --deep)")
     _json(sub)
     sub = add(
         "replay",
@@ -232,4 +270,47 @@ def _checks(add: Add) -> None:
         "middlewatch config check",
     )
     sub.add_argument("action", choices=("check", "show"), help="what to do")
+    _json(sub)
+
+
+def _keeping(add: Add) -> None:
+    sub = add(
+        "prune",
+        "pruning:prune",
+        "propose which checkpoints may be deleted; --apply deletes them",
+        "middlewatch prune --dir out --keep-latest 2 --every 5000",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
+    sub.add_argument(
+        "--keep-latest", type=int, default=3, metavar="N", help="newest verified ones (3)"
+    )
+    sub.add_argument("--keep-best", type=int, default=1, metavar="K", help="best verified ones (1)")
+    sub.add_argument(
+        "--every",
+        type=float,
+        default=0.0,
+        metavar="M",
+        help="the first verified one at or past every M-th step",
+    )
+    sub.add_argument("--damaged", action="store_true", help="propose damaged ones too")
+    sub.add_argument("--apply", action="store_true", help="delete, after asking")
+    sub.add_argument("--yes", action="store_true", help="do not ask")
+    _json(sub)
+    sub = add(
+        "mirror",
+        "mirroring:mirror",
+        "copy verified checkpoints to a second place and read them back there",
+        "middlewatch mirror gpt --to /mnt/durable",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
+    sub.add_argument(
+        "--to",
+        metavar="DEST",
+        help="a folder, user@host:path (rsync) or remote:path (rclone); "
+        "default: [mirror] to of the configuration",
+    )
+    sub.add_argument("--best-only", action="store_true", help="the best one only")
+    sub.add_argument("--limit", metavar="SIZE", help="bytes sent per second at most, like 20MiB")
     _json(sub)

@@ -1,48 +1,43 @@
-"""``verify``, ``audit``, ``alert test``, ``config``."""
+"""``audit``, ``alert test``, ``config``."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 from .. import wire
 from ..audit import audit as look_over
-from ..checkpoints import verify as checkpoint_verify
 from ..child import JsonChild
+from ..client import RemoteError
 from ..clock import SystemClock
 from ..config import Config, rows
-from ..errors import ConfigError, UsageError
+from ..errors import ConfigError, DaemonUnreachable, UsageError
 from ..masking import mask_urls
 from ..sinks.phone import DEADLINE_S, NOTIFIER_ARGV
 from . import out
-from .context import configuration, state
-
-
-def verify(args: argparse.Namespace) -> int:
-    """Are these checkpoints whole? Exit 1 when one is not."""
-    if args.deep:
-        raise UsageError(
-            "--deep is not in this version: structure and checksums are checked, the numbers are not",
-            "middlewatch verify PATH",
-        )
-    found = checkpoint_verify.verify(args.path)
-    if args.json:
-        out.as_json(found)
-    else:
-        for line in checkpoint_verify.rows(found):
-            print(out.clean(line))
-    return int(any(entry["state"] != "ok" for entry in found))
+from .context import client, configuration, state
+from .offline import stored_runs
 
 
 def audit(args: argparse.Namespace) -> int:
     """The first look over a fresh box; exit 1 when something needs a person."""
-    report = look_over(state(args).root, configuration(args))
+    report = look_over(state(args).root, configuration(args), runs=_runs(args))
     if args.json:
         out.as_json(report)
     else:
         for check in report["checks"]:
             print(f"{out.paint(check['state']):>8}  {check['what']}: {out.clean(check['detail'])}")
     return int(any(check["state"] == "bad" for check in report["checks"]))
+
+
+def _runs(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The runs of the daemon; where none runs, those of its store, without their cadence."""
+    with contextlib.suppress(DaemonUnreachable, RemoteError):
+        found: list[dict[str, Any]] = client(args).ask("runs")
+        return found
+    specs = stored_runs(state(args))
+    return [{"run": s.id or s.name, "checkpoint_dirs": list(s.checkpoint_dirs)} for s in specs]
 
 
 def alert(args: argparse.Namespace) -> int:

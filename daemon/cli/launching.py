@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..clock import SystemClock
 from ..errors import MiddlewatchError, UsageError
 from ..launch.checkpoint_args import from_argv
 from ..launch.discover import FoundRun, attached, describe, discover
-from ..launch.start import launch
+from ..launch.start import Via, launch
 from ..runs import Rank, RunSpec, run_id
 from . import out
 from .context import client, state
@@ -26,46 +27,72 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
-    daemon = ensure(args)
-    name = args.name or _name_of(command)
-    run = run_id(name)
-    while (folder := state(args).run(run)).exists():  # four digits meet again after a while
-        run = run_id(name)
     cwd = str(Path.cwd())
-    log = Path(args.log).absolute() if args.log else folder / "output.log"
-    exit_file = folder / "exit.json"
-    if args.log and Path(args.log).is_dir():
-        raise UsageError(f"{log} is a directory", "name a file with --log")
-    started_at = time.time()  # noqa: TID251 - a command, not the resident process
-    launched = launch(
-        command,
-        name=name,
-        log=log,
-        exit_file=exit_file,
-        cwd=cwd,
+    folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
+    data = begin(
+        args,
+        RunSpec(
+            name=args.name or _name_of(command),
+            command=tuple(command),
+            cwd=cwd,
+            checkpoint_dirs=tuple(dict.fromkeys(folders)),
+        ),
+        log=args.log,
         via=args.via,
         keep_buffering=args.keep_buffering,
     )
-    folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
-    spec = RunSpec(
+    if args.json:
+        out.as_json(data)
+    else:
+        show(data)
+    return 0
+
+
+def begin(
+    args: argparse.Namespace,
+    wanted: RunSpec,
+    *,
+    log: str | None = None,
+    via: Via | None = None,
+    keep_buffering: bool = False,
+) -> dict[str, Any]:
+    """Start the command of ``wanted`` under a new id, and hand it to the daemon.
+
+    ``log``: where its output goes (default: the folder of the run). Returns what
+    ``run --json`` prints. Raises UsageError when it cannot be started.
+    """
+    daemon = ensure(args)
+    run = run_id(wanted.name)
+    while (folder := state(args).run(run)).exists():  # four digits meet again after a while
+        run = run_id(wanted.name)
+    output = Path(log).absolute() if log else folder / "output.log"
+    if log and output.is_dir():
+        raise UsageError(f"{output} is a directory", "name a file with --log")
+    started_at = time.time()  # noqa: TID251 - a command, not the resident process
+    launched = launch(
+        wanted.command,
+        name=wanted.name,
+        log=output,
+        exit_file=folder / "exit.json",
+        cwd=wanted.cwd,
+        via=via,
+        keep_buffering=keep_buffering,
+    )
+    spec = dataclasses.replace(
+        wanted,
         id=run,
-        name=name,
         pid=launched.pid,
         start_ticks=launched.start_ticks,
         ranks=(Rank(launched.pid, launched.start_ticks),),
-        command=tuple(command),
-        cwd=cwd,
         env_names=tuple(sorted(os.environ)),
         logs=(launched.log,),
-        checkpoint_dirs=tuple(dict.fromkeys(folders)),
         exit_file=launched.exit_file,
         started_at=started_at,
         home=launched.via,
     )
-    told = _hand_over(args, spec)
-    data = {
-        **told,
-        "name": name,
+    return {
+        **_hand_over(args, spec),
+        "name": spec.name,
         "pid": launched.pid,
         "keeper_pid": launched.keeper_pid,
         "via": launched.via,
@@ -75,19 +102,18 @@ def run(args: argparse.Namespace) -> int:
         "state_dir": daemon["state_dir"],
         "look": launched.look,
     }
-    if args.json:
-        out.as_json(data)
-        return 0
-    print(f"{told['run']}: pid {launched.pid}, goes on without this session")
-    print(f"  log          {launched.log}")
-    print(
-        f"  checkpoints  {', '.join(spec.checkpoint_dirs) or 'no folder known (--checkpoints DIR)'}"
-    )
-    print(f"  status page  {told['status_page']}")
-    if launched.look:
-        print(f"  look at it   {launched.look}")
-    print(f"  what is true now: middlewatch status {told['run']}")
-    return 0
+
+
+def show(started: Mapping[str, Any]) -> None:
+    """A run that has just been started, for a person."""
+    folders = ", ".join(started["checkpoint_dirs"])
+    print(f"{started['run']}: pid {started['pid']}, goes on without this session")
+    print(f"  log          {started['log']}")
+    print(f"  checkpoints  {folders or 'no folder known (--checkpoints DIR)'}")
+    print(f"  status page  {started['status_page']}")
+    if started["look"]:
+        print(f"  look at it   {started['look']}")
+    print(f"  what is true now: middlewatch status {started['run']}")
 
 
 def _name_of(command: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
@@ -12,6 +12,7 @@ from middlewatch.sentinels.handbook import page
 from ..incidents import Incident
 from ..paths import StateDir
 from ..report import incident
+from ..runs import RunSpec
 
 
 def stored_incidents(
@@ -21,19 +22,33 @@ def stored_incidents(
 
     ``run`` is an id. Nothing when the store cannot be read.
     """
+    found = []
+    for doc in _docs(state, "incident"):
+        one = Incident.from_json(doc)
+        if (everything or one.state != "resolved") and run in (None, one.run):
+            found.append(incident(one, page(one.trouble)))
+    return found
+
+
+def stored_runs(state: StateDir) -> list[RunSpec]:
+    """The runs that the store knows, newest first. Nothing when it cannot be read."""
+    found = []
+    for doc in _docs(state, "run"):
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            found.append(RunSpec.from_json(doc["spec"]))
+    return sorted(found, key=lambda spec: spec.started_at, reverse=True)
+
+
+def _docs(state: StateDir, kind: str) -> list[dict[str, Any]]:
+    """The documents of one kind, oldest first."""
     if not state.store.exists():
         return []
     import sqlite_utils
 
-    found = []
     try:
         with closing(sqlite3.connect(f"{state.store.as_uri()}?mode=ro", uri=True)) as connection:
             database = sqlite_utils.Database(connection)
-            rows = list(database["docs"].rows_where("kind = ?", ["incident"], order_by="at"))
+            rows = list(database["docs"].rows_where("kind = ?", [kind], order_by="at"))
     except sqlite3.Error:
         return []
-    for row in rows:
-        one = Incident.from_json(json.loads(row["doc"]))
-        if (everything or one.state != "resolved") and run in (None, one.run):
-            found.append(incident(one, page(one.trouble)))
-    return found
+    return [json.loads(row["doc"]) for row in rows]

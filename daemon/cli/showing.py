@@ -1,4 +1,4 @@
-"""``runs``, ``status``, ``incidents``, ``ack``, ``silence``, ``checkpoints``, ``tui``."""
+"""``runs``, ``status``, ``incidents``, ``ack``, ``silence``, ``tui``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from middlewatch.sentinels.kit.numbers import number, size
+from middlewatch.sentinels.kit.numbers import number
 
 from ..errors import DaemonUnreachable, UsageError
 from ..sinks.status_page import page
@@ -160,35 +160,6 @@ def silence(args: argparse.Namespace) -> int:
         about = " ".join(made[k] for k in ("run", "class") if made[k]) or "everything"
         print(f"no push about {about} until {made['until']}")
     return 0
-
-
-def checkpoints(args: argparse.Namespace) -> int:
-    """The index of one run; exit 1 when the newest checkpoint is not good."""
-    index = client(args).ask("checkpoints", run=args.run)
-    known = index["checkpoints"]
-    newest = next((c for c in known if c["path"] == index["latest"]), None)
-    bad = newest is not None and newest["verified"]["state"] in ("corrupt", "incomplete")
-    if args.json:
-        out.as_json(index)
-        return int(bad)
-    if not known:
-        print("no checkpoint seen yet")
-        return 0
-    rows = [
-        (
-            "-" if c["step"] is None else number(c["step"]),
-            c["verified"]["state"],
-            c["verified"]["level"] or "-",
-            size(c["bytes"]),
-            ",".join(c["tags"]) or "-",
-            c["saved_at"],
-            c["path"],
-        )
-        for c in known
-    ]
-    out.table(("STEP", "VERIFIED", "LEVEL", "SIZE", "TAGS", "SAVED", "PATH"), rows)
-    print(f"would resume from: {index['resume_from'] or 'none that passed'}")
-    return int(bad)
 
 
 def tui(args: argparse.Namespace) -> int:

@@ -96,6 +96,13 @@ def _checkpoints(status: Row) -> Iterator[str]:
         verdict = f"{judged['path']} ({judged['state']}, {judged['level']} checked)"
     yield f"- last verified: {_line(verdict)}"
     yield f"- would resume from: {_line(checkpoints['resume_from'] or 'none that passed')}"
+    place = checkpoints.get("durability")
+    if place is not None:
+        better = f"; {place['better']}" if place["survives_stop"] is False else ""
+        yield f"- durability: {_line(place['text'] + better)}"
+    cadence = checkpoints.get("cadence")
+    if cadence is not None and cadence["text"]:
+        yield f"- cadence: {_line(cadence['text'])}"
 
 
 def _box(box: Row) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -43,6 +44,9 @@ a few seconds longer than the run."""
 QUIET_S = 4.0
 """Nothing has grown for this long, two looks, before data is read: a save has the disk for
 itself."""
+READ_S = 1.0
+"""Of reading after one look (two seconds): small checkpoints are read one after the other, of a
+large one what the verifier gives for one question."""
 MOST_PUT_OFF_S = 300.0
 """Unless there never was such a time for so long: a run that always saves is verified too."""
 WRITER_PATIENCE_S = 600.0
@@ -101,20 +105,33 @@ class CheckpointDir(Source):
     every_s = 2.0
 
     def __init__(
-        self, directories: Sequence[str], verify: Verifier, *, settle_s: float = SETTLE_S
+        self,
+        directories: Sequence[str],
+        verify: Verifier,
+        *,
+        settle_s: float = SETTLE_S,
+        earlier: Iterable[Mapping[str, Any]] = (),
+        since: float = math.inf,
     ) -> None:
+        """``earlier``: entries of the index as it was before; what was read then is still so
+        as long as the files are the same. ``since``: when this run was first watched; what was
+        saved later is read to its end, also by the watch that follows on a killed one."""
         self.name = "checkpoint_dir:" + ",".join(directories)
         self._finder = Finder(directories)
         self._verify = verify
         self._settle_s = settle_s
+        self._earlier = {str(entry.get("path")): entry for entry in earlier}
         self._followed: dict[str, Followed] = {}
         self._asked: Followed | None = None
-        self._summing = False
-        """What was asked is to compare checksums."""
+        self._reading = False
+        """What was asked is to read the data."""
         self._grew_at: float | None = None
         self._refused_at: float | None = None
         self._put_off_at: float | None = None
         """Since when data waits to be read."""
+        self._since = since
+        self._asked_at = self._spent_s = 0.0
+        """Of the data that was read since the last look."""
         self._first = True
         self.writer_gone = False
         """The run's main process has ended: what stands still now stays as it is."""
@@ -126,8 +143,13 @@ class CheckpointDir(Source):
 
     def ready(self, fd: int, now: float) -> Iterable[CheckpointSeen]:
         """The verifier has answered, or has ended."""
+        reading = self._reading
         found = [*self._take_answers(now)]
         self._ask_next(now)
+        if reading:
+            self._spent_s += abs(now - self._asked_at)
+            if self._spent_s < READ_S:
+                self._ask_data(now)
         return found
 
     def read(self, now: float) -> Iterable[CheckpointSeen]:
@@ -135,7 +157,8 @@ class CheckpointDir(Source):
         found = [*self._take_answers(now), *self._look(self._finder.scan(now), now)]
         found += self._hurry(now)
         self._ask_next(now)
-        self._ask_sums(now)
+        self._spent_s = 0.0
+        self._ask_data(now)
         return found
 
     def stalled(self, now: float) -> str | None:
@@ -152,6 +175,12 @@ class CheckpointDir(Source):
         """Every checkpoint that is there now, by time of save."""
         found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
         return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
+
+    def rescan(self, now: float) -> None:
+        """Believe no verdict any more: structures are checked at once, data in its budget."""
+        for followed in self._followed.values():
+            if followed.seen is not None and not followed.place.leftover:
+                followed.forget(now)
 
     def growing(self) -> float | None:
         """When bytes of any checkpoint or temporary last grew; ``None`` if they never did."""
@@ -191,7 +220,8 @@ class CheckpointDir(Source):
         saved_at = mark.newest_ns / 1e9
         old = mark.files > 0 and saved_at < now - self._settle_s
         followed = Followed(place, mark, saved_at if old else now)
-        followed.fresh = not self._first
+        followed.fresh = not self._first or saved_at >= self._since
+        followed.earlier = self._earlier.get(place.path)
         followed.skipped = len(self._followed) % FULL_LOOK_EVERY  # not all at one look
         if not self._first and mark.bytes:
             followed.grew_at = now
@@ -210,29 +240,32 @@ class CheckpointDir(Source):
             self._refused_at = now if self._refused_at is None else self._refused_at
             return
         self._refused_at = None
-        self._asked, self._summing = newest[0], False
+        self._asked, self._reading = newest[0], False
         self._asked.asked = self._asked.mark
 
-    def _ask_sums(self, now: float) -> None:
-        """Have the data of the newest whole checkpoint compared with its checksums, a bit of it.
+    def _ask_data(self, now: float) -> None:
+        """Have the data of the newest whole checkpoint read, a bit of it.
 
         Only what was written since we look, and the newest: a restart must not read them all.
         """
         if self._asked is not None or self._verify.waiting:
             return
-        whole = [f for f in self._followed.values() if f.seen and f.seen.state == "ok"]
-        fresh = [f for f in whole if f.fresh and not f.summed]
-        followed = max(fresh or whole, key=lambda f: f.mark.newest_ns, default=None)
-        if followed is None or followed.summed or not followed.settled:
+        whole = [f for f in self._followed.values() if f.seen and (f.seen.state == "ok" or f.again)]
+        fresh = [f for f in whole if f.fresh and not f.done]
+        # What was begun is ended first: saves may come faster than one can be read.
+        first = (f for f in (fresh or whole) if f.began is not None and not f.done)
+        followed = next(first, None) or max(
+            fresh or whole, key=lambda f: f.mark.newest_ns, default=None
+        )
+        if followed is None or followed.done or not followed.settled:
             self._put_off_at = None
             return
         if self._busy(now):
             self._put_off_at = now if self._put_off_at is None else self._put_off_at
             if abs(now - self._put_off_at) < MOST_PUT_OFF_S:
                 return
-        question = {"path": followed.path, "level": "checksum", "from": followed.sum_from}
-        if self._verify.ask(question, now):
-            self._asked, self._summing = followed, True
+        if self._verify.ask({"path": followed.path, "level": "finite"}, now):
+            self._asked, self._reading, self._asked_at = followed, True, now
             followed.asked = followed.mark
 
     def _busy(self, now: float) -> bool:
@@ -251,17 +284,17 @@ class CheckpointDir(Source):
     def _take_answers(self, now: float) -> Iterator[CheckpointSeen]:
         for answer in self._verify.answers():
             followed, self._asked = self._asked, None
-            summing, self._summing = self._summing, False
+            reading, self._reading = self._reading, False
             if followed is None or followed.asked != followed.mark:
                 continue  # pruned, or it went on growing: its turn comes again
             if "error" in answer or answer.get("path") != followed.path:
                 yield from self._failed(
-                    followed, str(answer.get("error", "no answer")), now, summing=summing
+                    followed, str(answer.get("error", "no answer")), now, reading=reading
                 )
-            elif summing:
-                compared = followed.compared(answer, now)
-                if compared is not None:
-                    yield compared
+            elif reading:
+                seen = followed.read(answer, now)
+                if seen is not None:
+                    yield seen
             else:
                 yield from self._judge(followed, answer, now)
 
@@ -299,15 +332,15 @@ class CheckpointDir(Source):
             reason = f"the verifier gave no answer in {VERIFIER_DEADLINE_S:.0f} s"
         if self._asked is not None and not self._verify.waiting:
             followed, self._asked = self._asked, None
-            summing, self._summing = self._summing, False
-            yield from self._failed(followed, reason, now, summing=summing)
+            reading, self._reading = self._reading, False
+            yield from self._failed(followed, reason, now, reading=reading)
 
     def _failed(
-        self, followed: Followed, reason: str, now: float, *, summing: bool = False
+        self, followed: Followed, reason: str, now: float, *, reading: bool = False
     ) -> Iterator[CheckpointSeen]:
         followed.failures += 1
-        if summing:
-            followed.summed = followed.failures >= _MOST_FAILURES
+        if reading:
+            followed.done = followed.failures >= _MOST_FAILURES
             return
         followed.ask_at = now + self._settle_s
         if followed.place.leftover:

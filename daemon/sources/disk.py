@@ -28,6 +28,7 @@ from ..child import JsonChild
 from ..clock import Clock, SystemClock
 from . import proc
 from .base import Source
+from .mounts import Mounts, is_remote, of_first
 
 DEADLINE_S = 10.0
 """A busy NFS server may take seconds; after ten nobody can write a checkpoint there either."""
@@ -40,24 +41,9 @@ GIVE_UP_S = 300.0
 taken away and mounted again meanwhile, and would never be answered."""
 MOST_CHILDREN = 8
 """Network mounts watched at most: a child is 8 MB of memory."""
-_MOST_LINKS = 40
-"""Links followed for one path, as in the kernel."""
-
-# fmt: off
-_REMOTE = frozenset({
-    "9p", "afs", "autofs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs",
-    "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3", "smbfs",
-    "virtiofs", "wekafs",
-})
-# fmt: on
 _PROJECT_QUOTAS = frozenset({"ext4", "f2fs", "xfs"})
 """Where ``statvfs`` of a directory may tell the size of its quota."""
 _CHILD = Path(__file__).with_name("disk_child.py")
-
-
-def is_remote(fstype: str) -> bool:
-    """Whether a call on such a file system may block for as long as it likes."""
-    return fstype in _REMOTE or fstype.startswith("fuse")
 
 
 class Space(NamedTuple):
@@ -236,8 +222,8 @@ class Disks(Source):
     def _settle(self) -> None:
         """Find out anew where the places lie."""
         self._stale = False
-        mounts = _Mounts(proc.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
-        of_all = _Mounts(_mounts_of_first(self._root), self._root)
+        mounts = Mounts(proc.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
+        of_all = Mounts(of_first(self._root), self._root)
         local: dict[tuple[str, int], _Volume] = {}
         remote: dict[str, _Volume] = {}
         for holds, path in self._places:
@@ -281,69 +267,6 @@ class Disks(Source):
             else:
                 wanted[name].error = remote.volume.error
                 remote.volume = wanted[name]
-
-
-class _Mounts:
-    """Which mount a path lies on."""
-
-    def __init__(self, mounts: Iterable[proc.Mount], root: str) -> None:
-        self._root = root
-        # The last one mounted on a point hides those before it.
-        self._by_point = {mount.point: mount for mount in mounts}
-
-    def of(self, path: str) -> proc.Mount | None:
-        """The mount with the longest point above ``path``, by its name alone."""
-        while path not in self._by_point and path != "/":
-            path = path.rpartition("/")[0] or "/"
-        return self._by_point.get(path)
-
-    def resolve(self, path: str) -> tuple[proc.Mount | None, str]:
-        """The mount of ``path``, and the path without links as far as it exists.
-
-        Nothing on a remote file system is touched: what lies there is left as it is named.
-        """
-        here, todo, links = "", _parts(path), 0
-        while todo:
-            part = todo.pop()
-            if part == "..":
-                here = here.rpartition("/")[0]
-                continue
-            there = f"{here}/{part}"
-            mount = self.of(there)
-            if mount is not None and is_remote(mount.fstype):
-                full = "/".join((there, *reversed(todo)))
-                under = self.of(full) or mount
-                if is_remote(under.fstype):
-                    return under, self._root + full
-                # Something local is mounted further down: go on from there.
-                here, todo = under.point, _parts(full[len(under.point) :])
-                continue
-            try:
-                target = os.readlink(self._root + there)
-            except OSError as error:
-                if error.errno != errno.EINVAL:  # EINVAL: it exists and is no link
-                    break
-                here = there
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                break
-            here = "" if target.startswith("/") else here
-            todo += _parts(target)
-        return self.of(here or "/"), self._root + (here or "/")
-
-
-def _mounts_of_first(root: str) -> list[proc.Mount]:
-    """What the first process of the box has mounted; nothing where that is a secret."""
-    try:
-        return proc.mounts(f"{root}/proc/1/mountinfo")
-    except OSError:
-        return []
-
-
-def _parts(path: str) -> list[str]:
-    """Components of a path, the first one last."""
-    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
 def _merge(volumes: dict[Any, _Volume], key: object, place: _Place, name: str) -> None:

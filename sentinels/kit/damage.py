@@ -15,6 +15,19 @@ def is_left_over(seen: CheckpointSeen) -> bool:
     return seen.state == "incomplete" and seen.level is None
 
 
+def is_nonfinite(seen: CheckpointSeen) -> bool:
+    """Its bytes are what was written, and what was written is NaN or infinite."""
+    return seen.state == "corrupt" and seen.level == "finite"
+
+
+def written(seen: CheckpointSeen) -> bool:
+    """It was written to its end, or may be: it took its room and came when a save was due.
+
+    One that holds NaN was as well.
+    """
+    return seen.state not in ("corrupt", "incomplete") or is_nonfinite(seen)
+
+
 class Damage(Ledger):
     """Whether any save was ever found to be bad, and what was left half-written."""
 

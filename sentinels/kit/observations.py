@@ -279,6 +279,33 @@ class CpuQuotaSample:
     """Seconds for which threads had to stand still, added up over CPUs."""
 
 
+class Durability(NamedTuple):
+    """What becomes of a place when its box is stopped, and when it is given back."""
+
+    survives_stop: bool | None = None
+    """A stop, or the platform taking the box away; ``None``: not known."""
+    survives_destroy: bool | None = None
+    """The end of the box: terminated, released, deleted; ``None``: not known."""
+    where: str = "unknown"
+    """What kind of place it is (``memory (tmpfs /dev/shm)``, ``network volume of RunPod``)."""
+    better: str = ""
+    """What to do instead; empty where nobody knows."""
+
+    @property
+    def words(self) -> str:
+        """For a person: ``survives a stop, not a destroy: volume disk of the Pod (…)``."""
+        kept, lost = self.survives_stop, self.survives_destroy is False
+        if kept is False:
+            verdict = "lost with a stop"
+        elif kept is None:
+            verdict = "unknown" + (", lost with a destroy" if lost else "")
+        elif self.survives_destroy:
+            verdict = "survives a stop and a destroy"
+        else:
+            verdict = "survives a stop" + (", not a destroy" if lost else "")
+        return verdict if self.where == "unknown" else f"{verdict}: {self.where}"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointSeen:
     """A checkpoint on disk, as the follower and the verifier know it now."""
@@ -296,6 +323,24 @@ class CheckpointSeen:
     level: str | None = None
     detail: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
+    step_origin: str | None = None
+    """Who said the step: the ``checkpoint`` itself, a ``state`` file beside it, the ``log``, or
+    only its ``name``."""
+    metrics_origin: str | None = None
+    """Who said the metrics, in the same words."""
+    digest: str | None = None
+    """Of all its bytes as they were read: ``xxh3:`` and 32 hex digits."""
+    parts: tuple[str, ...] = ()
+    """What it is made of, at most 32: ``PATTERN×COUNT``, the names of its files with their
+    numbers wiped (``rng_state_#.pth×8``), and ``tensors×COUNT`` where they were counted."""
+    best_metric: str | None = None
+    """What the framework itself calls best by (``metric_for_best_model``, ``monitor``)."""
+    best_mode: str | None = None
+    """``min`` or ``max``, where the checkpoint says it."""
+    durability: Durability | None = None
+    """What becomes of it when the box is stopped; ``None`` where nobody looked."""
+    mirrored: str = ""
+    """Folder that holds a copy of it which was read back and is the same; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from bisect import insort
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from .damage import written
 from .forecast import Trend
 from .ledger import Ledger
 from .observations import CheckpointSeen, DiskSample, Observation
@@ -25,7 +26,7 @@ Level = tuple[int, "int | None"]
 class Save:
     """One checkpoint that was written, whether it is still there or not."""
 
-    __slots__ = ("at", "bytes", "files", "levels", "open", "path")
+    __slots__ = ("at", "began", "bytes", "files", "levels", "open", "path")
 
     def __init__(self, path: str, at: float, size: int, files: int) -> None:
         self.path = path
@@ -34,6 +35,8 @@ class Save:
         self.files = files
         self.open = True
         """It may still be growing."""
+        self.began: float | None = None
+        """When it was first seen to grow; ``None`` where it was not watched."""
         self.levels: dict[str, Level] = {}
         """By mount, the most that was free between this save and the next: what the trainer
         prunes has gone by then, and temporary files have as well."""
@@ -64,7 +67,7 @@ class SaveLog(Ledger):
         """Write down a save, or what is free."""
         if isinstance(seen, DiskSample):
             self._look(seen)
-        elif isinstance(seen, CheckpointSeen) and seen.state not in ("corrupt", "incomplete"):
+        elif isinstance(seen, CheckpointSeen) and written(seen):
             self._save(seen)
 
     def is_low(self, mount: str) -> bool:
@@ -107,6 +110,7 @@ class SaveLog(Ledger):
             return
         save = Save(seen.path, seen.saved_at, seen.bytes, seen.files)
         save.open = seen.state == "pending"
+        save.began = seen.at if save.open else None
         if not self.saves:
             self.levels = {}
         elif save.at >= self.saves[-1].at:

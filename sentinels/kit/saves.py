@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from .damage import written
 from .numbers import median, number, quantile
 from .observations import CheckpointSaved, CheckpointSeen, DiskSample
 from .savelog import SaveLog
@@ -124,7 +125,7 @@ def _expect(
     claims: Sequence[CheckpointSaved],
     seen_at: Sequence[float] = (),
 ) -> Saves | None:
-    whole = (c for c in newest_first if c.state in ("ok", "pending", "unverifiable"))
+    whole = (c for c in newest_first if written(c))
     newest = sorted(islice(whole, LOOKED_AT), key=lambda c: c.saved_at, reverse=True)
     if not newest:
         return None

@@ -16,6 +16,7 @@ from middlewatch.daemon.config import parse
 from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample
 
 from ..fakes.nvml_library import NvmlDouble
+from .box_tree import BoxTree
 
 SECRET = "json://bob:hunter22@example.org/"
 
@@ -63,6 +64,46 @@ def test_gpus_through_the_driver(nvml_double: NvmlDouble, tmp_path: Path) -> Non
     gpus = next(c for c in seen["checks"] if c["what"] == "GPUs")
     assert (gpus["state"], gpus["detail"][:4]) == ("ok", "2 x ")
     assert len(seen["box"]["gpus"]) == 2
+
+
+# ------------------------------------------------------------------------ storage and cadence
+
+
+def test_where_saves_would_lie(tmp_path: Path) -> None:
+    box = BoxTree(tmp_path / "box").env("RUNPOD_POD_ID", "RUNPOD_API_KEY")
+    box.mount("/workspace").mount("/dev/shm", "tmpfs")
+    text = {"text": "saves every 30 min", "every_s": 1800.0}
+    runs: list[dict[str, Any]] = [
+        {"run": "gpt-1", "checkpoint_dirs": ["/dev/shm/out"], "checkpoints": {"cadence": text}},
+        {"run": "gpt-2", "checkpoint_dirs": ["/workspace/out"]},
+    ]
+    config = parse("[checkpoints]\ninterruption_hours = 24", "f")
+    seen = audit(tmp_path / "state", config, Path("/root/gpt"), runs, str(box.root))
+    seen = json.loads(wire.dumps(seen))
+    checks = {c["what"]: c for c in seen["checks"]}
+    assert checks["platform"]["state"] == "ok"
+    assert checks["platform"]["detail"].startswith("RunPod by env RUNPOD_POD_ID")
+    assert seen["platforms"][0]["id"] == "runpod"
+    assert checks["storage /dev/shm/out (checkpoints of gpt-1)"]["state"] == "warn"
+    assert checks["storage /workspace/out (checkpoints of gpt-2)"]["state"] == "ok"
+    assert "/workspace" in checks["storage /root/gpt (cwd)"]["detail"]
+    rows = {row["path"]: row for row in seen["durability"]}
+    assert rows["/workspace/out"]["survives_stop"] is True
+    assert rows["/workspace/out"]["survives_destroy"] is False
+    assert "38 min where a save takes 30 s" in checks["cadence"]["detail"]
+    assert checks["cadence gpt-1"]["detail"] == "saves every 30 min"
+    assert [row["every_s"] for row in seen["cadence"]["rule_of_thumb"]] == [600, 1800, 3600, 7200]
+    assert [row["save_s"] for row in seen["cadence"]["by_save_time"]] == [5, 30, 120]
+
+
+def test_a_box_that_nobody_knows(tmp_path: Path) -> None:
+    box = BoxTree(tmp_path / "box")
+    seen = audit(tmp_path / "state", parse("", ""), Path("/root/gpt"), root=str(box.root))
+    checks = {c["what"]: c for c in seen["checks"]}
+    assert (checks["platform"]["state"], seen["platforms"]) == ("unknown", [])
+    assert checks["storage /root/gpt (cwd)"]["state"] == "unknown"
+    assert "interruption_hours" in checks["cadence"]["detail"]
+    assert seen["cadence"]["by_save_time"] == []
 
 
 # ------------------------------------------------------------------------ single checks

@@ -256,6 +256,32 @@ def test_what_was_mild_and_turns_critical_later_is_told(desk: Desk) -> None:
     ]
 
 
+@pytest.mark.parametrize("after", [5, 3600])
+def test_a_save_of_nan_weights_is_a_part_of_the_nan_loss(desk: Desk, after: float) -> None:
+    desk.say(("loss_nan", CRITICAL))
+    assert desk.kinds(("ckpt_nonfinite", CRITICAL), after=after) == []
+    other = Desk()
+    other.say(("ckpt_nonfinite", CRITICAL))
+    (change,) = other.say(("loss_nan", CRITICAL), after=after)
+    assert (change.kind, change.was) == ("corrected", "ckpt_nonfinite")
+
+
+@pytest.mark.parametrize("end", ["silent_end", "disk_full", "python_exception", "hang"])
+def test_a_bad_save_neither_explains_what_happens_nor_hides_behind_it(desk: Desk, end: str) -> None:
+    desk.say((end, CRITICAL))
+    assert desk.kinds(("ckpt_nonfinite", CRITICAL)) == [("opened", "ckpt_nonfinite")]
+    other = Desk()
+    other.say(("ckpt_nonfinite", CRITICAL))
+    assert other.kinds((end, CRITICAL)) == [("opened", end)]
+
+
+def test_every_save_of_nan_weights_is_one_trouble(desk: Desk) -> None:
+    desk.say(("ckpt_nonfinite", CRITICAL), key="/out/1.pt")
+    for number in range(2, 9):
+        assert desk.say(("ckpt_nonfinite", CRITICAL), after=1800, key=f"/out/{number}.pt") == []
+    assert [i.trouble for i in desk.keeper.open()] == ["ckpt_nonfinite"]
+
+
 def test_the_tables_agree() -> None:
     classes = [*CRITICALS, *MILD, *FORECASTS, "gpu_slow", "input_starved", "shm_exhausted"]
     for cause in classes:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -16,6 +17,7 @@ from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
+    Durability,
     Evidence,
     GpuSample,
     LogGrowth,
@@ -151,7 +153,17 @@ def test_what_one_would_resume_from() -> None:
     index: dict[str, Any] = {"latest": known[1].path, "best": None, "resume_from": known[0].path}
     shown = report.checkpoints(known, index)
     assert (shown["count"], shown["latest"]["step"], shown["resume_from"]) == (2, 2, known[0].path)
+    assert shown["durability"] is None  # nobody looked
     assert report.checkpoints((), {})["latest"] is None
+    place = Durability(True, False, "volume disk of the Pod")
+    known[0] = dataclasses.replace(known[0], durability=place)
+    assert report.checkpoints(known, index)["durability"] == {
+        "survives_stop": True,
+        "survives_destroy": False,
+        "where": "volume disk of the Pod",
+        "better": "",
+        "text": "survives a stop, not a destroy: volume disk of the Pod",
+    }
 
 
 def test_logs_and_how_they_stand() -> None:

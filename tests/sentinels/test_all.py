@@ -46,6 +46,7 @@ WORDS = """
     saves_left
     ckpt_incomplete cpu_throttled gpu_slow
     storage_stall not_exiting input_starved
+    ckpt_nonfinite ckpt_shrunk ckpt_not_durable
 """
 VOCABULARY = frozenset(WORDS.split())
 """Classes that other programs rely on. New ones may come; none is renamed."""

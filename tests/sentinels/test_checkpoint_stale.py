@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from middlewatch.sentinels.checkpoint_stale import Limits
 from middlewatch.sentinels.kit import Severity
 
@@ -64,6 +66,15 @@ def test_broken_checkpoints_do_not_count(story: Story) -> None:
     for _ in range(3):
         story.train(20, 30).saved(state="corrupt")
     assert len(story.train(2, 30).asks("checkpoint_stale")) == 1
+
+
+def test_saves_of_nan_come_in_time_all_the_same(story: Story) -> None:
+    saving(story, 4, 600)
+    for _ in range(8):
+        story.train(20, 30).saved(state="corrupt")
+        story.checkpoints[-1] = replace(story.checkpoints[-1], level="finite")
+        story.seen(story.checkpoints[-1])
+        assert story.asks("checkpoint_stale") == []
 
 
 def test_time_before_the_watch_does_not_count(story: Story) -> None:

@@ -31,7 +31,7 @@ LOOKING = frozenset(_LOOKING.split())
 """Programs that a check may use: they only look."""
 SPECIAL = {
     "systemctl": {"is-active"},
-    "middlewatch": {"status", "checkpoints", "incidents", "verify"},
+    "middlewatch": {"audit", "status", "checkpoints", "incidents", "verify"},
     "py-spy": {"dump"},
     "lfs": {"quota"},
     "python": {"-c"},

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import index
+from middlewatch.daemon.checkpoints import index, logged, ranking
 from middlewatch.daemon.sinks import checkpoint_index
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 from middlewatch.sentinels.kit.observations import VerifiedState
@@ -57,6 +57,7 @@ def test_the_shape_of_the_contract() -> None:
     assert first == {
         "path": "/c/a.pt",
         "step": 10,
+        "step_origin": "checkpoint",
         "epoch": None,
         "saved_at": first["saved_at"],
         "bytes": 100,
@@ -71,6 +72,8 @@ def test_the_shape_of_the_contract() -> None:
             "detail": "",
         },
         "metrics_origin": "checkpoint",
+        "parts": [],
+        "durability": None,
         "digest": "sha256:00",
     }
     assert second["step"] == 20.5
@@ -109,7 +112,7 @@ def test_a_stale_higher_step_of_an_older_run_is_not_newest() -> None:
 
 
 def test_one_without_a_step_stands_where_its_time_puts_it() -> None:
-    ordered = index.in_order([seen("/b", 2), seen("/a", 1, 100), seen("/c", 3, 200)])
+    ordered = ranking.in_order([seen("/b", 2), seen("/a", 1, 100), seen("/c", 3, 200)])
     assert [c.path for c in ordered] == ["/a", "/b", "/c"]
 
 
@@ -148,13 +151,13 @@ def test_metrics_come_from_the_log_by_step() -> None:
 
 def test_metrics_of_a_log_read_in_one_go() -> None:
     steps = [report(5000, 100, train_loss=3.0), report(5000, 200, train_loss=2.0)]
-    (joined,) = index.attach_metrics([seen("/100", 12, 100)], steps, [])
+    (joined,) = logged.attach_metrics([seen("/100", 12, 100)], steps, [])
     assert joined.seen.metrics == {"train_loss": 3.0}
 
 
 def test_steps_that_come_twice_after_a_restart() -> None:
     steps = [report(10, 100, train_loss=9.0), report(5000, 100, train_loss=1.0)]
-    old, new = index.attach_metrics([seen("/old", 11, 100), seen("/new", 5001, 100)], steps, [])
+    old, new = logged.attach_metrics([seen("/old", 11, 100), seen("/new", 5001, 100)], steps, [])
     assert (old.seen.metrics["train_loss"], new.seen.metrics["train_loss"]) == (9.0, 1.0)
 
 
@@ -166,7 +169,7 @@ def test_the_step_comes_from_a_claim_or_from_the_last_report() -> None:
     ]
     steps = [report(90, 39), report(200, 60), report(400, 70)]
     saved = [seen("/x/out/ckpt.pt", 101), seen("/x/other.pt", 300), seen("/x/first.pt", 1)]
-    joined = index.attach_metrics(saved, steps, claims)
+    joined = logged.attach_metrics(saved, steps, claims)
     assert {j.seen.path: j.seen.step for j in joined} == {
         "/x/out/ckpt.pt": 40,
         "/x/other.pt": 60,

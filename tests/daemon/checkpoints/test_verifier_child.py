@@ -57,8 +57,11 @@ def test_it_answers_steps_back_and_survives_nonsense(child: Child, tmp_path: Pat
         "files": 1,
         "format": "torch",
         "step": 7.0,
+        "step_origin": "name",
         "epoch": None,
         "metrics": {},
+        "parts": [],
+        "digest": None,
         "writer": None,
     }
     assert "error" in child.say(b"garbage")

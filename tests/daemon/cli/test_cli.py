@@ -108,7 +108,7 @@ def test_the_whole_list_is_there() -> None:
         ("alert", "test"),
         ("watch", "--log", "/"),
         ("watch", "--pid", "4194304"),
-        ("verify", "x", "--deep"),
+        ("verify", "x", "--python", "/bin/true"),
         ("tui", "otherbox"),
         ("explain", "nonsense"),
         ("replay", "/nowhere.log"),

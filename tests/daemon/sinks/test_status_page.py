@@ -52,6 +52,14 @@ def status(**more: Any) -> dict[str, Any]:
             "last_verified": {"path": "/data/out/step_4200", "state": "ok", "level": "structure"},
             "best": "/data/out/step_4000",
             "resume_from": "/data/out/step_4200",
+            "durability": {
+                "survives_stop": False,
+                "survives_destroy": False,
+                "where": "memory (tmpfs /data)",
+                "better": "save below /workspace",
+                "text": "lost with a stop: memory (tmpfs /data)",
+            },
+            "cadence": {"text": "saves every 30 min; rule of thumb for a job of 3 h: every 30 min"},
         },
         "notes": ["stdout is block-buffered"],
         "command": ["python", "train.py", "--name", "a b", "--hub_token", "hf_abcdefgh12345678"],
@@ -137,6 +145,8 @@ the loss is NaN since step 4210
 - best: /data/out/step_4000
 - last verified: /data/out/step_4200 (ok, structure checked)
 - would resume from: /data/out/step_4200
+- durability: lost with a stop: memory (tmpfs /data); save below /workspace
+- cadence: saves every 30 min; rule of thumb for a job of 3 h: every 30 min
 
 ## Box
 

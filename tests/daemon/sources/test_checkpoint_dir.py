@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pickle
 import re
@@ -19,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.checkpoints.following import mark_of
+from middlewatch.daemon.checkpoints.index import build
 from middlewatch.daemon.child import JsonChild
 from middlewatch.daemon.sources.checkpoint_dir import (
     FILE_PATIENCE_S,
@@ -107,6 +110,8 @@ def test_a_folder_that_comes_later_and_what_was_there_before(out: Path, watch: W
         (2, 1e9 + 5, len(tensors()) - 1, 1),
     ]
     assert known[0].level == "structure"
+    assert watch.look(10) == [("step_1.safetensors", "ok")]
+    assert watch.source.known()[0].level == "finite"
     assert watch.look(10) == []
 
 
@@ -223,7 +228,7 @@ def flip_bit(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_checksums_follow_when_all_is_quiet(out: Path, watch: Watch) -> None:
+def test_data_is_read_when_all_is_quiet(out: Path, watch: Watch) -> None:
     out.mkdir()
     watch.look()
     torch_file(out / "step_1.pt")
@@ -231,7 +236,7 @@ def test_checksums_follow_when_all_is_quiet(out: Path, watch: Watch) -> None:
     assert watch.look(4) == [("step_1.pt", "ok")]
     assert [seen.level for seen in watch.source.known()] == ["structure"]
     assert watch.look(QUIET_S) == [("step_1.pt", "ok")]
-    assert [seen.level for seen in watch.source.known()] == ["checksum"]
+    assert [seen.level for seen in watch.source.known()] == ["finite"]
     assert watch.look(10) == []
 
 
@@ -242,7 +247,7 @@ def test_a_run_that_always_saves_is_verified_too(out: Path, watch: Watch) -> Non
     watch.look(2)
     watch.look(4)
     began = watch.now
-    while {seen.level for seen in watch.source.known()} != {"checksum"}:
+    while {seen.level for seen in watch.source.known()} != {"finite"}:
         with (out / "step_2.pt.tmp").open("ab") as file:
             file.write(bytes(10))
         watch.look(3)
@@ -273,7 +278,8 @@ def test_checksums_that_were_left_out_are_no_fault(out: Path, watch: Watch) -> N
     for _ in range(8):
         watch.look(4)
     (known,) = watch.source.known()
-    assert (known.state, known.level) == ("ok", "structure")
+    assert (known.state, known.level) == ("ok", "finite")
+    assert "left the checksums out" in known.detail
 
 
 def test_of_old_checkpoints_only_the_newest_is_read(out: Path, watch: Watch) -> None:
@@ -283,7 +289,87 @@ def test_of_old_checkpoints_only_the_newest_is_read(out: Path, watch: Watch) -> 
         os.utime(out / f"step_{number}.pt", (1e9 + number, 1e9 + number))
     for _ in range(8):
         watch.look(4)
-    assert [seen.level for seen in watch.source.known()] == ["structure", "structure", "checksum"]
+    assert [seen.level for seen in watch.source.known()] == ["structure", "structure", "finite"]
+
+
+def test_small_ones_are_read_one_after_the_other(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    for number in range(1, 7):
+        torch_file(out / f"step_{number}.pt")
+    watch.look(2)
+    watch.look(4)
+    watch.look(QUIET_S)
+    assert {seen.level for seen in watch.source.known()} == {"finite"}
+
+
+def index_of(watch: Watch) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = build("r", watch.source.known(), watch.now)["checkpoints"]
+    return found
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_what_a_killed_watch_had_not_read(out: Path, watch: Watch, later: bool) -> None:
+    out.mkdir()
+    watch.look()
+    for number in (1, 2, 3):
+        torch_file(out / f"step_{number}.pt")
+    watch.look(2)
+    watch.look(3)
+    assert {seen.level for seen in watch.source.known()} == {"structure"}
+    other = Watch(out)
+    since = math.inf if later else 0.0
+    other.source = CheckpointDir([str(out)], other.child, earlier=index_of(watch), since=since)
+    try:
+        other.now = watch.now
+        for _ in range(4):
+            other.look(4)
+        levels = [seen.level for seen in other.source.known()]
+        assert levels.count("finite") == (1 if later else 3)
+    finally:
+        other.source.close()
+
+
+def test_a_rescan_believes_nothing(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt")
+    for _ in range(4):
+        watch.look(4)
+    (before,) = watch.source.known()
+    assert (before.level, before.digest is None) == ("finite", False)
+    watch.source.rescan(watch.now)
+    assert watch.look(0.5) == [("step_1.pt", "ok")]
+    assert [seen.level for seen in watch.source.known()] == ["structure"]
+    assert watch.look(2) == [("step_1.pt", "ok")]
+    (after,) = watch.source.known()
+    assert after.at > before.at
+    assert after.digest == before.digest
+
+
+def test_a_rescan_finds_bytes_that_changed_by_themselves(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    path = out / "step_1.safetensors"
+    watch.look()
+    path.write_bytes(tensors())
+    for _ in range(4):
+        watch.look(4)
+    (before,) = watch.source.known()
+    stat = path.stat()
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    followed = watch.source._followed[str(path)]
+    followed.mark = mark_of(followed.place)  # a disk that lies changes no inode either
+    for _ in range(2):
+        watch.source.rescan(watch.now)
+        watch.look(0.5)
+        watch.look(2)
+        (after,) = watch.source.known()
+        assert (after.state, after.level) == ("corrupt", "checksum")
+        assert "although nobody wrote it" in after.detail
+        assert after.digest == before.digest
 
 
 def test_a_folder_that_is_cut_later_is_told_within_a_minute(out: Path, watch: Watch) -> None:

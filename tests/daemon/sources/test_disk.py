@@ -16,7 +16,8 @@ import pytest
 
 from middlewatch.daemon.clock import SystemClock
 from middlewatch.daemon.sources import disk_child
-from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks, is_remote
+from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks
+from middlewatch.daemon.sources.mounts import is_remote
 from middlewatch.sentinels.kit import DiskSample
 
 Make = Callable[..., Disks]

@@ -1,0 +1,278 @@
+"""Which python has torch: that of the training process, else the next best.
+
+A found interpreter runs under the user of the process it was found by, never as root for
+somebody else, and with an environment made of a few known variables. What could switch off
+the safety of ``torch.load`` (``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD``), preload libraries or
+find modules in a working directory is not among them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..runs import RunSpec
+
+PROBE_S = 30.0
+"""For an interpreter to start and look for torch: 0.05 s here, more on a network disk."""
+_PROBE = (
+    "import sys; sys.path[:] = [entry for entry in sys.path if entry]\n"
+    "from importlib.util import find_spec\n"
+    "print(sys.version_info >= (3, 8) and find_spec('torch') is not None)"
+)
+_KEPT = (
+    *("HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR"),
+    *("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE"),
+)
+_KEPT_PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
+"""Lists of folders, of which only the absolute ones are kept."""
+_SET = {
+    "CUDA_VISIBLE_DEVICES": "",  # the GPUs are the trainer's
+    "HIP_VISIBLE_DEVICES": "",
+    "ROCR_VISIBLE_DEVICES": "",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # packages of other makers that torch would import
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONSAFEPATH": "1",  # 3.11 and later: no working directory on the path, from the start
+}
+_IS_PYTHON = re.compile(r"^(?:python|pypy)[\d.]*$")
+_TORCH_HOME = re.compile(rb"(/[^\n]*)/lib(?:64)?/python3\.\d+/site-packages/torch/")
+_MOST = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """An interpreter, and as whom and with what it is started."""
+
+    path: str
+    origin: str
+    """How it was found, for a person."""
+    environ: Mapping[str, str]
+    uid: int | None = None
+    """``None``: as we are."""
+
+    def identity(self) -> dict[str, Any]:
+        """What ``subprocess`` needs to start it as its user."""
+        if self.uid is None or self.uid == os.geteuid() or os.geteuid() != 0:
+            return {}
+        try:
+            user = pwd.getpwuid(self.uid)
+        except KeyError:
+            return {"user": self.uid, "group": self.uid, "extra_groups": []}
+        groups = os.getgrouplist(user.pw_name, user.pw_gid)
+        return {"user": self.uid, "group": user.pw_gid, "extra_groups": groups}
+
+
+def find(given: str | None, runs: Sequence[RunSpec] = (), others: Sequence[RunSpec] = ()) -> Python:
+    """The first interpreter with torch: the one given, of the runs, our own, of the shell.
+
+    ``others`` are runs that have nothing to do with the checkpoints: a torch is a torch.
+
+    Raises UsageError when there is none, or when the one given is none.
+    """
+    if given is not None:
+        python = Python(str(Path(given).absolute()), "given", environment(os.environ))
+        if not os.access(python.path, os.X_OK) or os.path.isdir(python.path):
+            raise UsageError(f"{given} is no program")
+        if not has_torch(python):
+            raise UsageError(f"{given} is no python 3.8 or later with torch")
+        return python
+    tried = set()
+    for python in _candidates(runs, others):
+        if python.path not in tried and has_torch(python):
+            return python
+        tried.add(python.path)
+    raise UsageError(
+        "no python with torch found", "pip install 'middlewatch[torch]', or --python PATH"
+    )
+
+
+def has_torch(python: Python) -> bool:
+    """Whether it can find torch; torch is not imported."""
+    if python.path == sys.executable and python.origin == "our own":
+        return importlib.util.find_spec("torch") is not None
+    try:
+        done = subprocess.run(
+            [python.path, "-c", _PROBE],
+            env=dict(python.environ),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=PROBE_S,
+            check=False,
+            **python.identity(),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return bytes(done.stdout).strip() == b"True"
+
+
+def environment(source: Mapping[str, str]) -> dict[str, str]:
+    """The few variables an interpreter gets; ``source`` is what it would run with otherwise."""
+    kept = {name: source[name] for name in _KEPT if name in source}
+    for name in _KEPT_PATHS:
+        folders = [f for f in source.get(name, "").split(":") if f.startswith("/")]
+        if folders:
+            kept[name] = ":".join(folders)
+    return kept | _SET
+
+
+def _candidates(runs: Sequence[RunSpec], others: Sequence[RunSpec]) -> Iterator[Python]:
+    yield from _living(runs)
+    for run in runs:
+        path = of_command(run.command, run.cwd)
+        if path:
+            yield _owned(path, f"the command of {run.name}")
+    yield Python(sys.executable, "our own", environment(os.environ))
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if os.environ.get(variable):
+            yield Python(f"{os.environ[variable]}/bin/python", variable, environment(os.environ))
+    for name in ("python3", "python"):
+        path = shutil.which(name) or ""
+        if path:
+            yield Python(path, "the search path", environment(os.environ))
+    yield from _living(others)
+
+
+def _living(runs: Sequence[RunSpec]) -> Iterator[Python]:
+    for run in runs:
+        for pid, ticks in _processes(run):
+            python = of_process(pid, ticks)
+            if python is not None:
+                yield python
+
+
+def _processes(run: RunSpec) -> list[tuple[int, int | None]]:
+    """Ranks first: a launcher may be another python, or none."""
+    found: list[tuple[int, int | None]] = [(rank.pid, rank.start_ticks) for rank in run.ranks[:4]]
+    return [*found, (run.pid, run.start_ticks)] if run.pid is not None else found
+
+
+def _owned(path: str, origin: str) -> Python:
+    """An interpreter that only its path is known of: it runs as its owner."""
+    uid = None
+    with contextlib.suppress(OSError):
+        uid = os.lstat(path).st_uid  # of the link in a venv, not of what it leads to
+    env = environment(os.environ)
+    if os.geteuid() == 0 and uid:
+        with contextlib.suppress(KeyError):
+            env["HOME"] = pwd.getpwuid(uid).pw_dir
+    return Python(path, origin, env, uid)
+
+
+# ------------------------------------------------------------------------ of a process
+
+
+def of_process(pid: int, start_ticks: int | None = None, proc: str = "/proc") -> Python | None:
+    """The interpreter of a living process, in its virtual environment.
+
+    ``None``: it is gone, another one has its number, it is no python, or it lives in a
+    container of its own, whose files are not ours to run.
+    """
+    home = f"{proc}/{pid}"
+    try:
+        exe, uid = os.readlink(f"{home}/exe"), os.stat(home).st_uid
+        theirs, ours = os.stat(f"{home}/root"), os.stat("/")
+        cwd = os.readlink(f"{home}/cwd")
+    except OSError:
+        return None
+    if (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino) or exe.endswith(" (deleted)"):
+        return None
+    if start_ticks is not None and _start_ticks(home) != start_ticks:
+        return None
+    env = _environ(home)
+    maps = _read(f"{home}/maps")
+    for path in _names_of(exe, _read(f"{home}/cmdline"), cwd, env, maps):
+        if os.path.realpath(path) == exe and os.access(path, os.X_OK):
+            return Python(path, f"process {pid}", environment(env), uid)
+    return None
+
+
+def _names_of(
+    exe: str, cmdline: bytes, cwd: str, env: Mapping[str, str], maps: bytes
+) -> Iterator[str]:
+    """How the process may call its interpreter: the link in its virtual environment comes first."""
+    word = os.fsdecode(cmdline.split(b"\0", 1)[0])
+    if _IS_PYTHON.match(os.path.basename(word)):
+        if "/" in word:
+            yield os.path.normpath(f"{cwd}/{word}" if word[0] != "/" else word)
+        elif found := shutil.which(word, path=env.get("PATH", "")):
+            yield found
+    torch = _TORCH_HOME.search(maps)
+    if torch:
+        yield f"{os.fsdecode(torch[1])}/bin/python"
+    if env.get("VIRTUAL_ENV"):
+        yield f"{env['VIRTUAL_ENV']}/bin/python"
+    if _IS_PYTHON.match(os.path.basename(exe)):
+        yield exe
+
+
+def _start_ticks(home: str) -> int:
+    fields = _read(f"{home}/stat").rpartition(b")")[2].split()
+    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else -1
+
+
+def _environ(home: str) -> dict[str, str]:
+    pairs = (entry.partition("=") for entry in os.fsdecode(_read(f"{home}/environ")).split("\0"))
+    return {name: value for name, equals, value in pairs if equals}
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST)
+    except OSError:
+        return b""
+
+
+# ------------------------------------------------------------------------ of a command
+
+
+def of_command(command: Sequence[str], cwd: str) -> str:
+    """The interpreter that a recorded command names, by itself or by its first line; or ``""``."""
+    for word in command[:6]:
+        if "=" in word.partition("/")[0] or os.path.basename(word) in ("env", "nohup", "exec"):
+            continue
+        path = shutil.which(word) or ""
+        if "/" in word:
+            path = word if word.startswith("/") else f"{cwd}/{word}"
+        if _IS_PYTHON.match(os.path.basename(word)):
+            return os.path.normpath(path) if path and os.access(path, os.X_OK) else ""
+        return _first_line(path) if path else ""
+    return ""
+
+
+def _first_line(path: str) -> str:
+    """The interpreter in ``#!/venv/bin/python``, the first line of torchrun and its like."""
+    line = _read_line(path)
+    if not line.startswith(b"#!"):
+        return ""
+    try:
+        words = shlex.split(os.fsdecode(line[2:]))
+    except ValueError:
+        return ""
+    python = words[0] if words and _IS_PYTHON.match(os.path.basename(words[0])) else ""
+    return python if os.access(python, os.X_OK) else ""
+
+
+def _read_line(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return b""

@@ -1,0 +1,78 @@
+"""torch.save before 1.6: five pickles, then every storage behind its eight-byte count.
+
+Layout: torch/serialization.py, _legacy_save. The pickles are a magic number, the version of
+the protocol, the machine that wrote, the object, and the keys of the storages in their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import pickles
+from .archives import Broken
+from .peek import Peek
+from .symbols import TooLong
+
+_COUNT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    """What a whole file holds."""
+
+    walk: pickles.Walk
+    """The object; its offsets count from the beginning of the file."""
+    starts: dict[str, int]
+    """Where the bytes of every storage begin."""
+    big: bool
+    """Its numbers are big-endian."""
+
+
+def read(peek: Peek) -> Legacy:
+    """Check the structure. Raises Broken or Cut where it is not whole, TooLong."""
+    head = peek.upto(0, pickles.WALK_LIMIT)
+    start, walks = 0, []
+    try:
+        for _ in range(5):
+            walks.append(pickles.walk(head, start))
+            start = walks[-1].end
+    except ValueError as error:
+        if peek.size > len(head):
+            raise TooLong("a pickle too long to walk") from None
+        raise Broken(str(error)) from None
+    machine, model, keys = walks[2].root, walks[3], walks[4].root
+    starts, end = _starts(model, keys if isinstance(keys, list) else [], start)
+    if end > peek.size:
+        raise Broken(f"the file is cut off: {end - peek.size} bytes are missing")
+    if end < peek.size:
+        raise Broken(f"{peek.size - end} bytes more than its storages need")
+    lost = peek.lost_tail([at for s in starts.values() for at in (s - _COUNT_BYTES, s)])
+    if lost:
+        raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
+    _tensors_fit(model, starts)
+    big = isinstance(machine, dict) and machine.get("little_endian") is False
+    return Legacy(model, starts, big)
+
+
+def _starts(model: pickles.Walk, keys: list[object], at: int) -> tuple[dict[str, int], int]:
+    """Where every storage begins, and where the last one ends."""
+    starts: dict[str, int] = {}
+    for key in keys:
+        size = model.storages.get(str(key))
+        if size is None:
+            raise TooLong("a legacy torch file with storages of unknown length")
+        starts[str(key)] = at + _COUNT_BYTES
+        at += _COUNT_BYTES + size
+    return starts, at
+
+
+def _tensors_fit(model: pickles.Walk, starts: dict[str, int]) -> None:
+    for name, tensor in pickles.tensors(model.root):
+        if tensor is None or not isinstance(tensor.place, str):
+            continue
+        key = tensor.place
+        if key not in starts:
+            raise Broken(f"the tensor data {key} of {name} is missing")
+        over = tensor.start + tensor.bytes - (model.storages[key] or 0)
+        if over > 0:
+            raise Broken(f"{name} reaches {over} bytes past its storage {key}")

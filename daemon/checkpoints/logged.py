@@ -1,0 +1,131 @@
+"""What the log of a run adds to its checkpoints: the step and the metrics that they do not tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
+
+_CLAIM_REACH_S = 600.0
+"""Between the line that claims a save and the last byte of it, which may come in either order.
+Our choice, not measured: ten minutes, as long as a writer is waited for."""
+_EVALUATED = ("eval_", "val_", "accuracy")
+"""Metrics of an evaluation: they belong to the save that follows, not to every later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A checkpoint with what the log adds to it."""
+
+    seen: CheckpointSeen
+    step_origin: str | None
+    """``checkpoint``, ``state``, ``name`` or ``log``; ``None`` when nobody tells a step."""
+    metrics_origin: str | None
+    """The same, and ``both`` where the log filled up what the checkpoint tells."""
+
+
+def attach_metrics(
+    checkpoints: Sequence[CheckpointSeen],
+    steps: Sequence[Step],
+    claims: Sequence[CheckpointSaved],
+    remembered: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Joined]:
+    """Fill in step and metrics from the log where the checkpoint does not tell them.
+
+    ``remembered`` are entries of an earlier index by path: what the log said then. Metrics are
+    the nearest at or before the save: by step number where the save has one, else by time.
+    Those of an evaluation are taken only when the evaluation came after the save before this
+    one. A step in the name of a save counts more than the log: the trainer wrote it there.
+    Oldest checkpoint first.
+    """
+    reports = sorted(steps, key=lambda s: s.at)
+    found: list[Joined] = []
+    before: CheckpointSeen | None = None
+    for bare in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
+        known = (remembered or {}).get(bare.path, {})
+        step, step_origin = bare.step, bare.step_origin or "checkpoint"
+        if step is None:
+            step, step_origin = _remembered_step(known), "log"
+        if step is None:
+            step = _step_in_log(bare, reports, claims)
+        seen = replace(bare, step=step)
+        logged = _remembered_metrics(known)
+        logged |= _metrics_in_log(seen, before, reports)
+        origin = (bare.metrics_origin or "checkpoint") if bare.metrics else None
+        if logged.keys() - seen.metrics.keys():
+            origin = "both" if origin else "log"
+            seen = replace(seen, metrics={**logged, **seen.metrics})
+        found.append(Joined(seen, None if step is None else step_origin, origin))
+        before = seen
+    return found
+
+
+def _remembered_step(entry: Mapping[str, Any]) -> float | None:
+    step = entry.get("step")
+    return float(step) if entry.get("step_origin", "log") == "log" and step is not None else None
+
+
+def _remembered_metrics(entry: Mapping[str, Any]) -> dict[str, float]:
+    if entry.get("metrics_origin") not in ("log", "both"):
+        return {}
+    return {name: float(value) for name, value in entry.get("metrics", {}).items()}
+
+
+def _step_in_log(
+    seen: CheckpointSeen, reports: Sequence[Step], claims: Sequence[CheckpointSaved]
+) -> float | None:
+    """The step of the claim about this path nearest in time, else of the last report before."""
+    near = [
+        (abs(claim.at - seen.saved_at), claim.step)
+        for claim in claims
+        if claim.step is not None
+        and abs(claim.at - seen.saved_at) <= _CLAIM_REACH_S
+        and (claim.path is None or _same(claim.path, seen.path))
+    ]
+    if near:
+        return min(near)[1]
+    earlier = (
+        r.number for r in reversed(reports) if r.number is not None and r.at <= seen.saved_at
+    )
+    return next(earlier, None)
+
+
+def _metrics_in_log(
+    seen: CheckpointSeen, before: CheckpointSeen | None, reports: Sequence[Step]
+) -> dict[str, float]:
+    """The newest value of every metric; reports in order of time."""
+    # A log read in one go was seen after all its saves; after a restart from an earlier step
+    # the same steps come twice. Hence: what was seen before the save counts more.
+    limit = seen.saved_at + _CLAIM_REACH_S
+    fitting = [r for r in reports if _at_or_before(r, seen)]
+    found: dict[str, float] = {}
+    for timely in (False, True):
+        for report in fitting:
+            if (report.at <= limit) is not timely:
+                continue
+            old = before is not None and _was_before(before, seen) and _at_or_before(report, before)
+            found.update(
+                (n, v) for n, v in report.values.items() if not (old and n.startswith(_EVALUATED))
+            )
+    return found
+
+
+def _was_before(one: CheckpointSeen, other: CheckpointSeen) -> bool:
+    return one.step is None or other.step is None or one.step < other.step
+
+
+def _at_or_before(report: Step, seen: CheckpointSeen) -> bool:
+    if seen.step is not None and report.number is not None:
+        return report.number <= seen.step
+    return report.at <= seen.saved_at
+
+
+def _same(claimed: str, path: str) -> bool:
+    """A log names a path as the program was given it: often relative, or the folder only."""
+    claimed = os.path.normpath(claimed)
+    if claimed.startswith("/"):
+        return path == claimed or path.startswith(claimed + "/")
+    return path.endswith("/" + claimed) or f"/{claimed}/" in path

@@ -1,0 +1,52 @@
+"""What lies where in a file: the words that knowing and reading have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .formats import UNTOLD, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A range of the file that its format counts as one piece."""
+
+    name: str
+    start: int
+    """Offset of its first byte in the file."""
+    bytes: int
+    crc: int | None = None
+    """CRC-32 (zlib) of the range; ``None`` where the format, or its writer, left it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorAt:
+    """One floating tensor in the file. Whole numbers and booleans are always finite."""
+
+    name: str
+    """Path in the file: ``model.layers.0.weight``."""
+    dtype: str
+    """Name as torch has it: ``float32``, ``bfloat16``, ``float8_e4m3fn``, ``complex64`` …"""
+    start: int
+    """Offset of its first byte in the file."""
+    bytes: int
+    """Length of the range that its view reaches over."""
+    scalar: bool = False
+    """It has one element."""
+    weight: bool = True
+    """Part of a model or an optimizer, not of what a callback remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """One file, taken apart without executing anything of it."""
+
+    records: Sequence[Record] = ()
+    """By offset. Made when they are asked for: go through them once."""
+    tensors: tuple[TensorAt, ...] = ()
+    """By offset. Two may overlap: tied weights share their numbers."""
+    unplaced: int = 0
+    """Floating tensors whose place or type could not be told."""
+    progress: Progress = UNTOLD
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,48 @@
+"""What points at a checkpoint by name: links beside it, and files that name the newest one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection
+
+_FILES = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "checkpoint")
+"""DeepSpeed, Megatron, detectron2, TensorFlow."""
+_LONGEST = 64 << 10
+_WORD = re.compile(r"[^\s\"':,]+")
+_MOST_NAMES = 20_000
+
+
+def pointers(paths: Collection[str]) -> dict[str, str]:
+    """Path -> ``last.ckpt points to it``, for those of ``paths`` that something points at.
+
+    Looked for in the folders that hold them, and one above (``latest -> run7/checkpoint-500``).
+    """
+    real = {os.path.realpath(path): path for path in paths}
+    homes = {path.rpartition("/")[0] or "/" for path in real}
+    homes |= {home.rpartition("/")[0] or "/" for home in homes}
+    found: dict[str, str] = {}
+    for home in sorted(homes):
+        with contextlib.suppress(OSError), os.scandir(home) as entries:
+            for _, entry in zip(range(_MOST_NAMES), entries, strict=False):
+                if entry.is_symlink():
+                    target = real.get(os.path.realpath(entry.path))
+                    if target is not None:
+                        found[target] = f"{entry.name} points to it"
+                elif entry.name in _FILES and entry.is_file():
+                    for name in _named(entry.path):
+                        target = real.get(f"{home}/{name}")
+                        if target is not None:
+                            found[target] = f"the file {entry.name} names it"
+    return found
+
+
+def _named(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            words = _WORD.findall(file.read(_LONGEST))
+    except OSError:
+        return []
+    numbers = [f"iter_{int(word):07}" for word in words if word.isdecimal() and len(word) < 9]
+    return [os.path.normpath(word) for word in words] + numbers

@@ -1,0 +1,177 @@
+"""Which checkpoint is newest, which is best, which is a milestone, and how their size goes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from middlewatch.sentinels.kit import CheckpointSeen
+from middlewatch.sentinels.kit.damage import written
+from middlewatch.sentinels.kit.siblings import kind_of
+
+from ..config import Config
+
+_MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
+USUAL_METRICS = ("eval_loss", "val_loss")
+STAND_INS = ("train_loss",)
+"""What is ranked by where no checkpoint has the metric that is asked for."""
+
+_LOW = """
+    loss error err perplexity ppl wer cer mae mse rmse mape nll bpb bpc fid kl divergence
+"""
+_HIGH = """
+    accuracy acc f1 bleu chrf meteor rouge rouge1 rouge2 rougel rougelsum mfu reward rewards return
+    score auc auroc map miou iou dice precision recall r2 psnr ssim mrr ndcg exact match win pass
+    pearson spearman correlation elo
+"""
+_LOWER, _HIGHER = frozenset(_LOW.split()), frozenset(_HIGH.split())
+_WORD = re.compile(r"[a-z]+\d*|\d+")
+_PREFIX = re.compile(r"^(?:eval|val|valid|validation|test)[/_.]", re.IGNORECASE)
+
+_TREND_SAVES = 8
+"""Newest saves of one kind whose sizes are looked at."""
+_TREND_FEWEST = 3
+_STEADY = 0.02
+"""Sizes that change by less than this part over these saves are stable. Our choice: a history of
+metrics that is saved as well grows by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What makes a checkpoint the best one, or a milestone; section `[checkpoints]`."""
+
+    best_metric: str = ""
+    """Empty: what the trainer says in its saves, else an evaluation's loss."""
+    best_mode: str = "auto"
+    """``min``, ``max`` or ``auto``."""
+    milestones: tuple[str, ...] = ()
+    """Patterns of names, beside the names that say so themselves."""
+    milestone_every_steps: int = 0
+    """0: none."""
+
+    @classmethod
+    def of(cls, config: Config) -> Rules:
+        """As a person has set them."""
+        told = config.checkpoints
+        return cls(
+            told.best_metric or config.watch.best_metric,
+            told.best_mode,
+            told.milestones,
+            told.milestone_every_steps,
+        )
+
+
+class Best(NamedTuple):
+    """Which one is best, and by what."""
+
+    path: str | None = None
+    metric: str | None = None
+    """``None`` where no checkpoint has one that can be ranked."""
+    mode: str | None = None
+    """``min`` or ``max``."""
+
+
+def in_order(
+    checkpoints: Sequence[CheckpointSeen], started_at: float | None = None
+) -> list[CheckpointSeen]:
+    """Oldest first: by run, then step, then time.
+
+    One without a step stands behind those saved before it. A step counts only inside one run:
+    a folder of an older run, with a higher step, comes before everything of this one.
+    """
+    keyed = []
+    highest = {False: -math.inf, True: -math.inf}
+    for seen in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
+        current = started_at is None or seen.saved_at >= started_at
+        step = highest[current] if seen.step is None else seen.step
+        highest[current] = max(highest[current], step)
+        keyed.append((current, step, seen.saved_at, seen.path, seen))
+    keyed.sort(key=lambda k: k[:4])
+    return [k[4] for k in keyed]
+
+
+def best_of(sound: Sequence[CheckpointSeen], rules: Rules) -> Best:
+    """The best of those that are ok, oldest first; the newest of equals."""
+    told = next((c for c in reversed(sound) if c.best_metric), None)
+    wanted: list[str] = []
+    for name in (rules.best_metric or (told and told.best_metric), *USUAL_METRICS):
+        wanted += _spellings(name) if name else ()
+        if rules.best_metric:
+            break
+    for name in (*wanted, *STAND_INS):
+        rated = [
+            (seen.metrics[name], position, seen.path)
+            for position, seen in enumerate(sound)
+            if math.isfinite(seen.metrics.get(name, math.nan))
+        ]
+        if rated:
+            of_trainer = told and told.best_metric and name in _spellings(told.best_metric)
+            told_mode = told.best_mode if told and of_trainer else None
+            mode = told_mode if told_mode in ("min", "max") else direction(name)
+            if rules.best_mode != "auto" and name not in STAND_INS:
+                mode = rules.best_mode
+            sign = 1 if mode == "min" else -1
+            path = min(rated, key=lambda r: (sign * r[0], -r[1]))[2]
+            return Best(path, name, mode)
+    return Best()
+
+
+def direction(metric: str) -> str:
+    """``max`` where the name says that more is better, else ``min``: most metrics are losses."""
+    words = set(_WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1_\2", metric).lower()))
+    return "max" if words & _HIGHER and not words & _LOWER else "min"
+
+
+def _spellings(metric: str) -> list[str]:
+    """``loss`` of an evaluation is ``eval_loss`` in one log and ``val/loss`` in another."""
+    bare = _PREFIX.sub("", metric)
+    every = [metric, f"eval_{bare}", f"val_{bare}"]
+    if bare != "loss":
+        every.append(bare)
+    return list(dict.fromkeys(every))
+
+
+def is_milestone(seen: CheckpointSeen, rules: Rules) -> bool:
+    """Its name or its step makes it one to keep."""
+    name = seen.path.rpartition("/")[2]
+    if _MILESTONE.search(name) or any(fnmatchcase(name, p) for p in rules.milestones):
+        return True
+    every, step = rules.milestone_every_steps, seen.step
+    return bool(every and step and math.isfinite(step) and step % every == 0)
+
+
+def size_trend(ordered: Sequence[CheckpointSeen]) -> dict[str, Any] | None:
+    """How the size of the newest saves goes; ``None`` before three of the newest one's kind.
+
+    ``{"direction": "stable|growing|shrinking", "bytes_per_save", "saves", "first_bytes",
+    "last_bytes"}``; the slope is that of least squares.
+    """
+    sizes = [c.bytes for c in _alike(ordered)][-_TREND_SAVES:]
+    if len(sizes) < _TREND_FEWEST:
+        return None
+    middle, mean = (len(sizes) - 1) / 2, sum(sizes) / len(sizes)
+    slope = sum((n - middle) * (size - mean) for n, size in enumerate(sizes)) / sum(
+        (n - middle) ** 2 for n in range(len(sizes))
+    )
+    change = slope * (len(sizes) - 1)
+    going = "stable"
+    if abs(change) > _STEADY * mean:
+        going = "growing" if change > 0 else "shrinking"
+    return {
+        "direction": going,
+        "bytes_per_save": round(slope),
+        "saves": len(sizes),
+        "first_bytes": sizes[0],
+        "last_bytes": sizes[-1],
+    }
+
+
+def _alike(ordered: Sequence[CheckpointSeen]) -> Iterator[CheckpointSeen]:
+    """Those of the newest one's kind that were written to their end."""
+    whole = [c for c in ordered if written(c) and c.state != "pending"]
+    kind = kind_of(whole[-1]) if whole else ""
+    return (c for c in whole if kind_of(c) == kind)

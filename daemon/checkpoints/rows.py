@@ -1,0 +1,108 @@
+"""The files of a torch.distributed.checkpoint: rows of small torch archives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from . import archives, distributed, pickles, placing, progress
+from .distributed import Piece
+from .formats import Progress
+from .peek import Cut, Peek
+from .placed import Record, TensorAt
+from .symbols import Tensor, TooLong
+
+_MOST_TOLD = 50
+"""Rows that are opened for the number in them."""
+_MOST_BEGINNINGS = 4096
+"""Rows whose first bytes are looked at: each costs a page of cache. Beyond, evenly spread."""
+
+
+def pieces(metadata: Peek) -> list[Piece]:
+    """What a ``.metadata`` names. Raises Broken where it is damaged, TooLong."""
+    if metadata.size > pickles.WALK_LIMIT:
+        raise TooLong(".metadata is too long to follow")
+    try:
+        root = pickles.walk(metadata.at(0, metadata.size)).root
+        return list(distributed.pieces(root))
+    except ValueError as error:
+        raise archives.Broken(f".metadata: {error}") from None
+
+
+class Row:
+    """One row, opened. Raises Broken where it is no whole archive or not the tensor announced."""
+
+    def __init__(self, peek: Peek, piece: Piece) -> None:
+        self.piece = piece
+        self.torch: placing.Torch | None = None
+        self._archive: archives.Archive | None = None
+        try:
+            self._window = peek.window(piece.offset, piece.bytes)
+            if not piece.plain:
+                return
+            self._archive = archives.read(self._window)
+            self.torch = placing.of_archive(self._window, self._archive)
+        except (archives.Broken, Cut) as error:
+            raise archives.Broken(f"{piece.name}: {error}") from None
+        root = None if self.torch is None else self.torch.root
+        wanted = piece.data_bytes
+        if isinstance(root, Tensor) and wanted is not None and root.bytes != wanted:
+            detail = f"{root.bytes} bytes, .metadata announces {wanted}"
+            raise archives.Broken(f"{piece.name} has {detail}")
+
+    def records(self) -> Sequence[Record]:
+        """The members of its archive."""
+        if self._archive is None:
+            return ()
+        return placing.Members(self._window, self._archive.records, f"{self.piece.name}/")
+
+    def number(self) -> float | None:
+        """The number that it is, or the only one of its tensor."""
+        if self.torch is None:
+            return None
+        root = self.torch.root
+        if isinstance(root, Tensor):
+            return placing.value_of(self.torch, root) if root.scalar else None
+        return pickles.number(root)
+
+    def tensors(self) -> Iterator[TensorAt | None]:
+        """Its floating tensors; ``None`` for one whose place or type cannot be told."""
+        if self.torch is None:
+            yield None
+            return
+        name = self.piece.name
+        lone = isinstance(self.torch.root, Tensor)
+        weight = not placing.is_memory(name.partition(".")[0])
+        for tensor in placing.tensors_of(self.torch):
+            if tensor is None:
+                yield None
+            else:
+                inside = name if lone else f"{name}.{tensor.name}"
+                yield replace(tensor, name=inside, weight=weight)
+
+
+def progress_of(peek: Peek, found: Sequence[Piece]) -> Progress:
+    """What the rows of one file tell that are counters and metrics by their names."""
+    told: dict[object, object] = {}
+    for piece in found:
+        first, _, rest = piece.name.partition(".")
+        if not progress.is_told_by(rest or first) or len(told) >= _MOST_TOLD:
+            continue
+        try:
+            number = Row(peek, piece).number()
+        except archives.Broken:
+            continue  # who reads the data says so
+        inside = told.setdefault(first, {}) if rest else told
+        if isinstance(inside, dict):
+            inside[rest or first] = number
+    return progress.told_by(told, lambda tensor: None)
+
+
+def begin(peek: Peek, found: Sequence[Piece]) -> None:
+    """Look at the first bytes of the rows of one file. Raises Broken."""
+    stride = -(-len(found) // _MOST_BEGINNINGS) or 1
+    for piece in found[::stride]:
+        head = peek.upto(piece.offset, len(archives.LOCAL_MAGIC))
+        if piece.plain and head != archives.LOCAL_MAGIC:
+            what = "something else" if any(head) else "zeroes"
+            raise archives.Broken(f"{what} where {piece.name} should begin")

@@ -1,0 +1,182 @@
+"""The checkpoints that a command speaks of: from the daemon, from its files, or from the disk."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from middlewatch.sentinels.kit import CheckpointSeen
+
+from ..checkpoints import finder, following, names, structure, verify
+from ..checkpoints.index import build
+from ..checkpoints.ranking import Rules
+from ..client import Client, RemoteError
+from ..clock import SystemClock, iso
+from ..errors import DaemonUnreachable, UsageError
+from .context import client, configuration, state
+
+Index = dict[str, Any]
+_MOST_BYTES = 64 << 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """An index, and where its checkpoints lie."""
+
+    index: Index
+    folders: tuple[str, ...]
+    origin: str
+    """``daemon``, ``state`` (the file of a daemon that does not run) or ``disk``."""
+    name: str
+    """Of the run, else of the folder: what a copy of it is called."""
+
+
+def known(args: argparse.Namespace) -> Known:
+    """What ``RUN`` or ``--dir DIR`` holds, changed files marked as not looked at.
+
+    Raises UsageError when there is no such run or folder.
+    """
+    if args.run and args.dir:
+        raise UsageError("name a run or --dir, not both")
+    found = _of_folder(args) if args.dir else _of_run(args)
+    _doubt_changed(found.index)
+    return found
+
+
+def from_disk(folder: str, rules: Rules) -> Index:
+    """An index of what lies in a folder, each checked for its structure."""
+    seen = []
+    now = SystemClock().now()
+    for place in finder.Finder([folder]).scan(now).values():
+        if place.leftover:
+            continue
+        mark = following.mark_of(place)
+        if not mark.weights:
+            continue
+        told = verify.describe(place.path, structure.LEVEL)
+        seen.append(
+            CheckpointSeen(
+                at=now,
+                path=place.path,
+                saved_at=mark.newest_ns / 1e9,
+                bytes=mark.bytes,
+                files=mark.files,
+                format=told["format"],
+                step=following.number(told["step"]),
+                step_origin=told["step_origin"],
+                epoch=following.number(told["epoch"]),
+                state=told["state"],
+                level=told["level"],
+                detail=told["detail"],
+                metrics=_numbers(told["metrics"]),
+            )
+        )
+    return build(os.path.basename(folder), seen, now, rules=rules)
+
+
+def _numbers(told: Mapping[str, Any]) -> dict[str, float]:
+    values = {name: following.number(value) for name, value in told.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _of_run(args: argparse.Namespace) -> Known:
+    asked = client(args)
+    try:
+        status = asked.ask("status", run=args.run)
+        index = asked.ask("checkpoints", run=status["run"])
+    except DaemonUnreachable:
+        return _of_state(args)
+    folders = tuple(os.path.normpath(d) for d in status["checkpoint_dirs"])
+    run = status["run"].rpartition("-")[0]  # safe in a path, unlike the name itself
+    return Known(index, folders, "daemon", run)
+
+
+def _of_state(args: argparse.Namespace) -> Known:
+    """The newest index of a run of that id or name that a stopped daemon has left."""
+    root = state(args).root / "runs"
+    candidates = []
+    for path in root.glob("*/checkpoints_index.json"):
+        run = path.parent.name
+        if args.run in (None, run, run.rpartition("-")[0]):
+            with contextlib.suppress(OSError):
+                candidates.append((path.stat().st_mtime, path))
+    if not candidates:
+        what = f"no run is called {args.run!r}" if args.run else "no run is known"
+        raise UsageError(f"{what}, and no daemon answers", "name the folder: --dir DIR")
+    path = max(candidates)[1]
+    index = _read(str(path))
+    run = path.parent.name
+    folders = sorted({os.path.dirname(e["path"]) for e in index["checkpoints"]})
+    return Known(index, tuple(folders), "state", run.rpartition("-")[0] or run)
+
+
+def _read(path: str) -> Index:
+    try:
+        with open(path, encoding="utf-8") as file:
+            index: Index = json.loads(file.read(_MOST_BYTES))
+            assert isinstance(index["checkpoints"], list)
+    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+        raise UsageError(f"{path} cannot be used: {error}", "name the folder: --dir DIR") from None
+    return index
+
+
+def _of_folder(args: argparse.Namespace) -> Known:
+    folder = os.path.realpath(args.dir)
+    if not os.path.isdir(folder):
+        raise UsageError(f"{args.dir} is no folder")
+    name = os.path.basename(folder)
+    watched = _watched_here(client(args), folder)
+    if watched is not None:
+        return Known(watched, (folder,), "daemon", name)
+    index = from_disk(folder, Rules.of(configuration(args)))
+    return Known(index, (folder,), "disk", name)
+
+
+def _watched_here(asked: Client, folder: str) -> Index | None:
+    """The index of the run that saves to this folder: it knows more than the disk tells."""
+    try:
+        for run in reversed(asked.ask("runs")):
+            if folder in (os.path.realpath(d) for d in run["checkpoint_dirs"]):
+                index: Index = asked.ask("checkpoints", run=run["run"])
+                return index
+    except (DaemonUnreachable, RemoteError):
+        pass
+    return None
+
+
+def _doubt_changed(index: Index) -> None:
+    """Take gone ones out; one that changed since it was verified is not verified any more."""
+    there = []
+    for entry in index["checkpoints"]:
+        mark = mark_now(entry["path"])
+        if mark.files == 0:
+            continue
+        if not unchanged(entry, mark):
+            entry["verified"] = {
+                **entry["verified"],
+                "state": "pending",
+                "detail": "changed since it was verified",
+            }
+        there.append(entry)
+    index["checkpoints"] = there
+    paths = {entry["path"] for entry in there}
+    for name in ("latest", "best", "resume_from"):
+        if index.get(name) not in paths:
+            index[name] = None
+
+
+def mark_now(path: str) -> following.Mark:
+    """How the files of a checkpoint stand now; no files when it is gone."""
+    kind: names.Kind | None = "folder" if os.path.isdir(path) else None
+    return following.mark_of(finder.Place(path, kind, leftover=False, mtime_ns=0))
+
+
+def unchanged(entry: Mapping[str, Any], mark: following.Mark) -> bool:
+    """Its files stand as the index says."""
+    same: Sequence[object] = (entry["bytes"], entry["files"], entry["saved_at"])
+    return same == (mark.bytes, mark.files, iso(mark.newest_ns / 1e9))

@@ -1,0 +1,276 @@
+"""How a command goes on from a checkpoint: what its framework wants, and its script accepts.
+
+No option is ever made up. One is used when the script declares it (:mod:`.script`), or when it
+belongs to a program whose options are its own (LitGPT, Megatron-LM, LightningCLI).
+Sources: the programs themselves: nanoGPT ``train.py`` and ``configurator.py``; transformers
+``Trainer.train`` and ``get_last_checkpoint``; ``lightning.pytorch.cli``; LitGPT
+``find_resume_path``; Megatron-LM ``arguments.py``; DeepSpeed ``load_checkpoint``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from .script import Option, Script, find
+
+How = Literal["option", "itself", "perhaps", "unknown"]
+"""By an option; the script looks for its newest by itself; it seems to; nobody can tell."""
+
+NAMES = (
+    "resume_from_checkpoint",
+    "resume_from",
+    "resume_path",
+    "resume_ckpt",
+    "resume_checkpoint",
+    "resume_step_path",
+    "resume",
+    "load_checkpoint",
+    "load_ckpt",
+    "restore_from",
+    "restore",
+    "load_dir",
+    "load",
+    "auto_resume",
+)
+"""Options that mean "go on from this", whatever the framework; the clearest first. Names like
+``checkpoint`` are not among them: they as often name a model to begin with."""
+
+_LOADS = re.compile(
+    r"\b(?:torch\.load|load_state|load_checkpoint|load_file|restore_checkpoint|fabric\.load)\s*\("
+)
+_LOOKS = re.compile(r"\.exists\(|\.is_file\(|\bisfile\(|\.glob\(|\bglob\(|listdir\(|latest")
+_HF_ITSELF = re.compile(r"resume_from_checkpoint\s*=\s*True|\bget_last_checkpoint\(")
+_LIGHTNING_ITSELF = re.compile(r"ckpt_path\s*=\s*[\"'](?:last|hpc|registry)")
+_CKPT_PATH_USED = re.compile(r"\bckpt_path\b")
+_OUT_DIR = re.compile(r"^out_dir\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_FRAMEWORKS: Mapping[str, re.Pattern[str]] = {
+    "LitGPT": re.compile(r"^\s*(?:from|import)\s+litgpt\b", re.MULTILINE),
+    "Megatron": re.compile(r"^\s*(?:from|import)\s+megatron\b", re.MULTILINE),
+    "nanoGPT": re.compile(r"\binit_from\b(?=.*ckpt\.pt)", re.DOTALL),
+    "transformers": re.compile(r"\b(?:TrainingArguments|Seq2SeqTrainer|SFTTrainer|SFTConfig)\b"),
+    "Lightning": re.compile(
+        r"^\s*(?:from|import)\s+(?:lightning\.pytorch|pytorch_lightning)\b"
+        r"|\bLightningCLI\b|\bLightningModule\b",
+        re.MULTILINE,
+    ),
+    "DeepSpeed": re.compile(r"^\s*(?:from|import)\s+deepspeed\b", re.MULTILINE),
+}
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "transformers": ("hf",),
+    "Lightning": ("lightning",),
+    "DeepSpeed": ("deepspeed",),
+}
+"""Formats that a framework goes on from; one that is not here takes any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A command that goes on, and how sure that is."""
+
+    framework: str
+    how: How
+    command: tuple[str, ...]
+    words: str
+    """For a person: what the script does with it, or what has to be added by hand."""
+    newest: bool = False
+    """The script takes the newest that lies there, whatever its state."""
+    before: tuple[tuple[str, ...], ...] = field(default=())
+    """Commands that a person has to give first, or another checkpoint is loaded."""
+
+
+def framework_of(script: Script) -> str:
+    """The framework by the command line and the script's text; "" for none that is known."""
+    if script.program == "litgpt" or "litgpt" in script.own[:1]:
+        return "LitGPT"
+    if "--tensor-model-parallel-size" in script.words:
+        return "Megatron"
+    return next((name for name, sign in _FRAMEWORKS.items() if sign.search(script.text)), "")
+
+
+def fitting(framework: str, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Checkpoints of an index that this framework goes on from; all where none stands out.
+
+    A Trainer leaves its last model beside its checkpoints: weights without an optimizer.
+    """
+    wanted = FORMATS.get(framework)
+    if wanted:
+        return [e for e in entries if e["format"] in wanted] or list(entries)
+    if framework == "LitGPT":
+        states = [e for e in entries if re.search(r"(?:^|/)step-\d+(?:/|$)", e["path"])]
+        return states or list(entries)
+    if framework == "nanoGPT":
+        return [e for e in entries if e["path"].endswith("/ckpt.pt")] or list(entries)
+    return list(entries)
+
+
+def continuation(
+    command: Sequence[str], cwd: str, checkpoint: str, *, format_: str = "unknown"
+) -> Continuation:
+    """How ``command`` goes on from ``checkpoint``, an absolute path.
+
+    Raises nothing: a script that cannot be read leaves ``how`` at ``unknown``.
+    """
+    script = find(command, cwd)
+    framework = framework_of(script)
+    made = _RULES.get(framework, _any)(script, cwd, checkpoint, format_)
+    return made or _by_itself(script, framework, checkpoint)
+
+
+Made = Continuation | None
+_Rule = Callable[[Script, str, str, str], "Continuation | None"]
+
+
+def _by_option(
+    script: Script, framework: str, option: Option, value: str, more: str = ""
+) -> Continuation:
+    if option.takes == "flag":
+        words = f"with {option.before} the script takes its newest checkpoint by itself"
+        return Continuation(framework, "option", script.given(option, ""), words, newest=True)
+    command = script.given(option, value)
+    return Continuation(framework, "option", command, more or "the script loads what is named")
+
+
+def _by_itself(script: Script, framework: str, checkpoint: str) -> Continuation:
+    """Without an option: the same command, and what can be said about it."""
+    if _LOADS.search(script.text) and _LOOKS.search(script.text):
+        words = (
+            "the script names no option to resume with; by its text it looks for a saved state "
+            "and loads it, so the same command may go on by itself. See its first lines"
+        )
+        return Continuation(framework, "perhaps", script.words, words, newest=True)
+    reason = "the script names no option to resume with"
+    if script.at is None:
+        reason = "the command hides its script, so its options are not known"
+    elif not script.passes_on:
+        reason = f"{script.program} passes no options on to what it starts"
+    elif not script.text:
+        reason = f"the text of {script.program} cannot be read, so its options are not known"
+    words = (
+        f"{reason}. The checkpoint is {checkpoint}: add the script's own way to load it, "
+        "or the command begins from scratch"
+    )
+    return Continuation(framework, "unknown", script.words, words)
+
+
+def _any(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    option = script.option(*NAMES)
+    if option is None:
+        return None
+    old = script.value(option.name)
+    if option.takes == "value" and old is not None and old.lower() in ("auto", "latest", "true"):
+        words = f"{option.name} says {old}: the script takes its newest checkpoint by itself"
+        return Continuation("", "itself", script.words, words, newest=True)
+    return _by_option(script, "", option, checkpoint)
+
+
+def _nanogpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    option = script.option("init_from")
+    if option is None:
+        return None
+    folder = script.value("out_dir")
+    if folder is None:
+        told = _OUT_DIR.search(script.text)
+        folder = told[1] if told else None
+    words = "with init_from=resume it loads ckpt.pt of its out_dir"
+    before: tuple[tuple[str, ...], ...] = ()
+    if folder is not None:
+        loaded = os.path.normpath(os.path.join(cwd, folder, "ckpt.pt"))  # noqa: PTH118
+        if loaded != os.path.normpath(checkpoint):
+            before = (("cp", "-a", checkpoint, loaded),)
+    command = script.given(option, "resume")
+    return Continuation("nanoGPT", "option", command, words, before=before)
+
+
+def _transformers(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    itself = _HF_ITSELF.search(script.text)
+    option = script.option("resume_from_checkpoint", "resume_from", "resume")
+    if option is None and "HfArgumentParser" in script.text:
+        # TrainingArguments has it, but Trainer.train() is the script's to call.
+        used = re.search(r"args\.resume_from_checkpoint\b", script.text)
+        option = Option("resume_from_checkpoint", "--resume_from_checkpoint") if used else None
+    if option is not None and script.passes_on:
+        return _by_option(script, "transformers", option, checkpoint)
+    if itself is None:
+        return None
+    words = "the script takes the newest checkpoint of its output folder by itself"
+    return Continuation("transformers", "itself", script.words, words, newest=True)
+
+
+def _lightning(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    if "LightningCLI" in script.text and script.own[:1] == ("fit",):
+        return _by_option(script, "Lightning", Option("ckpt_path", "--ckpt_path"), checkpoint)
+    if _LIGHTNING_ITSELF.search(script.text):
+        words = "the script takes the last checkpoint by itself (ckpt_path)"
+        return Continuation("Lightning", "itself", script.words, words, newest=True)
+    option = script.option("ckpt_path", *NAMES)
+    if option is None:
+        return None
+    used = _CKPT_PATH_USED.search(script.text) or option.name != "ckpt_path"
+    return _by_option(script, "Lightning", option, checkpoint) if used else None
+
+
+def _litgpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    told = script.own[:1] in (("pretrain",), ("finetune_full",))
+    option = Option("resume", "--resume") if told else script.option("resume")
+    if option is None:
+        return None
+    state = Path(checkpoint, "lit_model.pth")
+    return _by_option(script, "LitGPT", option, str(state) if state.exists() else checkpoint)
+
+
+def _megatron(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    if not script.passes_on or script.at is None:
+        return None
+    folder, _, name = checkpoint.rstrip("/").rpartition("/")
+    made = _by_option(
+        script, "Megatron", Option("load", "--load"), folder,
+        "it loads the iteration that latest_checkpointed_iteration.txt names",
+    )  # fmt: skip
+    number = re.search(r"\d+$", name)
+    tracker = Path(folder, "latest_checkpointed_iteration.txt")
+    if number is None or _first_word(tracker) == str(int(number[0])):
+        return made
+    first = ("sh", "-c", f'echo {int(number[0])} > "$1"', "sh", str(tracker))
+    return Continuation(made.framework, made.how, made.command, made.words, before=(first,))
+
+
+def _deepspeed(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
+    if format_ != "deepspeed":
+        return _any(script, cwd, checkpoint, format_)
+    option = script.option("load_dir", *NAMES)
+    if option is None:
+        return None
+    folder, _, tag = checkpoint.rstrip("/").rpartition("/")
+    words = f"it has to load the tag {tag} of {folder}; `latest` there names the one it takes"
+    made = _by_option(script, "DeepSpeed", option, folder, words)
+    by_tag = script.option("load_tag", "ckpt_id", "tag")
+    if by_tag is not None and by_tag.takes == "value":
+        command = Script(made.command, script.at, script.text).given(by_tag, tag)
+        return Continuation("DeepSpeed", "option", command, made.words)
+    if _first_word(Path(folder, "latest")) == tag:
+        return made
+    first = ("sh", "-c", 'printf %s "$1" > "$2"', "sh", tag, f"{folder}/latest")
+    return Continuation("DeepSpeed", "option", made.command, made.words, before=(first,))
+
+
+def _first_word(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(200).strip()
+    except OSError:
+        return ""
+
+
+_RULES: Mapping[str, _Rule] = {
+    "nanoGPT": _nanogpt,
+    "transformers": _transformers,
+    "Lightning": _lightning,
+    "LitGPT": _litgpt,
+    "Megatron": _megatron,
+    "DeepSpeed": _deepspeed,
+}

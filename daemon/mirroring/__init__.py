@@ -1,0 +1,1 @@
+"""Copies of verified checkpoints in a second place: made, read back, and only then called good."""

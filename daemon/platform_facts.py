@@ -1,0 +1,41 @@
+"""What is known about the platforms that rent out boxes: ``platforms.toml``, as it stands there."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FACTS = Path(__file__).with_name("platforms.toml")
+NOBODY = "none"
+"""``[platform] name`` that switches the recognition off."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Section `[platform]`: who this box is rented from, and what its folders outlive."""
+
+    name: str = ""
+    """Empty recognises it; a name as `middlewatch audit` shows it; `none` for no platform at all."""
+    survives_destroy: tuple[str, ...] = ()
+    """Folders that outlive the box."""
+    survives_stop: tuple[str, ...] = ()
+    """Folders that outlive a stop of the box, and not its end."""
+    dies_with_stop: tuple[str, ...] = ()
+    """Folders that are lost when the box is stopped or taken back."""
+
+
+def facts_of_all() -> dict[str, dict[str, Any]]:
+    """Name -> facts, in the order of the file. Raises OSError, ValueError."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # here: a daemon that is never asked does not pay for the parser
+    else:
+        import tomli as tomllib
+    table = tomllib.loads(FACTS.read_text(encoding="utf-8"))
+    return {key: fact for key, fact in table.items() if isinstance(fact, dict)}
+
+
+def names() -> tuple[str, ...]:
+    """Names that ``[platform] name`` may have. Raises OSError, ValueError."""
+    return (*facts_of_all(), NOBODY)

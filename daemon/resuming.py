@@ -1,0 +1,348 @@
+"""Going on with a run that ended: from which checkpoint, by which command, and whether at all.
+
+Only facts come in: what the daemon says of the run, its index of checkpoints, its incidents.
+The files are looked at again here, because they may have changed since nobody watches them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from middlewatch.sentinels.handbook import page
+from middlewatch.sentinels.kit.numbers import number
+
+from .checkpoints.finder import Place
+from .checkpoints.following import mark_of
+from .checkpoints.formats import listing
+from .checkpoints.names import folder_kind
+from .clock import epoch, iso
+from .launch.continuing import Continuation, continuation, fitting, framework_of
+from .launch.procfs import Processes
+from .launch.script import find
+
+Row = Mapping[str, Any]
+Check = Callable[[str], dict[str, Any]]
+"""Reads one checkpoint to the last number: what ``verify.describe`` gives."""
+
+ALLOWED = frozenset({"yes", "once", "none", "ask"})
+"""Words of the handbook that a person may follow at once. ``ask`` means a person ended it, and
+who types the command is one."""
+_SESSION = """
+_ COLUMNS DBUS_SESSION_BUS_ADDRESS DISPLAY LESSCLOSE LESSOPEN LINES LOGNAME LS_COLORS MAIL
+MOTD_SHOWN OLDPWD PWD SHLVL TERM TERM_PROGRAM TERM_PROGRAM_VERSION TMUX TMUX_PANE STY WINDOW
+COLORTERM EDITOR VISUAL PAGER PS1 PROMPT_COMMAND INVOCATION_ID JOURNAL_STREAM
+"""
+_OF_A_SESSION = frozenset(_SESSION.split())
+"""Variables that a shell, a terminal or a login sets for itself: no training asks for them."""
+_OF_A_SESSION_PREFIXES = ("SSH_", "XDG_", "LC_", "VSCODE_", "BASH_FUNC_", "GNOME_", "SUDO_")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The checkpoint to go on from, and those that were passed over. No path: there is none."""
+
+    entry: Row | None
+    verdict: Row | None = None
+    """``state``, ``level``, ``at`` and ``detail`` of the check that counts."""
+    skipped: tuple[Row, ...] = ()
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that a person or a program needs to go on."""
+
+    run: Row
+    chosen: Chosen
+    way: Continuation
+    retry: Row
+    refused: list[str] = field(default_factory=list)
+    """Why it must not go on; ``force`` lifts none of these."""
+    warnings: list[str] = field(default_factory=list)
+
+
+def pick(runs: Sequence[Row], name: str | None) -> Row | None:
+    """The run that is meant: by id, by name, or the newest that ended and nobody went on with.
+
+    Of several of one name the newest. ``None`` where there is none.
+    """
+    if name:
+        known = [r for r in runs if name in (r["run"], r["name"])]
+        return max(known, key=lambda r: (r["run"] == name, r["started_at"]), default=None)
+    gone_on = {r.get("resumed_from") for r in runs}
+    open_ = [r for r in runs if r["state"] == "failed" and r["run"] not in gone_on]
+    return max(open_ or runs, key=lambda r: str(r["started_at"]), default=None)
+
+
+def choose(index: Row, framework: str, check: Check, *, again: bool, now: float) -> Chosen:
+    """The newest checkpoint that passes, and what was passed over before it.
+
+    A verdict of the index counts as long as the files stand as they stood then; all others
+    are read now, and with ``again`` every one that is to be used.
+    """
+    skipped: list[Row] = []
+    for entry in reversed(fitting(framework, index["checkpoints"])):
+        told = entry["verified"]
+        stands = _stands(entry)
+        if stands is None:
+            skipped.append(_passed_over(entry, "gone", "it is not there any more"))
+            continue
+        if stands and told["state"] in ("corrupt", "incomplete"):
+            skipped.append(_passed_over(entry, told["state"], told["detail"]))
+            continue
+        verdict = told
+        if again or not stands or told["state"] != "ok":
+            verdict = _verdict(check(entry["path"]), now)
+        if verdict["state"] == "ok":
+            return Chosen(entry, verdict, tuple(skipped))
+        skipped.append(_passed_over(entry, verdict["state"], verdict["detail"]))
+    return Chosen(None, None, tuple(skipped))
+
+
+def named(index: Row, path: str, check: Check, now: float) -> Chosen:
+    """The checkpoint that a person names; read now, whatever the index says of it."""
+    told = check(path)
+    verdict = _verdict(told, now)
+    known = next((e for e in index["checkpoints"] if e["path"] == path), None)
+    entry = known or {**told, "saved_at": iso(_newest(path)), "verified": verdict}
+    if verdict["state"] != "ok":
+        return Chosen(None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),))
+    return Chosen(entry, verdict)
+
+
+def _verdict(told: Row, now: float) -> dict[str, Any]:
+    """A check made now, as the index writes it."""
+    return {key: told[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
+
+
+def _passed_over(entry: Row, state: str, detail: str) -> dict[str, Any]:
+    return {"path": entry["path"], "step": entry["step"], "state": state, "detail": detail}
+
+
+def _newest(path: str) -> float | None:
+    mark = mark_of(_place(path))
+    return mark.newest_ns / 1e9 if mark.files else None
+
+
+def _place(path: str) -> Place:
+    kind = None
+    if os.path.isdir(path):
+        kind = folder_kind(os.path.basename(path.rstrip("/")), *listing(path)) or "folder"
+    return Place(path, kind, leftover=False, mtime_ns=0)
+
+
+def _stands(entry: Row) -> bool | None:
+    """Whether the files are those of the index: size and time. ``None``: they are gone."""
+    try:
+        mark = mark_of(_place(entry["path"]))
+    except OSError:
+        return None
+    if not mark.files:
+        return None
+    return bool(mark.bytes == entry["bytes"] and iso(mark.newest_ns / 1e9) == entry["saved_at"])
+
+
+# ------------------------------------------------------------------------------ may it go on
+
+
+NOTHING: Row = {
+    "class": None,
+    "incident": None,
+    "retry": None,
+    "allowed": True,
+    "why": "",
+    "first_step": "",
+}
+"""No trouble speaks against a second try."""
+
+
+def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> Row:
+    """What the handbook says about a second try, of the trouble that decides.
+
+    ``state`` and ``incidents``: of this run. ``earlier``: classes of the runs which it went on
+    from: "once" is over then. Open critical ones decide, the strictest first; where none is
+    open, the last critical one.
+    """
+    if state == "finished":
+        more = "Give it more steps, then start it by the command."
+        return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
+    critical = [i for i in incidents if i["severity"] == "critical"]
+    decide = [i for i in critical if i["state"] != "resolved"]
+    decide = decide or sorted(critical, key=lambda i: str(i["last_seen_at"]))[-1:]
+    rows = [_retry(i, earlier) for i in decide]
+    return min(rows, key=lambda r: bool(r["allowed"]), default=NOTHING)
+
+
+def _retry(incident: Row, earlier: Collection[str]) -> dict[str, Any]:
+    trouble = str(incident["class"])
+    entry = page(trouble)
+    word = entry.retry if entry else ""
+    why = entry.sections["Retry"] if entry else "the handbook has no page of this class"
+    allowed = word in ALLOWED
+    if word == "once" and trouble in earlier:
+        allowed, why = False, f"it was tried once already. {why}"
+    return {
+        "class": trouble,
+        "incident": incident["id"],
+        "retry": word or None,
+        "allowed": allowed,
+        "why": why,
+        "first_step": incident["remedy"]["first_step"],
+    }
+
+
+def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
+    """Ids of the runs that this one went on from, nearest first."""
+    known = {r["run"]: r for r in runs}
+    found: list[str] = []
+    before = run.get("resumed_from")
+    while before and before not in found:
+        found.append(before)
+        before = known.get(before, {}).get("resumed_from")
+    return found
+
+
+def survivors(command: Sequence[str], cwd: str) -> list[int]:
+    """Processes that still run this command's script with its words: ranks without a launcher."""
+    script = find(command, cwd)
+    if script.at is None:
+        return []
+    tail = script.words[script.at :]
+    mine = (os.getpid(), os.getppid())
+    return [
+        p.pid
+        for p in Processes().values()
+        if p.pid not in mine and p.argv[-len(tail) :] == tail and p.cwd in (cwd, "")
+    ]
+
+
+def is_alive(run: Row) -> bool:
+    """The run has not ended, as far as the daemon knows."""
+    return run["ended_at"] is None and run["exit"] is None
+
+
+# ------------------------------------------------------------------------------ the whole plan
+
+
+def plan(run: Row, runs: Sequence[Row], chosen: Chosen, retry: Row, missing: Sequence[str]) -> Plan:
+    """Put together what was found. ``missing``: names of variables that are not set now."""
+    entry = chosen.entry
+    path = entry["path"] if entry else run["checkpoints"]["resume_from"] or ""
+    way = continuation(
+        run["command"], run["cwd"], path, format_=entry["format"] if entry else "unknown"
+    )
+    made = Plan(run, chosen, _set_aside(way, chosen), retry)
+    _refuse(made, runs)
+    _warn(made, missing)
+    return made
+
+
+def framework(run: Row) -> str:
+    """The framework of a run's command; "" for none that is known."""
+    return framework_of(find(run["command"], run["cwd"]))
+
+
+def _set_aside(way: Continuation, chosen: Chosen) -> Continuation:
+    """A script that takes the newest by itself must not find a newer one that is bad."""
+    if not way.newest or chosen.entry is None:
+        return way
+    bad = [s["path"] for s in chosen.skipped if s["state"] != "gone"]
+    aside = tuple(("mv", path, f"{path}.bad") for path in bad)
+    return Continuation(way.framework, way.how, way.command, way.words, way.newest, aside)
+
+
+def _refuse(made: Plan, runs: Sequence[Row]) -> None:
+    run = made.run
+    if is_alive(run):
+        made.refused.append(f"{run['run']} still runs (pid {run['pid']})")
+    elif pids := survivors(run["command"], run["cwd"]):
+        shown = ", ".join(str(pid) for pid in pids[:8])
+        made.refused.append(f"processes of {run['run']} still run: {shown}")
+    for other in runs:
+        if run["run"] in ancestors(runs, other) and is_alive(other):
+            made.refused.append(f"{other['run']} goes on from it already (pid {other['pid']})")
+
+
+def _warn(made: Plan, missing: Sequence[str]) -> None:
+    warn = made.warnings.append
+    entry, skipped = made.chosen.entry, made.chosen.skipped
+    for one in skipped:
+        named_step = "" if one["step"] is None else f" (step {number(one['step'])})"
+        reason = f"{one['state']}: {one['detail']}" if one["detail"] else one["state"]
+        falls = f"; falls back to {entry['path']}" if entry and one is skipped[-1] else ""
+        warn(f"passed over {one['path']}{named_step}, {reason}{falls}")
+    durability = (entry or {}).get("durability") or {}
+    for what, word in (("survives_stop", "stopped"), ("survives_destroy", "destroyed")):
+        if durability.get(what) is False:
+            warn(f"the checkpoint is lost when this box is {word}: {durability.get('where')}")
+            break
+    verdict = made.chosen.verdict
+    if verdict is not None and verdict["level"] not in ("finite", "load"):
+        warn(f"its numbers were not looked at (level {verdict['level']})")
+    if missing:
+        warn(f"variables of the start that are not set now: {', '.join(missing)}")
+    if made.way.how in ("perhaps", "unknown"):
+        warn(made.way.words)
+    if not os.path.isdir(made.run["cwd"] or "/nowhere"):
+        warn(f"its folder {made.run['cwd'] or '(unknown)'} is not there")
+
+
+def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
+    """Variables that the start had and that are not set now, without those of a login."""
+    return sorted(
+        name
+        for name in names
+        if name not in environ
+        and name not in _OF_A_SESSION
+        and not name.startswith(_OF_A_SESSION_PREFIXES)
+    )
+
+
+def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
+    """(steps, minutes) between the checkpoint and the last step that was seen."""
+    if entry is None:
+        return None, None
+    last, step = run["now"]["step"], entry["step"]
+    steps = None
+    if isinstance(last, (int, float)) and isinstance(step, (int, float)):
+        steps = max(0.0, last - step)
+    seen = run["now"]["last_step_at"] or run["ended_at"]
+    if seen is None or entry["saved_at"] is None:
+        return steps, None
+    return steps, max(0.0, (epoch(seen) - epoch(entry["saved_at"])) / 60)
+
+
+def as_dict(made: Plan) -> dict[str, Any]:
+    """The plan as ``resume --json`` prints it."""
+    run, chosen, way = made.run, made.chosen, made.way
+    entry, verdict = chosen.entry, chosen.verdict
+    steps, minutes = lost(run, entry)
+    shown = None
+    if entry is not None and verdict is not None:
+        shown = {key: entry.get(key) for key in ("path", "step", "epoch", "saved_at", "bytes", "format")}  # fmt: skip
+        shown |= {"state": verdict["state"], "level": verdict["level"], "verified_at": verdict["at"]}  # fmt: skip
+        shown["detail"] = verdict["detail"]
+    return {
+        "run": run["run"],
+        "state": run["state"],
+        "framework": way.framework or None,
+        "how": way.how,
+        "words": way.words,
+        "cwd": run["cwd"],
+        "start_command": list(run["command"]),
+        "command": list(way.command) if entry else None,
+        "shell": f"cd {shlex.quote(run['cwd'])} && {shlex.join(way.command)}" if entry else None,
+        "before": [shlex.join(words) for words in way.before] if entry else [],
+        "env_names": list(run.get("env_names") or ()),
+        "checkpoint": shown,
+        "skipped": [dict(s) for s in chosen.skipped],
+        "last_step": run["now"]["step"],
+        "step_lost": steps,
+        "minutes_lost": None if minutes is None else round(minutes, 2),
+        "retry": dict(made.retry),
+        "refused": list(made.refused),
+        "warnings": list(made.warnings),
+    }

@@ -1,0 +1,124 @@
+"""A checkpoint is whole on disk, and what it holds is NaN or infinite.
+
+Decides: by what the verifier read: every floating tensor of a save, once it stood still. The newest
+    save wakes a person, because a restart would begin there, an older one is a warning. Where the
+    training loss had stopped being a number before that save, this is said, and the two are one
+    trouble; weights that are broken under a healthy loss are a trouble of their own.
+Classes: ckpt_nonfinite
+Sources: torch.load and safetensors read NaN without a word, and a trainer goes on saving them.
+    Masks of 0 and -inf, and infinite numbers that are no weights, are no fault: the verifier leaves
+    them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
+from .kit.damage import Damage, is_nonfinite
+from .kit.finite import Finiteness
+from .kit.ledger import Mark
+from .kit.numbers import number
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.checkpoint_nonfinite]`."""
+
+    told: int = 4
+    """Saves that are told one by one, the newest first: after the first all say the same."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak about every save whose numbers were read and are not finite."""
+    damage = view.ledger(Damage)
+    if not view.live or damage is None or not damage.found:
+        return
+    by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
+    bad = [c for c in by_time if is_nonfinite(c)]
+    if not bad:
+        return
+    newest = next((c for c in by_time if c.state != "pending"), None)
+    good = next((c for c in by_time if c.state == "ok"), None)
+    since = _loss_lost(view)
+    for seen in bad[: limits.told]:
+        yield _not_finite(seen, good, since, newest=seen is newest)
+
+
+def _loss_lost(view: View) -> Mark | None:
+    """The first report without a finite training loss, if there was one."""
+    values = view.ledger(Finiteness)
+    if values is None or values.quiet:
+        return None
+    ended = values.ended("train_loss")
+    streaks = values.lasting("train_loss") or ([ended] if ended is not None else [])
+    return streaks[0].first if streaks else None
+
+
+def _not_finite(
+    seen: CheckpointSeen, good: CheckpointSeen | None, since: Mark | None, *, newest: bool
+) -> Finding:
+    which = "the newest checkpoint" if newest else "an older checkpoint"
+    after = since is not None and _is_after(seen, since)
+    why = f": {seen.detail[:140]}" if seen.detail else ""
+    lost = ""
+    if since is not None and after:
+        lost = f"; saved after the loss was {since.value:g}{_at_step(since.step)}"
+    if good is None:
+        resume = "no finite one is on disk"
+        remedy = "let nothing be deleted: no finite checkpoint is on disk, look for an earlier copy"
+    else:
+        read = good.level in ("finite", "load")
+        kind = "the last finite one" if read else "the last whole one, its numbers not read yet,"
+        resume = f"{kind} is {_name(good.path)}{_at_step(good.step)}"
+        remedy = f"keep {good.path} from deletion: `middlewatch resume` would take it"
+    return Finding(
+        trouble="ckpt_nonfinite",
+        key=seen.path,
+        severity=Severity.CRITICAL if newest else Severity.WARNING,
+        summary=f"{which}, {_name(seen.path)}{_at_step(seen.step)}, is not finite{why}{lost}; {resume}",
+        evidence=(
+            Evidence("checkpoint", f"{seen.path}: {seen.detail or 'not finite'}", seen.saved_at),
+            *(
+                (Evidence("checkpoint", f"would resume: {good.path}", good.saved_at),)
+                if good
+                else ()
+            ),
+            *((Evidence("log", since.text, since.at),) if since and after and since.text else ()),
+        ),
+        remedy=remedy,
+        details={
+            "path": seen.path,
+            "step": seen.step,
+            "newest": newest,
+            "finite": good.path if good else None,
+            "finite_step": good.step if good else None,
+            "after_loss": after,
+        },
+    )
+
+
+def _is_after(seen: CheckpointSeen, since: Mark) -> bool:
+    if seen.step is not None and since.step is not None:
+        return seen.step >= since.step
+    return seen.saved_at >= since.at
+
+
+def _at_step(step: float | None) -> str:
+    return "" if step is None else f" (step {number(step)})"
+
+
+def _name(path: str) -> str:
+    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path
+
+
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(CheckpointSeen,),
+    every_tick=True,
+    clears_after_s=30.0,
+    ledgers=(Damage,),
+    learns=(Finiteness,),
+)

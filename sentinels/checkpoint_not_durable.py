@@ -1,0 +1,80 @@
+"""Every good checkpoint of the run lies where a stop of the box takes it.
+
+Decides: by where the saves lie that passed their check: memory is gone with a stop on every box,
+    and the platform's own storage is known where the platform was recognised or is named in the
+    configuration. One good save that outlives a stop, that was copied, or of which nobody knows
+    it, is enough to be silent. Where all outlive a stop, and none the end of the box, that is a
+    note.
+Classes: ckpt_not_durable
+Sources: our choice: told once and kept open for half an hour without a good save, because a file
+    that is always written in place is no good save while it is written and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
+
+LOST_WITH_STOP, LOST_WITH_BOX, LASTING = range(3)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.checkpoint_not_durable]`."""
+
+    note_destroy: bool = True
+    """Note it as well where only the end of the box takes every save."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak while no good save is in a place that outlives the box."""
+    if not view.live:
+        return
+    best, newest = LOST_WITH_STOP, None
+    for seen in reversed(view.checkpoints):
+        if seen.state != "ok":
+            continue
+        best = max(best, _lasts(seen))
+        if best == LASTING:
+            return
+        newest = newest or seen
+    if newest is None or (best == LOST_WITH_BOX and not limits.note_destroy):
+        return
+    yield _lost(newest, with_stop=best == LOST_WITH_STOP)
+
+
+def _lasts(seen: CheckpointSeen) -> int:
+    place = seen.durability
+    if seen.mirrored or place is None:
+        return LASTING
+    if place.survives_stop is False:
+        return LOST_WITH_STOP
+    if place.survives_stop and place.survives_destroy is False:
+        return LOST_WITH_BOX
+    return LASTING  # as far as anybody knows
+
+
+def _lost(newest: CheckpointSeen, *, with_stop: bool) -> Finding:
+    place = newest.durability
+    where, better = (place.where, place.better) if place else ("", "")
+    when = "a stop of the box takes it" if with_stop else "it goes when the box is given back"
+    advice = f"; from now on {better}" if better else ""
+    return Finding(
+        trouble="ckpt_not_durable",
+        severity=Severity.WARNING if with_stop else Severity.INFO,
+        summary=f"every good checkpoint lies where {when}: {where}",
+        evidence=(Evidence("checkpoint", f"newest good one: {newest.path}", newest.saved_at),),
+        remedy=f"copy it to a lasting place now, `middlewatch mirror` does: {newest.path}{advice}",
+        details={
+            "path": newest.path,
+            "where": where,
+            "survives_stop": not with_stop,
+            "survives_destroy": False,
+            "better": better,
+        },
+    )
+
+
+SENTINEL = Sentinel(check, Limits(), on=(CheckpointSeen,), every_tick=True, clears_after_s=1800.0)

@@ -1,0 +1,108 @@
+"""A save lacks a part that the saves before it have.
+
+Decides: a save is whole by itself and has fewer files of a kind, a group of tensors less, or far
+    fewer bytes than at least two saves of this run before it that agree. Only saves of one name
+    (numbers wiped) and one format are compared: what is kept as best, an adapter or an export is
+    of another kind. Where saves of less and of more take turns under one name, that is how this
+    run saves, and nothing is said.
+Classes: ckpt_shrunk
+Sources: our choice: two siblings, because one could itself be the odd one; a tenth less and twice
+    what the siblings differ by, because saves of one program differ by bytes, and what is ever left
+    out (optimizer state, a rank, half of each number) is far more. A folder has 90 s to be
+    finished, as the follower of checkpoints gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
+from .kit.numbers import number, size
+from .kit.siblings import Shrunk, Siblings
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Section `[sentinels.checkpoint_shrunk]`."""
+
+    told: int = 4
+    """Saves that are told one by one, the newest first."""
+    still_s: float = 90.0
+    """Time in which a folder may still be given what it lacks."""
+
+
+def check(view: View, limits: Limits) -> Iterator[Finding]:
+    """Speak about saves on disk that have less than the ones before them."""
+    siblings = view.ledger(Siblings)
+    if not view.live or siblings is None or siblings.quiet:
+        return
+    here = {(c.path, c.saved_at): c for c in view.checkpoints}
+    found = []
+    for one in siblings.shrunk(view.run.started_at):
+        seen = here.get((one.made.path, one.made.saved_at))
+        if seen is None or seen.state not in ("ok", "unverifiable"):
+            continue
+        if one.made.files > 1 and view.now - seen.saved_at < limits.still_s:
+            continue
+        found.append((seen, one))
+    found.sort(key=lambda each: (each[0].saved_at, each[0].path), reverse=True)
+    for seen, one in found[: limits.told]:
+        yield _less(seen, one)
+
+
+def _less(seen: CheckpointSeen, one: Shrunk) -> Finding:
+    usual = one.siblings[-1]
+    lacks = [_part(*missing) for missing in one.missing[:3]]
+    if len(one.missing) > 3:
+        lacks.append(f"{len(one.missing) - 3} more")
+    if one.smaller or not lacks:
+        lacks.append(f"{size(seen.bytes)} instead of {size(usual.bytes)}")
+    step = "" if seen.step is None else f" (step {number(seen.step)})"
+    return Finding(
+        trouble="ckpt_shrunk",
+        key=seen.path,
+        severity=Severity.WARNING,
+        summary=f"{_name(seen.path)}{step} has less than the {len(one.siblings)} saves before it:"
+        f" {', '.join(lacks)}",
+        evidence=(
+            Evidence(
+                "checkpoint",
+                f"{seen.path}: {seen.files} files, {seen.bytes} bytes",
+                seen.saved_at,
+            ),
+            Evidence(
+                "checkpoint",
+                f"{usual.path}: {usual.files} files, {usual.bytes} bytes",
+                usual.saved_at,
+            ),
+        ),
+        remedy=f"keep the one before it from deletion: {usual.path}",
+        details={
+            "path": seen.path,
+            "step": seen.step,
+            "bytes": seen.bytes,
+            "usual_bytes": usual.bytes,
+            "missing": [name for name, _, _ in one.missing],
+            "sibling": usual.path,
+        },
+    )
+
+
+def _part(name: str, here: int, usual: int) -> str:
+    """``optimizer.pt is missing``, ``7 of 8 rng_state_#.pth``."""
+    return f"{here} of {usual} {name}" if here else f"{name} is missing"
+
+
+def _name(path: str) -> str:
+    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path
+
+
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(CheckpointSeen,),
+    every_tick=True,
+    clears_after_s=30.0,
+    ledgers=(Siblings,),
+)

@@ -1,0 +1,150 @@
+"""Best, milestones, sizes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from middlewatch.daemon import config
+from middlewatch.daemon.checkpoints.index import build
+from middlewatch.daemon.checkpoints.ranking import Best, Rules, best_of, direction, size_trend
+from middlewatch.daemon.errors import ConfigError
+from middlewatch.sentinels.kit import CheckpointSeen
+from middlewatch.sentinels.kit.observations import VerifiedState
+
+
+def saved(
+    step: int,
+    *,
+    size: int = 1000,
+    state: VerifiedState = "ok",
+    level: str = "finite",
+    name: str = "step-{}.pt",
+    told: tuple[str, str] | None = None,
+    **metrics: float,
+) -> CheckpointSeen:
+    metric, mode = told or (None, None)
+    return CheckpointSeen(
+        at=1000.0 + step, path="/out/" + name.format(step), saved_at=1000.0 + step, bytes=size,
+        files=1, format="torch", step=float(step), state=state, level=level, metrics=metrics,
+        best_metric=metric, best_mode=mode,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["accuracy", "eval_accuracy", "val/acc", "eval_f1", "bleu", "eval_rougeL", "rouge2", "mfu",
+     "reward_mean", "score", "valAccuracy", "exact_match", "eval_top5_accuracy"],
+)  # fmt: skip
+def test_more_is_better(metric: str) -> None:
+    assert direction(metric) == "max"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["loss", "eval_loss", "train_loss", "perplexity", "val_ppl", "wer", "error_rate", "evalLoss",
+     "reward_loss", "whatever", "map_loss"],
+)  # fmt: skip
+def test_less_is_better(metric: str) -> None:
+    assert direction(metric) == "min"
+
+
+def test_a_metric_and_a_direction_that_a_person_sets() -> None:
+    both = [saved(1, bleu=30.0, oddity=5.0), saved(2, bleu=20.0, oddity=9.0)]
+    assert best_of(both, Rules("bleu")) == Best("/out/step-1.pt", "bleu", "max")
+    assert best_of(both, Rules("oddity")) == Best("/out/step-1.pt", "oddity", "min")
+    assert best_of(both, Rules("oddity", "max")) == Best("/out/step-2.pt", "oddity", "max")
+
+
+def test_what_the_trainer_itself_calls_best_by() -> None:
+    both = [
+        saved(1, told=("wrong_answers", "max"), eval_wrong_answers=9.0, eval_loss=3.0),
+        saved(2, told=("wrong_answers", "max"), eval_wrong_answers=4.0, eval_loss=1.0),
+    ]
+    assert best_of(both, Rules()) == Best("/out/step-1.pt", "eval_wrong_answers", "max")
+    assert best_of(both, Rules("eval_loss")).path == "/out/step-2.pt"
+    assert best_of(both, Rules(best_mode="min")).path == "/out/step-2.pt"
+
+
+def test_the_loss_of_the_trainer_is_that_of_the_evaluation() -> None:
+    both = [
+        saved(1, told=("loss", "min"), train_loss=1.0, eval_loss=2.0),
+        saved(2, told=("loss", "min"), train_loss=0.1, eval_loss=3.0),
+    ]
+    assert best_of(both, Rules()) == Best("/out/step-1.pt", "eval_loss", "min")
+
+
+def test_train_loss_stands_in_and_stays_a_loss() -> None:
+    both = [saved(1, train_loss=1.0), saved(2, train_loss=2.0)]
+    assert best_of(both, Rules("accuracy", "max")) == Best("/out/step-1.pt", "train_loss", "min")
+    assert best_of([saved(1, eval_loss=math.nan)], Rules()) == Best()
+
+
+def test_the_index_says_by_what() -> None:
+    built = build("r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, metric="accuracy")
+    assert (built["best"], built["best_metric"], built["best_mode"]) == (
+        "/out/step-2.pt",
+        "accuracy",
+        "max",
+    )
+
+
+def test_milestones() -> None:
+    names = ["final.pt", "step-3-phase1", "run-phase2-end.pt", "semifinal.pt", "step-100.pt"]
+    every = [saved(n + 1, name=name) for n, name in enumerate(names)] + [saved(50), saved(51)]
+    rules = Rules(milestones=("*-phase1", "step-100*"), milestone_every_steps=50)
+    tagged = [e["path"] for e in build("r", every, 0.0, rules=rules)["checkpoints"]
+              if "milestone" in e["tags"]]  # fmt: skip
+    assert sorted(tagged) == sorted(
+        f"/out/{name}" for name in (*names[:3], "step-100.pt", "step-50.pt")
+    )
+
+
+def test_sizes_that_grow_shrink_and_stay() -> None:
+    assert size_trend([saved(1), saved(2)]) is None
+    assert size_trend([]) is None
+    assert size_trend([saved(n, size=1000 + n) for n in range(6)]) == {
+        "direction": "stable",
+        "bytes_per_save": 1,
+        "saves": 6,
+        "first_bytes": 1000,
+        "last_bytes": 1005,
+    }
+    growing = size_trend([saved(n, size=1000 + 100 * n) for n in range(20)])
+    assert growing is not None
+    assert (growing["direction"], growing["bytes_per_save"], growing["saves"]) == (
+        "growing",
+        100,
+        8,
+    )
+    shrinking = size_trend([saved(n, size=1000 - 100 * n) for n in range(4)])
+    assert shrinking is not None
+    assert shrinking["direction"] == "shrinking"
+
+
+def test_sizes_of_other_kinds_and_of_unfinished_ones_do_not_count() -> None:
+    every = [saved(n) for n in range(4)]
+    every += [
+        saved(5, size=1, state="pending"),
+        saved(6, size=1, state="corrupt", level="checksum"),
+    ]
+    every += [saved(7, size=1, name="best-{}.pt"), saved(8, size=1010)]
+    trend = size_trend(every)
+    assert trend is not None
+    assert (trend["saves"], trend["last_bytes"]) == (5, 1010)
+
+
+def test_rules_of_a_configuration() -> None:
+    text = """[checkpoints]
+best_metric = "bleu"
+best_mode = "max"
+milestones = ["a*"]
+milestone_every_steps = 1000
+"""
+    assert Rules.of(config.parse(text, "x")) == Rules("bleu", "max", ("a*",), 1000)
+    assert Rules.of(config.parse("", "")) == Rules()
+    older = config.parse('[watch]\nbest_metric = "wer"\n', "x")
+    assert Rules.of(older).best_metric == "wer"
+    with pytest.raises(ConfigError, match="best_mode"):
+        config.parse('[checkpoints]\nbest_mode = "most"\n', "x")

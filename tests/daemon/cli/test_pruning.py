@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from middlewatch.daemon.cli import main
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MIDDLEWATCH_CONFIG", str(tmp_path / "config.toml"))
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    """One command in this process: exit code, stdout, stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        try:
+            status = main(words)
+        except SystemExit as left:  # argparse
+            status = int(left.code or 0)
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+def save(folder: Path, step: int, value: float = 1.0) -> Path:
+    """One safetensors file of two pages, a minute after the one before."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"step-{step:06}.safetensors"
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2048], "data_offsets": [0, 8192]}})
+    import struct
+
+    data = struct.pack("<f", value) * 2048
+    path.write_bytes(struct.pack("<Q", len(header)) + header.encode() + data)
+    at = 1.7e9 + 60 * step
+    os.utime(path, (at, at))
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    for step in range(1, 7):
+        save(tmp_path / "out", step)
+    return tmp_path / "out"
+
+
+def steps(folder: Path) -> list[int]:
+    return sorted(int(p.stem[5:]) for p in folder.glob("step-*.safetensors"))
+
+
+def asked(say: Say, *words: str) -> tuple[int, dict[str, Any]]:
+    status, told, _ = say("prune", *words, "--json")
+    return status, json.loads(told)
+
+
+def test_it_proposes_and_touches_nothing(say: Say, out: Path) -> None:
+    status, told, _ = say("prune", "--dir", str(out), "--keep-latest", "2")
+    assert status == 0
+    assert told.count("\ndelete ") == 4
+    assert "4 would go" in told
+    assert "Nothing was deleted" in told
+    assert steps(out) == [1, 2, 3, 4, 5, 6]
+
+
+def test_without_a_terminal_it_wants_to_be_told_twice(say: Say, out: Path) -> None:
+    status, _, error = say("prune", "--dir", str(out), "--apply")
+    assert status == 4
+    assert "--apply --yes" in error
+    assert steps(out) == [1, 2, 3, 4, 5, 6]
+
+
+def test_it_deletes_and_says_what_that_freed(say: Say, out: Path) -> None:
+    blocks = os.stat(out / "step-000001.safetensors").st_blocks * 512
+    status, told = asked(say, "--dir", str(out), "--keep-latest", "2", "--apply", "--yes")
+    assert status == 0
+    assert steps(out) == [5, 6]
+    assert told["proposed"] == {"checkpoints": 4, "bytes": 4 * blocks, "inodes": 4}
+    assert (told["freed"]["bytes"], told["freed"]["inodes"]) == (4 * blocks, 4)
+    assert [c["step"] for c in told["checkpoints"] if c["deleted"]] == [1, 2, 3, 4]
+    status, told = asked(say, "--dir", str(out), "--keep-latest", "2", "--apply", "--yes")
+    assert (status, told["proposed"]["checkpoints"], told["freed"]) == (0, 0, None)
+
+
+def on_terminal(out: Path, answer: str) -> tuple[int, str]:
+    """``prune --apply`` on a terminal, and what a person types there."""
+    code = "import sys; from middlewatch.daemon.cli import main; sys.exit(main(sys.argv[1:]))"
+    argv = [sys.executable, "-c", code, "prune", "--dir", str(out), "--keep-latest", "2", "--apply"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        told = b""
+        while b"to delete them:" not in told:
+            told += os.read(ours, 65536)
+        os.write(ours, answer.encode() + b"\n")
+        status = process.wait(60)
+    os.close(ours)
+    return status, told.decode()
+
+
+@pytest.mark.parametrize(("answer", "status", "left"), [("4", 0, 2), ("yes", 0, 2), ("y", 4, 6)])
+def test_a_person_is_asked(out: Path, answer: str, status: int, left: int) -> None:
+    assert on_terminal(out, answer)[0] == status
+    assert len(steps(out)) == left
+
+
+def test_the_newest_is_read_in_full_before_others_go_for_it(say: Say, out: Path) -> None:
+    save(out, 6, float("nan"))
+    save(out, 5, float("inf"))
+    status, told = asked(say, "--dir", str(out), "--keep-latest", "1", "--keep-best", "0")
+    assert status == 0
+    by_step = {c["step"]: c for c in told["checkpoints"]}
+    assert [s for s, c in by_step.items() if c["action"] == "keep"] == [4, 5, 6]
+    assert by_step[6]["verified"]["state"] == "corrupt"
+    assert by_step[4]["verified"]["level"] == "finite"
+
+
+def test_nothing_goes_when_nothing_is_verified(say: Say, tmp_path: Path) -> None:
+    for step in range(4):
+        (save(tmp_path / "out", step)).write_bytes(b"\0" * 9000)
+    status, told = asked(say, "--dir", str(tmp_path / "out"), "--damaged", "--keep-latest", "0")
+    assert (status, told["proposed"]["checkpoints"]) == (0, 0)
+
+
+def test_one_that_is_open_is_left(say: Say, out: Path) -> None:
+    with (out / "step-000002.safetensors").open("rb") as file:
+        argv = [sys.executable, "-c", "input()"]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=file) as process:
+            status, told = asked(say, "--dir", str(out), "--keep-latest", "1", "--apply", "--yes")
+            process.kill()
+    assert status == 0
+    assert steps(out) == [2, 6]
+    why = next(c["why"] for c in told["checkpoints"] if c["step"] == 2)
+    assert "open" in why[0]
+
+
+def test_a_second_prune_is_refused(say: Say, out: Path) -> None:
+    fd = os.open(out, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    status, _, error = say("prune", "--dir", str(out), "--keep-latest", "1", "--apply", "--yes")
+    os.close(fd)
+    assert (status, steps(out)) == (4, [1, 2, 3, 4, 5, 6])
+    assert "another prune" in error
+
+
+def test_what_a_crash_left_is_finished(say: Say, out: Path) -> None:
+    left = out / ".checkpoint-3.pruned.tmp"
+    left.mkdir()
+    (left / "model.safetensors").write_bytes(bytes(100))
+    status, told = asked(say, "--dir", str(out), "--keep-latest", "9", "--apply", "--yes")
+    assert (status, left.exists(), told["proposed"]["checkpoints"]) == (0, False, 1)
+
+
+def test_usage(say: Say, out: Path) -> None:
+    assert say("prune", "--dir", str(out / "nowhere"))[0] == 2
+    assert say("prune", "gpt")[0] == 2  # no daemon, and no such run in the state directory
+    assert say("prune", "gpt", "--dir", str(out))[0] == 2
+    assert say("prune", "--dir", str(out), "--keep-latest", "-1")[0] == 2
+
+
+def test_the_index_of_a_stopped_daemon(say: Say, out: Path, tmp_path: Path) -> None:
+    """What changed since it was written is not verified any more."""
+    from middlewatch.daemon.checkpoints.ranking import Rules
+    from middlewatch.daemon.cli.known import from_disk
+
+    index = from_disk(str(out), Rules())
+    for entry in index["checkpoints"]:
+        entry["verified"]["level"] = "finite"
+    home = tmp_path / "state" / "runs" / "gpt-1a2b"
+    home.mkdir(parents=True)
+    (home / "checkpoints_index.json").write_text(json.dumps(index))
+    save(out, 6, 2.0)
+    now = time.time()
+    os.utime(out / "step-000006.safetensors", (now, now))
+    (out / "step-000001.safetensors").unlink()
+    status, told = asked(say, "gpt", "--keep-latest", "1")
+    assert (status, told["index_from"]) == (0, "state")
+    by_step = {c["step"]: c for c in told["checkpoints"]}
+    assert by_step[6]["verified"]["state"] == "pending"
+    assert [s for s, c in by_step.items() if c["action"] == "keep"] == [5, 6]
