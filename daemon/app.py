@@ -132,7 +132,7 @@ class App:
         """One part that will not go must not keep the others from being saved."""
         parts = [self._save, self._teller.phone.close]
         parts += [pumped.close for pumped in self.room.pump.all()]
-        parts += [self._inotify.close, self.room.store.close]
+        parts += [self._inotify.close, self.room.places.close, self.room.store.close]
         for part in parts:
             self._loop.serve(part)
         self.say("stopped")

@@ -62,7 +62,8 @@ class Places:
         self._mounts: Mounts | None = None
         self._turn = 0
         self._table = f"{self._root}/proc/self/mountinfo"
-        self._fd, self._poll = _watch(self._table)
+        self._fd = -1
+        self._poll: select.poll | None = None
 
     @classmethod
     def of_box(cls, config: Config, root: str = "/") -> Places:
@@ -83,6 +84,8 @@ class Places:
 
     def turn(self) -> int:
         """A number that changes when mounts have: answers of another turn may be others."""
+        if self._mounts is None:
+            self._fd, self._poll = _watch(self._table)
         if self._mounts is None or (self._poll is not None and self._poll.poll(0)):
             try:
                 self._mounts = Mounts(proc.mounts(self._table), self._root)
@@ -99,8 +102,8 @@ class Places:
             os.close(fd)
 
     def _look(self, path: str) -> Durability:
-        if self._mounts is None:
-            return UNKNOWN
+        if self._mounts is None or path.startswith("/proc/"):
+            return UNKNOWN  # through the root of a process: the mounts of another container
         mount, found, rest = self._mounts.walk(path)
         found = found.removeprefix(self._root).rstrip("/") + rest or "/"
         for one in (found, _clean(path)):
@@ -116,10 +119,11 @@ class Places:
     def _by_tier(self, mount: proc.Mount, path: str) -> Durability | None:
         """By the tiers of the platforms; a path of theirs before a kind of mount."""
         kinds = tuple(_kinds(mount))
+        layer = "@layer" in kinds  # of a container on a machine of a cloud: not its root volume
         best: tuple[tuple[bool, int, bool, int], Platform, Tier] | None = None
         for place, platform in enumerate(self.platforms):
             for number, tier in enumerate(platform.tiers):
-                named = _covers(tier, mount, path)
+                named = _covers(tier, mount, path) and not (layer and platform.role == "cloud")
                 if not named and tier.path not in kinds:
                     continue
                 # Of the same path: a mount before a folder, then what stands further down.
@@ -184,7 +188,8 @@ def told(config: Config) -> dict[str, Durability]:
 def _covers(tier: Tier, mount: proc.Mount, path: str) -> bool:
     """A tier is named by the folder of a path, and not by what else is mounted below it."""
     if tier.folder:
-        return path == tier.path or path.startswith(f"{tier.path}/")
+        above = path == tier.path or path.startswith(f"{tier.path}/")
+        return above and not _is_network(mount.fstype)
     if mount.point == tier.path:
         return True
     return tier.below and mount.point.startswith(f"{tier.path}/")

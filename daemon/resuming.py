@@ -71,10 +71,14 @@ def pick(runs: Sequence[Row], name: str | None) -> Row | None:
     """
     if name:
         known = [r for r in runs if name in (r["run"], r["name"])]
-        return max(known, key=lambda r: (r["run"] == name, r["started_at"]), default=None)
+        return max(known, key=lambda r: (r["run"] == name, _began(r)), default=None)
     gone_on = {r.get("resumed_from") for r in runs}
     open_ = [r for r in runs if r["state"] == "failed" and r["run"] not in gone_on]
-    return max(open_ or runs, key=lambda r: str(r["started_at"]), default=None)
+    return max(open_ or runs, key=_began, default=None)
+
+
+def _began(run: Row) -> float:
+    return epoch(run["started_at"])
 
 
 def choose(index: Row, framework: str, check: Check, *, again: bool, now: float) -> Chosen:
@@ -171,7 +175,7 @@ def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> 
         return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
     critical = [i for i in incidents if i["severity"] == "critical"]
     decide = [i for i in critical if i["state"] != "resolved"]
-    decide = decide or sorted(critical, key=lambda i: str(i["last_seen_at"]))[-1:]
+    decide = decide or sorted(critical, key=lambda i: epoch(i["last_seen_at"]))[-1:]
     rows = [_retry(i, earlier) for i in decide]
     return min(rows, key=lambda r: bool(r["allowed"]), default=NOTHING)
 
@@ -302,14 +306,16 @@ def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
 
 
 def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
-    """(steps, minutes) between the checkpoint and the last step that was seen."""
+    """(steps, minutes) between the checkpoint and the last step that was seen.
+
+    A log that counts in another way than the checkpoint, and stands below it, tells nothing.
+    """
     if entry is None:
         return None, None
     last, step = run["now"]["step"], entry["step"]
-    steps = None
-    if isinstance(last, (int, float)) and isinstance(step, (int, float)):
-        steps = max(0.0, last - step)
-    seen = run["now"]["last_step_at"] or run["ended_at"]
+    counted = isinstance(last, (int, float)) and isinstance(step, (int, float)) and last >= step
+    steps = last - step if counted else None
+    seen = run["now"]["last_step_at"] if counted else run["ended_at"]
     if seen is None or entry["saved_at"] is None:
         return steps, None
     return steps, max(0.0, (epoch(seen) - epoch(entry["saved_at"])) / 60)

@@ -28,8 +28,9 @@ from middlewatch import __version__
 from middlewatch.daemon import app, causes, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.exit_record import ExitRecord
+from middlewatch.daemon.mirroring.settings import Mirror
 from middlewatch.daemon.paths import StateDir
-from middlewatch.daemon.platform_facts import facts_of_all
+from middlewatch.daemon.platform_facts import Platform, facts_of_all
 from middlewatch.daemon.sinks import phone
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes
 from middlewatch.daemon.store import SCHEMA
@@ -336,9 +337,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
     "alerts": lambda: _section(config.Alerts()),
     "watch": lambda: _section(config.Watch()),
-    "platform": lambda: _section(config.Platform()),
+    "platform": lambda: _section(Platform()),
     "platforms": platforms,
     "checkpoints": lambda: _section(config.Checkpoints()),
+    "mirror": lambda: _section(Mirror()),
     "limits": limits,
     "commands": command_reference,
     "layers": layers,
@@ -391,8 +393,9 @@ def test_the_printed_defaults_are_the_defaults() -> None:
     sections = {
         "alerts": config.Alerts(),
         "watch": config.Watch(),
-        "platform": config.Platform(),
+        "platform": Platform(),
         "checkpoints": config.Checkpoints(),
+        "mirror": Mirror(),
     }
     sections |= {f"sentinels.{name}": s.limits for name, s in SENTINELS.items()}
     written = "\n".join(
@@ -402,6 +405,7 @@ def test_the_printed_defaults_are_the_defaults() -> None:
     read = config.parse(written, "defaults.toml")
     assert (read.alerts, read.watch) == (sections["alerts"], sections["watch"])
     assert read.checkpoints == sections["checkpoints"]
+    assert read.mirror == sections["mirror"]
     assert read.platform == sections["platform"]
     assert dict(read.limits) == {name: s.limits for name, s in SENTINELS.items()}
 

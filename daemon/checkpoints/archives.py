@@ -7,7 +7,6 @@ torch puts in: caffe2/serialize/inline_container.cc.
 
 from __future__ import annotations
 
-import itertools
 import struct
 import zlib
 from array import array
@@ -26,8 +25,8 @@ _END64_MAGIC = b"PK\x06\x06"
 _LOCATOR_MAGIC = b"PK\x06\x07"
 _END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
 _LONGEST_COMMENT = 0xFFFF
-_HEADERS_READ = 4096
-"""Local headers looked at: each costs a page of cache. Beyond that, evenly spread ones."""
+_HEADERS_READ = 1 << 16
+"""Local headers looked at: each may cost a read of the disk. Beyond that, evenly spread ones."""
 _IN_64 = 0xFFFFFFFF
 _HAS_DESCRIPTOR = 0x08
 
@@ -58,6 +57,8 @@ class Directory(Sequence[Record]):
 
     def __init__(self, data: bytes, count: int, limit: int) -> None:
         self._data = data
+        self.begin = limit
+        """Where the directory itself lies in the file."""
         self._places = array("L")
         self._by_name: dict[str, int] = {}
         self._next = 0
@@ -71,6 +72,8 @@ class Directory(Sequence[Record]):
                 raise Broken(f"{record.name} {what}")
             if _leads_out(record.raw_name):
                 raise Broken(f"a record called {record.name} leads out of the archive")
+            if record.method == 0 and record.packed_bytes != record.bytes:
+                raise Broken(f"{record.name} is not packed, and has two sizes")
             self.ordered &= record.offset >= before
             before = record.offset
             self._places.append(at)
@@ -187,7 +190,11 @@ def records(peek: Peek) -> Directory:
     count, size, offset = struct.unpack_from("<HII", end, 10)
     limit = end_at
     if _IN_64 in (size, offset) or count == 0xFFFF or _has_locator(peek, end_at):
+        short = (count, size, offset)
         limit, count, size, offset = _end64_record(peek, end_at)
+        wide = ((count, 0xFFFF), (size, _IN_64), (offset, _IN_64))
+        if any(s not in (w, most) for s, (w, most) in zip(short, wide, strict=True)):
+            raise Broken("the end record contradicts the zip64 end record")
     if offset + size > limit:
         raise Broken(f"the central directory reaches {offset + size - limit} bytes too far")
     if offset + size < limit:
@@ -256,23 +263,29 @@ def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
 def _local_headers(peek: Peek, records: Directory) -> int:
     """Compare local headers with the central directory; returns how many were left out."""
     ordered = records.by_offset()
-    for before, after in itertools.pairwise(ordered):
-        if before.offset + 30 + len(before.raw_name) + before.packed_bytes > after.offset:
-            raise Broken(f"{before.name} and {after.name} overlap")
     stride = -(-len(ordered) // _HEADERS_READ) or 1
-    looked_at = range(0, len(ordered), stride)
-    for place in looked_at:
-        _local_header(peek, ordered[place])
-    return len(ordered) - len(looked_at)
+    end = records.begin
+    looked_at = 0
+    for place in range(len(ordered) - 1, -1, -1):
+        record = ordered[place]
+        start = record.offset + 30 + len(record.raw_name)
+        if place % stride == 0:
+            start = _local_header(peek, record)
+            looked_at += 1
+        if start + record.packed_bytes > end:
+            raise Broken(f"{record.name} reaches into what comes behind it")
+        end = record.offset
+    return len(ordered) - looked_at
 
 
-def _local_header(peek: Peek, record: Record) -> None:
+def _local_header(peek: Peek, record: Record) -> int:
+    """Compare one; returns where the data begin."""
     head = peek.at(record.offset, 30 + len(record.raw_name))
     if not head.startswith(LOCAL_MAGIC):
         what = "zeroes" if not any(head) else "something else"
         raise Broken(f"{what} where the header of {record.name} should be")
     flags, method = struct.unpack_from("<HH", head, 6)
-    packed, whole, name_n = struct.unpack_from("<IIH", head, 18)
+    packed, whole, name_n, extra_n = struct.unpack_from("<IIHH", head, 18)
     if head[30:] != record.raw_name or name_n != len(record.raw_name):
         raise Broken(f"the header of {record.name} carries another name")
     if (flags, method) != (record.flags, record.method):
@@ -281,6 +294,7 @@ def _local_header(peek: Peek, record: Record) -> None:
     for here, there in ((packed, record.packed_bytes), (whole, record.bytes)):
         if here not in (there, _IN_64, later):
             raise Broken(f"the header of {record.name} gives another size")
+    return record.offset + 30 + int(name_n) + int(extra_n)
 
 
 def data_start(peek: Peek, record: Record) -> int:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 
 from .dtypes import ITEM_BYTES, of_numpy
-from .symbols import Blob, Global, Opaque, Storage, Tensor
+from .symbols import Blob, Global, Opaque, Runs, Storage, Tensor
 
 Args = tuple[object, ...]
 _RECONSTRUCT = ("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct")
@@ -79,7 +79,24 @@ def _view(
         count = min(count * length, 1 << 62)
         last += (length - 1) * step
     start = storage.shift + offset * item
-    return Tensor(storage.key, dtype, start, (last + 1) * item if count else 0, count == 1)
+    if not count:
+        return Tensor(storage.key, dtype, start)
+    runs = None if count == last + 1 else _runs(sizes, strides, item)
+    return Tensor(storage.key, dtype, start, (last + 1) * item, count == 1, runs)
+
+
+def _runs(sizes: tuple[int, ...], strides: tuple[int, ...], item: int) -> Runs | None:
+    """The parts of a view without gaps; ``None`` where it has no gap at all."""
+    length = 1
+    outer: list[tuple[int, int]] = []
+    for step, count in sorted(zip(strides, sizes, strict=True)):
+        if count == 1 or step == 0:
+            continue
+        if step <= length and not outer:
+            length += (count - 1) * step
+        else:
+            outer.append((count, step * item))
+    return Runs(length * item, tuple(reversed(outer))) if outer else None
 
 
 def _sizes(value: object) -> tuple[int, ...] | None:

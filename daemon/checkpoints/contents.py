@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from . import archives, arrays, formats, legacy, placing, rows, tensors
+from . import archives, arrays, formats, hdf5, legacy, placing, rows, tensors
 from .dtypes import FLOATING
+from .formats import UNTOLD
 from .peek import Peek
 from .placed import Contents as Contents
 from .placed import Record as Record
@@ -31,10 +32,12 @@ def contents(peek: Peek, path: str) -> Contents:
     if kind == "zip":
         return _archive(peek)
     if kind == "legacy":
-        found = placing.of_legacy(peek, legacy.read(peek))
-        return _torch(found, ())
+        return _torch(placing.of_legacy(peek, legacy.read(peek)), ())
     if kind == "safetensors":
         return _safetensors(peek)
+    if kind == "hdf5":
+        found = _sorted((), _of_hdf5(peek))
+        return replace(found, progress=hdf5.told_by(peek))
     if kind == "other" and path.endswith(".npy"):
         return _sorted((), [arrays.in_file(peek)])
     return Contents()
@@ -55,12 +58,29 @@ def _archive(peek: Peek) -> Contents:
         home = archive.pickle.name[: -len("data.pkl")] + "data/"
         unplaced = sum(r.name.startswith(home) for r in archive.records)
         return Contents(records, (), unplaced, notes=tuple(notes))
-    inside = [
-        arrays.in_record(peek, record.name, place.start - peek.begin, place.bytes)
-        for record, place in zip(archive.records.by_offset(), records, strict=True)
-        if record.name.endswith(".npy") and record.method == 0
-    ]
-    return _sorted(records, inside, notes)
+    inside: list[TensorAt | None] = []
+    told = UNTOLD
+    for record, place in zip(archive.records.by_offset(), records, strict=True):
+        if record.method != 0:
+            inside += [None] if record.name.endswith((".npy", ".h5")) else []
+        elif record.name.endswith(".npy"):
+            inside.append(
+                arrays.in_record(peek, record.name, place.start - peek.begin, place.bytes)
+            )
+        elif record.name.endswith(".h5"):
+            window = peek.window(place.start - peek.begin, place.bytes)
+            inside += _of_hdf5(window)
+            told = hdf5.told_by(window)
+    return replace(_sorted(records, inside, notes), progress=told)
+
+
+def _of_hdf5(peek: Peek) -> Iterator[TensorAt | None]:
+    for found in hdf5.datasets(peek):
+        if found is None:
+            yield None
+            continue
+        scalar = found.bytes == FLOATING.get(found.dtype)
+        yield TensorAt(found.name, found.dtype, peek.begin + found.start, found.bytes, scalar)
 
 
 def _torch(

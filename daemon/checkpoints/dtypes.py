@@ -34,8 +34,6 @@ _WHOLE = {
     "quint8": 1,
     "qint8": 1,
     "qint32": 4,
-    "quint4x2": 1,
-    "quint2x4": 1,
     "float4_e2m1fn_x2": 1,  # two in a byte, and every pattern of bits is a number
 }
 ITEM_BYTES = {**FLOATING, **_WHOLE}
@@ -58,8 +56,6 @@ STORAGES = {
     "QUInt8Storage": "quint8",
     "QInt8Storage": "qint8",
     "QInt32Storage": "qint32",
-    "QUInt4x2Storage": "quint4x2",
-    "QUInt2x4Storage": "quint2x4",
 }
 """Type of the elements by the class of a typed storage."""
 

@@ -26,11 +26,11 @@ def check_folder(
         return FolderVerdict("incomplete", "a folder without files")
     found = [_leftovers(files), _numbering(files)]
     if kind == "dcp":
-        found.append(layouts.distributed(files))
+        found.append(layouts.distributed(path, files))
     elif kind == "deepspeed":
         found.append(layouts.deepspeed(path, files, check_file))
     elif kind == "hf":
-        found.append(layouts.trainer(files))
+        found.append(layouts.trainer(path, files))
     else:
         found.append(layouts.megatron(path, files, check_file))
     if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
@@ -129,7 +129,8 @@ def _numbering(files: Sequence[Part]) -> FolderVerdict:
     shards: dict[tuple[str, str, int], set[int]] = {}
     for part in files:
         piece = names.shard(part.name)
-        numbered = None if "zero_pp_rank" in part.name else _NUMBERED.match(part.name)
+        counted = "zero_pp_rank" in part.name or layouts.MP_RANK.match(part.name)
+        numbered = None if counted else _NUMBERED.match(part.name)
         if piece is not None:
             shards.setdefault((piece.stem, piece.end, piece.of), set()).add(piece.part)
         elif numbered is not None and not names.is_leftover(part.base):

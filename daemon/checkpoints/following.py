@@ -130,6 +130,44 @@ class Followed:
         self.seen = self._bare(now, detail)
         return self.seen
 
+    def met(self, now: float) -> CheckpointSeen:
+        """As what an earlier watch knew of these very files, until they are verified again."""
+        seen, entry = self.pending(now, "being saved"), self.earlier or {}
+        verified, kind = entry.get("verified"), entry.get("format")
+        if not isinstance(verified, Mapping) or not self._same(entry, seen):
+            return seen
+        state = verified.get("state")
+        if state not in STATES or not isinstance(verified.get("level"), str):
+            return seen
+        step = number(entry.get("step")) if entry.get("step_origin") != "log" else seen.step
+        self.seen = dataclasses.replace(
+            seen,
+            at=_when(verified.get("at"), now),
+            format=str(kind) if kind in formats.FORMATS else seen.format,
+            step=step,
+            step_origin=_word(entry.get("step_origin")) if step is not None else None,
+            epoch=number(entry.get("epoch")),
+            state=state,
+            level=verified["level"],
+            detail=str(verified.get("detail") or "")[:400],
+            digest=_word(entry.get("digest")),
+            parts=_words(entry.get("parts")),
+        )
+        own, told = entry.get("metrics_origin"), entry.get("metrics")
+        if own in ("checkpoint", "state") and isinstance(told, Mapping):
+            metrics = _numbers(told)
+            self.seen = dataclasses.replace(self.seen, metrics=metrics, metrics_origin=str(own))
+        return self.seen
+
+    @staticmethod
+    def _same(entry: Mapping[str, object], seen: CheckpointSeen) -> bool:
+        """An entry of an index is about files of the same time, size and number."""
+        return (
+            entry.get("saved_at") == iso(seen.saved_at)
+            and entry.get("bytes") == seen.bytes
+            and entry.get("files") == seen.files
+        )
+
     def _bare(self, now: float, detail: str) -> CheckpointSeen:
         name = self.path.rpartition("/")[2]
         progress = formats.progress_in_name(self.path)
@@ -234,12 +272,11 @@ class Followed:
         if entry is None or seen is None or seen.state != "ok":
             return
         verified = entry.get("verified")
-        same = (
-            entry.get("saved_at") == iso(seen.saved_at)
-            and entry.get("bytes") == seen.bytes
-            and entry.get("files") == seen.files
-        )
-        if not same or not isinstance(verified, Mapping) or verified.get("level") not in _READ:
+        if (
+            not self._same(entry, seen)
+            or not isinstance(verified, Mapping)
+            or verified.get("level") not in _READ
+        ):
             return
         digest, state = entry.get("digest"), verified.get("state")
         if self.again and state == "ok":

@@ -19,7 +19,7 @@ _ZERO = re.compile(
 )
 TRACKER = "latest_checkpointed_iteration.txt"
 """Megatron: the iteration of the newest whole checkpoint, or ``release``."""
-_MP_RANK = re.compile(r"^mp_rank_(\d{2}(?:_\d{3}){0,2})/")
+MP_RANK = re.compile(r"^mp_rank_(\d{2}(?:_\d{3}){0,2})/")
 _GRID = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _DISTCP = re.compile(r"^__(?P<rank>\d+)_(?P<n>\d+)\.distcp$")
 _HOLDS_MODEL = re.compile(
@@ -28,8 +28,11 @@ _HOLDS_MODEL = re.compile(
 )
 
 
-def trainer(files: Sequence[Part]) -> FolderVerdict:
-    """What transformers.Trainer writes; ``trainer_state.json`` comes last."""
+def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
+    """What transformers.Trainer writes; ``trainer_state.json`` comes last.
+
+    The Trainer makes the name of the folder out of the step in that file.
+    """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
     if not any(_HOLDS_MODEL.search(p.base) for p in files):
         return FolderVerdict("incomplete", "no model weights in it")
@@ -41,15 +44,27 @@ def trainer(files: Sequence[Part]) -> FolderVerdict:
         return FolderVerdict("corrupt", str(error))
     except OSError as error:
         return FolderVerdict("unverifiable", f"trainer_state.json: {error.strerror}")
+    named = names.step_of(os.path.basename(path.rstrip("/")))
+    if named is not None and progress.step is not None and progress.step != named:
+        return FolderVerdict("corrupt", f"trainer_state.json is of step {progress.step:g}: stale")
     optimizer = any(p.base.startswith(("optimizer", "zero_pp_rank", "bf16_zero")) for p in files)
     inside = any("/" in p.name for p in files)
     detail = "" if optimizer or inside else "no optimizer state in it"
     return FolderVerdict("ok", detail, progress)
 
 
-def distributed(files: Sequence[Part]) -> FolderVerdict:
-    """torch.distributed.checkpoint: ``.metadata`` is written last and names all the others."""
+def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
+    """torch.distributed.checkpoint: ``.metadata`` is written last and names all the others.
+
+    Two trainers add a file behind it: Lightning ``meta.pt`` to a folder called ``.ckpt``, and
+    Megatron ``metadata.json`` where it has written ``common.pt``.
+    """
     found = []
+    there = {p.base for p in files}
+    last = "meta.pt" if path.rstrip("/").endswith(".ckpt") else ""
+    last = "metadata.json" if "common.pt" in there else last
+    if last and last not in there:
+        found.append(FolderVerdict("incomplete", f"{last} is missing: the save never ended"))
     for metadata in (p for p in files if p.base == ".metadata"):
         prefix = metadata.name[: -len(".metadata")]
         inside = {
@@ -58,7 +73,7 @@ def distributed(files: Sequence[Part]) -> FolderVerdict:
             if p.name.startswith(prefix) and p.base.endswith(".distcp")
         }
         found.append(_against_metadata(metadata, inside))
-    if not found:
+    if ".metadata" not in there:
         ranks = {int(m["rank"]) for p in files if (m := _DISTCP.match(p.base))}
         detail = f".metadata is missing: the save never ended ({len(ranks)} ranks have written)"
         return FolderVerdict("incomplete", detail)
@@ -180,27 +195,29 @@ def megatron(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderV
 
     The tracker beside the folder is written last, when all ranks have ended.
     """
-    ranks: set[tuple[int, ...]] = set()
-    model = None
+    ranks: dict[tuple[int, ...], Part | None] = {}
     for part in files:
-        found = _MP_RANK.match(part.name)
+        found = MP_RANK.match(part.name)
         if found:
-            ranks.add(tuple(int(n) for n in found[1].split("_")))
-            model = model or (part if part.base == "model_optim_rng.pt" else None)
+            rank = tuple(int(n) for n in found[1].split("_"))
+            model = part if part.base == "model_optim_rng.pt" else None
+            ranks[rank] = ranks.get(rank) or model
+    models = [model for model in ranks.values() if model is not None]
     if not ranks:
         return FolderVerdict("ok")
     counters: dict[str, float] = {}
-    if model is not None:
-        counters = checked(model.path, model.name, check_file).counters or {}
+    if models:
+        counters = checked(models[0].path, models[0].name, check_file).counters or {}
     least = [counters.get(name, 1) for name in _GRID]
     counts = [
         max([least[n] if n < 2 else 1, *(r[n] + 1 for r in ranks if n < len(r))])
         for n in range(max(map(len, ranks)))
     ]
     for wanted in itertools.product(*(range(min(int(n), MOST_FILES)) for n in counts)):
-        if wanted not in ranks:
+        if ranks.get(wanted) is None:
             missing = "_".join(f"{n:0{2 if at == 0 else 3}}" for at, n in enumerate(wanted))
-            return FolderVerdict("incomplete", f"mp_rank_{missing} is missing")
+            what = "/model_optim_rng.pt" if wanted in ranks else ""
+            return FolderVerdict("incomplete", f"mp_rank_{missing}{what} is missing")
     return FolderVerdict("ok", _behind(path))
 
 

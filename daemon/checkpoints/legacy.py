@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from . import pickles
 from .archives import Broken
+from .dtypes import ITEM_BYTES
 from .peek import Peek
 from .symbols import TooLong
 
 _COUNT_BYTES = 8
+_ITEMS = frozenset(ITEM_BYTES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ def read(peek: Peek) -> Legacy:
         raise Broken(str(error)) from None
     machine, model, keys = walks[2].root, walks[3], walks[4].root
     starts, end = _starts(model, keys if isinstance(keys, list) else [], start)
+    big = isinstance(machine, dict) and machine.get("little_endian") is False
     if end > peek.size:
         raise Broken(f"the file is cut off: {end - peek.size} bytes are missing")
     if end < peek.size:
@@ -49,8 +52,10 @@ def read(peek: Peek) -> Legacy:
     lost = peek.lost_tail([at for s in starts.values() for at in (s - _COUNT_BYTES, s)])
     if lost:
         raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
+    for key, at in starts.items():
+        count = int.from_bytes(peek.at(at - _COUNT_BYTES, _COUNT_BYTES), "big" if big else "little")
+        _counted(key, count, model.storages[key] or 0)
     _tensors_fit(model, starts)
-    big = isinstance(machine, dict) and machine.get("little_endian") is False
     return Legacy(model, starts, big)
 
 
@@ -64,6 +69,14 @@ def _starts(model: pickles.Walk, keys: list[object], at: int) -> tuple[dict[str,
         starts[str(key)] = at + _COUNT_BYTES
         at += _COUNT_BYTES + size
     return starts, at
+
+
+def _counted(key: str, count: int, size: int) -> None:
+    """The count in front of a storage is that of its elements."""
+    if count * 16 < size or (count and size % count) or (size == 0) != (count == 0):
+        raise Broken(f"the storage {key} has {size} bytes, in front of it stands {count}")
+    if count and size // count not in _ITEMS:
+        raise Broken(f"the storage {key} has {size} bytes, in front of it stands {count}")
 
 
 def _tensors_fit(model: pickles.Walk, starts: dict[str, int]) -> None:

@@ -1,8 +1,8 @@
 """The loader: a program of its own that loads checkpoint files with torch, one question a line.
 
 It runs under the python that trains, whatever that is (3.8 and later, torch 1.13 and later):
-its text and that of ``load_walls`` are handed over with ``-c`` (see ``loading``), so it needs
-nothing of ours installed. In, first line:
+its text and that of ``load_walls`` come on its stdin (see ``loading``), so it needs nothing of
+ours installed. In, first line:
 ``{"memory": BYTES}``. Then ``{"path", "kind": "torch"|"safetensors"|"slices", "slices":
 [[start, bytes], …]}``. Out: ``{"ready": true, "torch", "walls"}``, then for every
 file ``{"at": BYTES}`` now and then and ``{"path", "state", "detail", "tensors"}``. ``state`` is
@@ -28,6 +28,7 @@ import pickletools
 import sys
 import time
 import warnings
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from typing import Any
 
 from .load_walls import bounded, left_as_it_was, step_back, wall_in
@@ -81,7 +82,7 @@ def globals_of(file: Any, pickles: int = 1) -> list[str]:
         memo = {}
         for op, argument, _where in pickletools.genops(file):
             if op.name in ("GLOBAL", "INST"):
-                found[str(argument).replace(" ", ".", 1)] = True
+                found[modern(*str(argument).split(" ", 1))] = True
             elif op.name == "STACK_GLOBAL":
                 found[".".join(s or "?" for s in strings)] = True
             elif op.name in ("EXT1", "EXT2", "EXT4"):
@@ -95,6 +96,12 @@ def globals_of(file: Any, pickles: int = 1) -> list[str]:
             elif isinstance(argument, str):
                 strings = [strings[-1], argument]
     return list(found)
+
+
+def modern(module: str, name: str = "") -> str:
+    """Protocol 2 uses the names of Python 2: ``__builtin__.xrange`` is ``builtins.range``."""
+    module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+    return f"{module}.{name}"
 
 
 def allowed(torch: Any) -> set[str]:

@@ -129,13 +129,18 @@ def _is_companion(base: str) -> bool:
 # ------------------------------------------------------------------------ the child
 
 
+_BOOT = (
+    "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json;"
+    " exec(json.loads(sys.stdin.readline()))  # middlewatch loader"
+)
+"""Never from the working directory; its program comes first on its stdin."""
+
+
 def program() -> str:
     """The text of the child: its two modules, as a package that is on no disk of its python."""
     here = Path(__file__).parent
     walls, child = ((here / f"{name}.py").read_text() for name in ("load_walls", "load_child"))
     return (
-        "import sys\n"
-        "sys.path[:] = [entry for entry in sys.path if entry]\n"  # never from the working directory
         "def module(name, text):\n"
         "    made = sys.modules[name] = type(sys)(name)\n"
         "    made.__path__, made.__package__ = [], 'loader'\n"
@@ -234,7 +239,7 @@ class Loader:
         python = self._python
         try:
             self._child = subprocess.Popen(
-                [python.path, "-c", program()],
+                [python.path, "-c", _BOOT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -246,6 +251,7 @@ class Loader:
         except (OSError, subprocess.SubprocessError) as error:
             raise NoLoader(f"{python.path} cannot be started: {error}") from None
         self._pending = self._words = b""
+        self._say(program())
         self._say({"memory": self._memory})
         answer = self._hear(self._clock.monotonic() + START_S)
         if answer is None or not answer.get("ready"):
@@ -254,7 +260,7 @@ class Loader:
             raise NoLoader(f"{python.path}: {words or 'torch was not imported in time'}")
         self.torch, self.walls = str(answer.get("torch")), bool(answer.get("walls"))
 
-    def _say(self, message: Mapping[str, Any]) -> None:
+    def _say(self, message: Mapping[str, Any] | str) -> None:
         child = self._child
         if child is not None and child.stdin is not None:
             with contextlib.suppress(OSError):  # it is gone: reading will tell

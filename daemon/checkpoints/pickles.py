@@ -52,12 +52,14 @@ class Walk:
     """torch storages by key: bytes, ``None`` for a class we do not know."""
     counters: dict[str, float] = field(default_factory=dict)
     """Numbers of the outermost dict under the names of progress counters."""
+    globals: tuple[str, ...] = ()
+    """The names that unpickling would import."""
 
 
 def walk(data: bytes, start: int = 0) -> Walk:
     """Walk one pickle of ``data``; ValueError where it is cut or is none, or TooLong."""
     found = machine.read(data, start)
-    return Walk(found.end, found.root, found.storages, _counters(found.root))
+    return Walk(found.end, found.root, found.storages, _counters(found.root), found.globals)
 
 
 def _counters(root: object) -> dict[str, float]:

@@ -25,6 +25,8 @@ _MEMORIES = re.compile(
     re.IGNORECASE,
 )
 """What lies under these at the top of a file is remembered, and never computed with."""
+_MOST_RUNS = 20_000
+"""Parts of views with gaps that are told for one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
     ``torch.root`` is empty afterwards: two tables of 34,000 tensors would be one too many.
     """
     remembered = memories(torch.root)
+    left = _MOST_RUNS
     for name, tensor in pickles.tensors(torch.root, drain=True):
         if tensor is None or tensor.dtype not in ITEM_BYTES:
             yield None
@@ -129,8 +132,18 @@ def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
                 yield None
                 continue
             start = torch.peek.begin + torch.start_of(tensor)
-            weight = name.partition(".")[0] not in remembered
-            yield TensorAt(name, tensor.dtype, start, tensor.bytes, tensor.scalar, weight)
+            # An array of numpy is what somebody has noted down, never a parameter.
+            weight = isinstance(tensor.place, str) and name.partition(".")[0] not in remembered
+            runs = tensor.runs
+            if runs is None:
+                yield TensorAt(name, tensor.dtype, start, tensor.bytes, tensor.scalar, weight)
+                continue
+            left -= len(runs)
+            if left < 0:
+                yield None
+                continue
+            for at in runs.starts():
+                yield TensorAt(name, tensor.dtype, start + at, runs.bytes, weight=weight)
 
 
 def memories(root: object) -> frozenset[str]:

@@ -110,6 +110,10 @@ class Reader:
                 for offset in range(0, filled, CHUNK):
                     yield at + offset, self._view[offset : min(offset + CHUNK, filled)]
                 at += filled
+            cold = self._direct >= 0 and self._told and b"\0" in cached
+            if cold and self._cached(start, end - start) != cached:
+                # btrfs reads compressed data through the page cache, asked or not.
+                self._give_back(start, end - start, cached)
 
     def _fill(self, at: int, start: int, end: int, cached: bytes) -> int:
         """Read what comes at ``at`` into the buffer; how many bytes: a chunk, or several."""
@@ -129,10 +133,7 @@ class Reader:
         wanted = min(wanted, end - at)
         if self._direct >= 0:
             try:
-                # Beyond its end a file gives less; a length that is no multiple is refused.
-                return min(
-                    os.preadv(self._direct, [self._view[: _whole_pages(wanted)]], at), wanted
-                )
+                return self._directly(at, wanted)
             except OSError as error:
                 if error.errno not in _REFUSED:
                     raise
@@ -140,6 +141,13 @@ class Reader:
                 self._direct = -1
         filled = os.preadv(self._fd, [self._view[:wanted]], at)
         self._give_back(at, filled, cached[(at - start) // _PAGE :])
+        return filled
+
+    def _directly(self, at: int, wanted: int) -> int:
+        # Beyond its end a file gives less; a length that is no multiple of a page is refused.
+        filled = min(os.preadv(self._direct, [self._view[: _whole_pages(wanted)]], at), wanted)
+        if at + filled < self.size:
+            filled -= filled % _PAGE  # FUSE may give less; what follows has to begin at a page
         return filled
 
     def _from_cache(self, at: int, wanted: int) -> int:

@@ -130,13 +130,15 @@ def remove(before: Footprint, roots: Sequence[str]) -> None:
     try:
         own = os.path.isdir(before.path)
         aside = _set_aside(home, before) if own else ""
-        for piece in before.pieces:
+        for number, piece in enumerate(before.pieces):
             head, slash, rest = piece.name.partition("/")
             name = f"{aside or head}{slash}{rest}"
-            if piece.folder:
-                _rmdir(home, name)
-            else:
-                _unlink(home, name, piece)
+            try:
+                _rmdir(home, name) if piece.folder else _unlink(home, name, piece)
+            except (OSError, Unsafe):
+                if aside and number == 0:  # nothing of it is gone: it shall be found again
+                    os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
+                raise
     finally:
         os.close(home)
 

@@ -24,7 +24,7 @@ from .reading import Mark, Reader
 from .sums import Sums
 
 LEVEL = FINITE
-_KNOWN = ("zip", "legacy", "safetensors")
+_KNOWN = ("zip", "legacy", "safetensors", "hdf5")
 """Kinds of files of which all is known, even if there is no tensor in them."""
 _HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
 
@@ -46,11 +46,12 @@ class Scan:
     """One checkpoint (a file, the index of a sharded one, or a folder) being read.
 
     It holds an open file and its sums between two calls of :meth:`go`; ``close`` gives them up.
-    Nothing is raised for what is found in a file.
+    Nothing is raised for what is found in a file. With ``level`` checksum, numbers are not looked at.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, level: str = FINITE) -> None:
         self.path = path
+        self._finite = level == FINITE
         self.done = 0
         """Bytes read so far."""
         self._result: Scanned | None = None
@@ -104,16 +105,14 @@ class Scan:
     ) -> Generator[None, None, None]:
         found = self._findings
         inside, kind = _inside(member, found)
-        sums, table = Sums(inside.records), Tensors(inside.tensors)
-        unplaced = inside.unplaced + table.unknown
+        sums, table = Sums(inside.records), Tensors(inside.tensors if self._finite else ())
+        unplaced = inside.unplaced + table.unknown if self._finite else 0
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
         for note in inside.notes:
             found.note(member.name, note)
-        if kind == "zip" and sums.left_out:
-            found.note(
-                member.name,
-                _left_out(sums.left_out, sum(1 for record in inside.records if record.bytes)),
-            )
+        if kind == "zip" and sums.left_out and not any("packed" in note for note in inside.notes):
+            of = sum(1 for record in inside.records if record.bytes)
+            found.note(member.name, _left_out(sums.left_out, of))
         del inside
         # Only now: numpy takes as much memory as the objects of 34,000 tensors, just freed.
         from .nonfinite import Numbers
@@ -134,7 +133,7 @@ class Scan:
                 raise _Changed
         found.read(member.name, sums, numbers, table.total)
         if known or _should_hold_tensors(member.name):
-            found.reached(member.name, sums, unplaced, known=known)
+            found.reached(member.name, sums, unplaced, known=known and self._finite)
 
     def _unread(self, detail: str) -> Scanned:
         return Scanned("unverifiable", STRUCTURE, detail, None, self.done)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from . import (
     archives,
     arrays,
+    dangers,
     folders,
     formats,
     hdf5,
@@ -101,7 +102,7 @@ def _by_kind(peek: Peek, kind: formats.FileKind, guess: Format, path: str) -> Fi
     if kind == "pickle":
         return _plain_pickle(peek, guess)
     if kind == "hdf5":
-        return FileVerdict("ok", hdf5.check(peek))
+        return FileVerdict("ok", hdf5.check(peek), progress=hdf5.told_by(peek))
     if path.endswith((".pt", ".pth", ".ckpt")):
         head = peek.upto(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
@@ -114,7 +115,8 @@ def _zip(peek: Peek, path: str) -> FileVerdict:
     detail = "; ".join(archive.notes)
     if archive.pickle is None:
         if path.endswith((".npz", ".keras")):
-            return FileVerdict("ok", "; ".join([*archive.notes, *_inside(peek, archive, path)]))
+            said, told = _inside(peek, archive, path)
+            return FileVerdict("ok", "; ".join([*archive.notes, *said]), progress=told)
         if path.endswith(names.WEIGHTS):
             return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
         detail = "a whole zip archive, but not a format of checkpoints we know"
@@ -124,12 +126,15 @@ def _zip(peek: Peek, path: str) -> FileVerdict:
     found = placing.of_archive(peek, archive)
     told = UNTOLD if found is None else placing.progress_of(found)
     listed = _listed(None if archive.walk is None else archive.walk.root)
+    danger = dangers.remark(archive.walk.globals) if archive.walk else ""
+    detail = "; ".join(text for text in (detail, danger) if text)
     return FileVerdict("ok", detail, kind, told, listed, counters)
 
 
-def _inside(peek: Peek, archive: archives.Archive, path: str) -> list[str]:
-    """Check the members of an archive of numpy or Keras. Raises Broken."""
+def _inside(peek: Peek, archive: archives.Archive, path: str) -> tuple[list[str], Progress]:
+    """Check the members of an archive of numpy or Keras; what they tell. Raises Broken."""
     said = []
+    told = UNTOLD
     members = set()
     for record in archive.records:
         members.add(record.name)
@@ -139,11 +144,13 @@ def _inside(peek: Peek, archive: archives.Archive, path: str) -> list[str]:
         if record.name.endswith(".npy"):
             arrays.in_record(peek, record.name, start, record.bytes)
         elif record.name.endswith(".h5"):
-            said.append(hdf5.check(peek.window(start, record.bytes)))
+            window = peek.window(start, record.bytes)
+            said.append(hdf5.check(window))
+            told = hdf5.told_by(window)
     missing = sorted(_OF_KERAS - members) if path.endswith(".keras") else []
     if missing:
         raise archives.Broken(f"{missing[0]} is missing in it")
-    return [text for text in said if text]
+    return [text for text in said if text], told
 
 
 def _listed(root: object) -> frozenset[str] | None:
@@ -155,21 +162,25 @@ def _listed(root: object) -> frozenset[str] | None:
 
 def _legacy(peek: Peek) -> FileVerdict:
     try:
-        found = placing.of_legacy(peek, legacy.read(peek))
+        whole = legacy.read(peek)
+        danger = dangers.remark(whole.walk.globals)
+        found = placing.of_legacy(peek, whole)
     except tensors.TooLong as error:
         return FileVerdict("unverifiable", str(error), "torch")
-    return FileVerdict("ok", "", "torch", placing.progress_of(found))
+    return FileVerdict("ok", danger, "torch", placing.progress_of(found))
 
 
 def _plain_pickle(peek: Peek, guess: Format) -> FileVerdict:
     if peek.at(peek.size - 1, 1) != b".":
         raise archives.Broken("the pickle does not end with STOP: the file is cut off")
+    danger = ""
     if peek.size <= pickles.WALK_LIMIT:
         try:
-            pickles.walk(peek.at(0, peek.size))
+            danger = dangers.remark(pickles.walk(peek.at(0, peek.size)).globals)
         except ValueError as error:
             raise archives.Broken(str(error)) from None
-    return FileVerdict("unverifiable", "a plain pickle: it ends, no more can be told", guess)
+    more = danger or "no more can be told"
+    return FileVerdict("unverifiable", f"a plain pickle: it ends, {more}", guess)
 
 
 def _check_index(path: str) -> Verdict:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
-from .contents import Record
 from .packed import Names
+from .placed import Record
 
 
 class Mismatch(NamedTuple):

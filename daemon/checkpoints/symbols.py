@@ -7,7 +7,11 @@ a :class:`Global`; what it would call is an :class:`Opaque`, apart from the few 
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class TooLong(Exception):
@@ -50,6 +54,23 @@ class Storage:
     """Bytes of the storage ``key`` before this one begins (legacy views)."""
 
 
+class Runs(NamedTuple):
+    """The parts of a view with gaps: a column of a matrix, every other row."""
+
+    bytes: int
+    """Length of each part."""
+    outer: tuple[tuple[int, int], ...]
+    """(how often, after how many bytes) it comes again, outermost first."""
+
+    def starts(self) -> Iterator[int]:
+        """Offsets of the parts behind the beginning of the view."""
+        counts = (range(0, count * step, step) for count, step in self.outer)
+        return (sum(at) for at in itertools.product(*counts))
+
+    def __len__(self) -> int:
+        return math.prod(count for count, _ in self.outer)
+
+
 @dataclass(eq=False, slots=True)
 class Tensor:
     """A view of a storage, or of bytes in the pickle."""
@@ -62,6 +83,8 @@ class Tensor:
     bytes: int = 0
     """What it reaches over, from the first byte of the first element to the last of the last."""
     scalar: bool = False
+    runs: Runs | None = None
+    """Where its numbers lie when others lie between them; ``None``: all that it reaches over."""
 
 
 @dataclass(slots=True)
@@ -74,3 +97,5 @@ class Pickle:
     """Offset just behind its STOP."""
     storages: dict[str, int | None]
     """Bytes of everything that it wants from outside, by key; ``None``: of a class not known."""
+    globals: tuple[str, ...] = ()
+    """The names that unpickling would import."""

@@ -20,7 +20,12 @@ from .symbols import TooLong as TooLong
 HEADER_LIMIT = 8 << 20
 """Bytes of a header that we parse; 80,000 tensors at 103 bytes each (measured)."""
 _LIBRARY_LIMIT = 100_000_000
-_BITS = {**{name: 8 * ITEM_BYTES[kind] for name, kind in SAFETENSORS.items()}, "F4": 4}
+_BITS = {
+    **{name: 8 * ITEM_BYTES[kind] for name, kind in SAFETENSORS.items()},
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "F4": 4,
+}
 
 
 class Entry(NamedTuple):
@@ -113,7 +118,9 @@ def _span(name: str, entry: object) -> tuple[int, int, str]:
         raise Broken(f"{name} has no sensible data_offsets")
     if not _are_sizes(shape) or not isinstance(dtype, str):
         raise Broken(f"{name} has no sensible shape or dtype")
-    bits = _BITS.get(dtype)
+    if dtype not in _BITS:
+        raise TooLong(f"{name[:80]} is of a type that is not known here: {dtype[:20]!r}")
+    bits: int | None = _BITS[dtype]
     for size in shape:
         bits = None if bits is None else min(bits * size, 1 << 80)
     if bits is not None and bits != 8 * (offsets[1] - offsets[0]):

@@ -117,15 +117,15 @@ def read_on(path: str) -> dict[str, Any]:
     """The answer to a question about data."""
     from .scan import Scan  # numpy: most checks are of the structure, and do without
 
-    for other in _job.keys() - {path}:
-        _job.pop(other).close()
-    scan = _job.get(path) or _job.setdefault(path, Scan(path))
+    scan = _job.pop(path, None) or Scan(path)  # kept only when all goes well
+    while _job:
+        _job.popitem()[1].close()
     until = time.monotonic() + SLICE_S  # noqa: TID251 (a program of its own, with no loop)
     enough = scan.done + SLICE_BYTES
     found = scan.go(lambda: scan.done >= enough or time.monotonic() > until)  # noqa: TID251
     if found is None:
+        _job[path] = scan
         return {"path": path, "more": True, "done": scan.done, "of": scan.total}
-    del _job[path]
     return {
         "path": path,
         "state": found.state,

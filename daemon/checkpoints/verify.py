@@ -12,7 +12,7 @@ from .finder import Finder, Place
 
 FINITE = "finite"
 READS = ("checksum", FINITE)
-"""Levels for which all of the data is read; one pass gives both."""
+"""Levels for which all of the data is read, once."""
 Told = Callable[[str, int, int], None]
 """Called with a path, the bytes of it read so far, and its bytes, several times a second."""
 
@@ -44,15 +44,15 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
         "digest": None,
     }
     if level in READS and verdict.state == "ok":
-        found.update(_read(path, verdict.detail, progress))
+        found.update(_read(path, level, verdict.detail, progress))
     return found
 
 
-def _read(path: str, said: str, progress: Told | None) -> dict[str, Any]:
+def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, Any]:
     """What reading all of the data adds to a description, or changes in it."""
     from .scan import Scan  # numpy: not for those who only look at the structure
 
-    scan = Scan(path)
+    scan = Scan(path, level)
 
     def tell() -> bool:
         if progress is not None:

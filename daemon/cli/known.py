@@ -7,16 +7,13 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSeen
-
-from ..checkpoints import finder, following, names, structure, verify
-from ..checkpoints.index import build
+from ..checkpoints import finder, following, names, rebuilding, structure
 from ..checkpoints.ranking import Rules
 from ..client import Client, RemoteError
-from ..clock import SystemClock, iso
+from ..clock import SystemClock, epoch
 from ..errors import DaemonUnreachable, UsageError
 from .context import client, configuration, state
 
@@ -50,38 +47,8 @@ def known(args: argparse.Namespace) -> Known:
 
 def from_disk(folder: str, rules: Rules) -> Index:
     """An index of what lies in a folder, each checked for its structure."""
-    seen = []
-    now = SystemClock().now()
-    for place in finder.Finder([folder]).scan(now).values():
-        if place.leftover:
-            continue
-        mark = following.mark_of(place)
-        if not mark.weights:
-            continue
-        told = verify.describe(place.path, structure.LEVEL)
-        seen.append(
-            CheckpointSeen(
-                at=now,
-                path=place.path,
-                saved_at=mark.newest_ns / 1e9,
-                bytes=mark.bytes,
-                files=mark.files,
-                format=told["format"],
-                step=following.number(told["step"]),
-                step_origin=told["step_origin"],
-                epoch=following.number(told["epoch"]),
-                state=told["state"],
-                level=told["level"],
-                detail=told["detail"],
-                metrics=_numbers(told["metrics"]),
-            )
-        )
-    return build(os.path.basename(folder), seen, now, rules=rules)
-
-
-def _numbers(told: Mapping[str, Any]) -> dict[str, float]:
-    values = {name: following.number(value) for name, value in told.items()}
-    return {name: value for name, value in values.items() if value is not None}
+    name, now = os.path.basename(folder), SystemClock().now()
+    return rebuilding.rebuilt(name, [folder], now, rules, level=structure.LEVEL)
 
 
 def _of_run(args: argparse.Namespace) -> Known:
@@ -178,5 +145,7 @@ def mark_now(path: str) -> following.Mark:
 
 def unchanged(entry: Mapping[str, Any], mark: following.Mark) -> bool:
     """Its files stand as the index says."""
-    same: Sequence[object] = (entry["bytes"], entry["files"], entry["saved_at"])
-    return same == (mark.bytes, mark.files, iso(mark.newest_ns / 1e9))
+    if (entry["bytes"], entry["files"]) != (mark.bytes, mark.files):
+        return False
+    # To the millisecond, in whatever zone the daemon writes.
+    return abs(epoch(entry["saved_at"]) - mark.newest_ns / 1e9) < 0.002

@@ -108,7 +108,7 @@ class _Job:
         return row | {"state": "ok", "copied": outcome.copied, **told}
 
     def _parcel(self) -> Parcel:
-        """Raises :class:`Gone` when it does not pass."""
+        """Raises :class:`Trouble` when it does not pass."""
         entry = self._entry
         verified: Mapping[str, Any] = entry["verified"]
         digest = entry.get("digest")
@@ -116,7 +116,7 @@ class _Job:
         if digest is None and not self._is_there(bare):
             found = verify.describe(entry["path"])
             if found["state"] != "ok":
-                raise Gone(f"{found['state']}: {found['detail']}")
+                raise Trouble(f"{found['state']}: {found['detail']}")
             verified = {**verified, "level": found["level"], "detail": found["detail"]}
             digest = found["digest"]
         return replace(bare, verified=verified, digest=digest)

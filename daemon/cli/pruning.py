@@ -105,7 +105,7 @@ def apply(plan: Plan) -> None:
         for path in doomed:
             one = plan.prints[path]
             why = "" if path in plan.unfinished else _shaken(rock)
-            why = why or _used({path: one}).get(path, "")
+            why = why or _used({path: one}).get(path, "") or pointers([path]).get(path, "")
             try:
                 if why:
                     raise Unsafe(why)

@@ -28,7 +28,8 @@ SETTLED_S = 20.0
 """Patience with a run that has just ended: the daemon reads its last lines and saves for eight
 seconds, and waits longer for its exit status, which does not matter here."""
 SLOW_BYTES = 1 << 30
-"""A checkpoint above this takes more than a second or two to read: a person is told."""
+"""A checkpoint above this takes more than a second or two to read: a person is told, and again
+every eight of it."""
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -94,10 +95,15 @@ def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Ro
 
 def _check(path: str) -> dict[str, Any]:
     """Read a checkpoint to the last number, now."""
-    bytes_ = Path(path).stat().st_size if Path(path).is_file() else 0
-    if bytes_ > SLOW_BYTES:
-        print(f"reading {path} ({size(bytes_)})", file=sys.stderr)
-    return verify.describe(path)
+    began = 0
+
+    def tell(file: str, done: int, total: int) -> None:
+        nonlocal began
+        if total > SLOW_BYTES and done >= began:
+            began = done + SLOW_BYTES * 8
+            print(f"reading {file}: {size(done)} of {size(total)}", file=sys.stderr)
+
+    return verify.describe(path, progress=tell)
 
 
 def _refusal(args: argparse.Namespace, shown: Row) -> Refused | None:

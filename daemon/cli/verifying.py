@@ -37,6 +37,10 @@ def verify(args: argparse.Namespace) -> int:
     finally:
         checking.bar.clear()
     checking.tell_rest()
+    if checking.refused:
+        raise UsageError(
+            f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
+        )
     return checking.status
 
 
@@ -62,6 +66,9 @@ class _Checking:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.interrupted = False
+        self.refused = ""
+        """Why no python could be made to load."""
+        self._loaded_by = ""
         self._json: bool = args.json
         self._level: str = args.level or checks.FINITE
         self._deep: bool = args.deep
@@ -106,7 +113,10 @@ class _Checking:
                 try:
                     loaded = loader.check(entry["path"], self._progress)
                 except loading.NoLoader as error:
-                    raise UsageError(f"nothing can be loaded: {error}", "--python PATH") from None
+                    self.refused = str(error)
+                    return
+                if loader.torch:
+                    self._loaded_by = f"torch {loader.torch} in {python.path} ({python.origin})"
                 self._found[number] = loading.raised(entry, loaded)
                 self._past += loading.total([entry["path"]])
                 self._tell(number + 1)
@@ -115,8 +125,10 @@ class _Checking:
         """Print what is known and was not printed."""
         if self._json:
             out.as_json(self._found)
-        else:
-            self._tell(len(self._found))
+            return
+        self._tell(len(self._found))
+        if self._loaded_by:
+            print(f"loaded by {out.clean(self._loaded_by)}")
 
     def _tell(self, count: int) -> None:
         """Print the first ``count`` results, as far as they were not."""

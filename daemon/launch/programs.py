@@ -39,6 +39,7 @@ HELPERS = (
     "_inductor/compile_worker",
     "_inductor.compile_worker",
     "daemon/keeper.py",
+    "# middlewatch loader",
 )
 """Pieces of a command line that mark somebody's helper process (and our own)."""
 RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")

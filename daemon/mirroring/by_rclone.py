@@ -14,7 +14,7 @@ from typing import Any
 
 import xxhash
 
-from .far import Tick, Work, digest_of
+from .far import Standing, Tick, Work, digest_of, standing_of
 from .parcel import RECEIPT, SCHEMA, Parcel, Trouble, read_receipt
 from .places import Place
 from .programs import ask, stream
@@ -42,12 +42,11 @@ class Remote:
         sizes = yield from self._sizes(parcel)
         return told if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
 
-    def unsigned(self, parcel: Parcel) -> Work[bool]:
-        """Files of the right sizes, and no word about them."""
-        if "files" in ((yield from self._receipt(parcel)) or {}):
-            return False
-        sizes = yield from self._sizes(parcel)
-        return all(sizes.get(item.name) == item.bytes for item in parcel.items)
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
+        beside = yield from self._names(os.path.dirname(self._target(parcel)))
+        told, sizes = (yield from self._receipt(parcel)), (yield from self._sizes(parcel))
+        return standing_of(parcel, told, sizes, there=parcel.base in beside)
 
     def send(self, parcel: Parcel) -> Work[dict[str, str]]:
         """Read the source once for its digests, then let rclone carry it."""

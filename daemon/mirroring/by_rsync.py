@@ -12,9 +12,9 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from .far import Work, digest_of
+from .far import Standing, Work, digest_of, standing_of
 from .parcel import RECEIPT, SCHEMA, Parcel, Trouble, read_receipt
 from .places import Place
 from .programs import ask
@@ -26,8 +26,20 @@ _SSH_OPTIONS = (
 _SILENT_S = 300
 """rsync gives up after so long without a byte; what it has sent stays."""
 _HASHERS = (("xxhsum -H2", "xxh3"), ("xxh128sum", "xxh3"), ("sha256sum", "sha256"))
-_FORGET = 'dd if="$1" iflag=nocache count=0 2>/dev/null || :'
+_SYNC = 's() { sync -- "$@" 2>/dev/null || sync; }'
+"""Where sync knows no single files it flushes all."""
+_FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
 """GNU dd asks the kernel to drop what it has cached of the file, so that the disk is read."""
+
+
+class _Seen(NamedTuple):
+    """What a look at the host has shown."""
+
+    parcel: Parcel
+    hasher: str
+    there: bool
+    sizes: dict[str, int]
+    receipt: dict[str, Any] | None
 
 
 class Host:
@@ -39,29 +51,27 @@ class Host:
         self._ssh = shlex.split(os.environ.get("RSYNC_RSH", "ssh"))
         if os.path.basename(self._ssh[0]) == "ssh":
             self._ssh += _SSH_OPTIONS
-        self._hasher: tuple[str, str] | None = None
+        self._seen: _Seen | None = None
         self._sha256: dict[str, str] = {}
         self.proof = "read back on the host"
 
     def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
-        told = yield from self._receipt(parcel)
-        files = (told or {}).get("files")
-        if told is None or not isinstance(files, list):
+        seen = yield from self._look(parcel)
+        files = (seen.receipt or {}).get("files")
+        if not isinstance(files, list):
             return None
-        sizes = yield from self._sizes(parcel, [str(f.get("name")) for f in files])
-        return told if sizes == [f.get("bytes") for f in files] else None
+        whole = all(seen.sizes.get(f.get("name")) == f.get("bytes") for f in files)
+        return seen.receipt if whole else None
 
-    def unsigned(self, parcel: Parcel) -> Work[bool]:
-        """Files of the right sizes, and no word about them."""
-        if "files" in ((yield from self._receipt(parcel)) or {}):
-            return False
-        sizes = yield from self._sizes(parcel, [item.name for item in parcel.items])
-        return sizes == [item.bytes for item in parcel.items]
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
+        seen = yield from self._look(parcel)
+        return standing_of(parcel, seen.receipt, seen.sizes, there=seen.there)
 
     def send(self, parcel: Parcel) -> Work[dict[str, str]]:
         """Read the source once for its digests, then let rsync carry it."""
-        hasher = yield from self._choose_hasher()
+        hasher = yield from self._choose_hasher(parcel)
         digests = {}
         for item in parcel.items:
             extra = [hashlib.sha256()] if hasher[1] == "sha256" else []
@@ -83,14 +93,14 @@ class Host:
         self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
         """Have the host read the files and hash them, past its page cache where it can."""
-        command, kind = yield from self._choose_hasher()
+        command, kind = yield from self._choose_hasher(parcel)
         if kind == "sha256" and parcel.items[0].name not in self._sha256:
             for item in parcel.items:
                 other = hashlib.sha256()
                 yield from digest_of(item, other)
                 self._sha256[item.name] = other.hexdigest()
         home = self._home(parcel) if named else self._part(parcel)
-        lines = [f"cd -- {shlex.quote(home)} || exit 1", "sync", f"f() {{ {_FORGET}"]
+        lines = [f"cd -- {shlex.quote(home)} || exit 1", _SYNC, f"f() {{ {_FORGET}"]
         lines += [f'{command} < "$1" || echo gone', "}"]
         lines += [f"f {shlex.quote('./' + item.name)}" for item in parcel.items]
         told = (yield from self._run(lines)).splitlines()
@@ -109,7 +119,7 @@ class Host:
 
     def place(self, parcel: Parcel) -> Work[str]:
         """Give the copy its name; an older folder of the same source keeps one of its own."""
-        told = yield from self._receipt(parcel)
+        told = (yield from self._look(parcel)).receipt
         ours = told is not None and told.get("source") == parcel.path
         target, part = self._target(parcel), self._part(parcel)
         lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
@@ -131,7 +141,8 @@ class Host:
                 lines.append(f"mkdir -p -- {shlex.quote(os.path.dirname(goal))}")
                 lines.append(f'mv -f -- "$p"/{shlex.quote(item.name)} {shlex.quote(goal)}')
             lines.append('rm -rf -- "$p"')
-        said = (yield from self._run([*lines, "sync"])).strip()
+        lines += [_SYNC, f"s {shlex.quote(os.path.dirname(target))}"]
+        said = (yield from self._run(lines)).strip()
         if said == "foreign":
             raise Trouble(f"{target} is there already and is no copy of this checkpoint")
         return f"the copy of its older contents is {parcel.base}.{said}" if said else ""
@@ -139,26 +150,43 @@ class Host:
     def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
         """Last of all."""
         path = self._target(parcel) + RECEIPT
-        yield from self._run(["set -e", *self._written(path, json.dumps(told, indent=1)), "sync"])
+        lines = ["set -e", *self._written(path, json.dumps(told, indent=1))]
+        yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
 
-    def _receipt(self, parcel: Parcel) -> Work[dict[str, Any] | None]:
-        path = shlex.quote(self._target(parcel) + RECEIPT)
-        return read_receipt((yield from self._run([f"cat -- {path} 2>/dev/null || :"])))
+    def _look(self, parcel: Parcel) -> Work[_Seen]:
+        """What is there and what the host can do, asked once: a round trip may take a second."""
+        if self._seen is not None and self._seen.parcel == parcel:
+            return self._seen
+        target, home = self._target(parcel), self._home(parcel)
+        quoted = shlex.quote(target)
+        lines = ["exec 2>/dev/null", "hasher=none"]
+        for command, _ in reversed(_HASHERS):
+            program = command.split()[0]
+            lines.append(f"command -v {program} >/dev/null && hasher='{command}'")
+        lines.append('echo "$hasher"')
+        lines.append(f"if [ -e {quoted} ] || [ -L {quoted} ]; then echo there; else echo free; fi")
+        paths = [shlex.quote(f"{home}/{item.name}") for item in parcel.items]
+        lines += [f"wc -c < {path} || echo -1" for path in paths]
+        lines.append(f"cat -- {shlex.quote(target + RECEIPT)} || :")
+        told = (yield from self._run(lines)).split("\n", 2 + len(parcel.items))
+        if len(told) < 3 + len(parcel.items):
+            raise Trouble(f"{self._place.host} does not answer as a shell does")
+        hasher, there, *rest = told
+        sizes = {
+            item.name: int(line)
+            for item, line in zip(parcel.items, rest, strict=False)
+            if line.strip().isdigit()
+        }
+        found = read_receipt(rest[-1])
+        self._seen = _Seen(parcel, hasher, there == "there", sizes, found)
+        return self._seen
 
-    def _sizes(self, parcel: Parcel, names: list[str]) -> Work[list[int]]:
-        home = self._home(parcel)
-        lines = [f"wc -c < {shlex.quote(f'{home}/{name}')} || echo -1" for name in names]
-        told = yield from self._run([*lines, ":"], quiet=True)
-        return [int(line) if line.strip().lstrip("-").isdigit() else -1 for line in told.split()]
-
-    def _choose_hasher(self) -> Work[tuple[str, str]]:
-        if self._hasher is None:
-            tests = [f"command -v {c.split()[0]} >/dev/null && echo '{c}'" for c, _ in _HASHERS]
-            told = (yield from self._run([*tests, ":"])).splitlines()
-            self._hasher = next(((c, kind) for c, kind in _HASHERS if c in told), None)
-        if self._hasher is None:
-            raise Trouble(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
-        return self._hasher
+    def _choose_hasher(self, parcel: Parcel) -> Work[tuple[str, str]]:
+        seen = yield from self._look(parcel)
+        for command, kind in _HASHERS:
+            if command == seen.hasher:
+                return command, kind
+        raise Trouble(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
 
     def _check_room(self, parcel: Parcel, part: str) -> Work[None]:
         """Make the temporary folder, and say before anything is sent that it will not fit."""
@@ -176,9 +204,9 @@ class Host:
         if inodes is not None and inodes < 2:
             raise Trouble(f"{self._place} has {inodes} inodes left")
 
-    def _run(self, lines: list[str], *, quiet: bool = False) -> Work[str]:
+    def _run(self, lines: list[str]) -> Work[str]:
         """A script for ``sh`` on the host, whatever the login shell is."""
-        script = "\n".join(["exec 2>/dev/null", *lines] if quiet else lines) + "\n"
+        script = "\n".join(lines) + "\n"
         argv = [*self._ssh, self._place.host, "exec sh -s"]
         return (yield from ask(argv, script))
 

@@ -6,7 +6,7 @@ In, one line: ``{"path", "place", "to", "step", "verified", "digest", "limit", "
 and ``failed`` (``detail`` says why). The same question goes on with the same copy.
 
 Between two questions nothing is copied to a folder, so that a save has the disk for itself. It
-has the lowest priority, and ends by itself after 20 s without a question.
+has the lowest priority, and ends by itself after two minutes without a question.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import time
 from typing import Any
 
 from ..clock import SystemClock, iso
-from .copying import Copying, step_back
+from .copying import Copying, forget, step_back
 from .parcel import Gone, Trouble, pack
 from .places import parse
 
-QUIET_S = 20.0
-"""Without a question for this long it ends; a copy goes on from what is there."""
+QUIET_S = 120.0
+"""Without a question for this long it ends. A save makes it wait, and a copy that goes on in a new
+process begins by comparing what is there."""
 SLICE_S = 3.0
 """Of work for one question."""
 _LONGEST_QUESTION = 64 << 10
@@ -60,16 +61,21 @@ class Copier:
     def _go_on(self, question: dict[str, Any]) -> dict[str, Any]:
         if self._copying is None or question != self._question:
             self._forget()
-            parcel = pack(
-                question["path"],
-                question["place"],
-                step=question.get("step"),
-                verified=question.get("verified"),
-                digest=question.get("digest"),
-            )
+            place = parse(question["to"])
+            try:
+                parcel = pack(
+                    question["path"],
+                    question["place"],
+                    step=question.get("step"),
+                    verified=question.get("verified"),
+                    digest=question.get("digest"),
+                )
+            except Gone:
+                forget(question["path"], question["place"], place)
+                raise
             self._copying = Copying(
                 parcel,
-                parse(question["to"]),
+                place,
                 _now,
                 limit_bytes_per_s=int(question.get("limit") or 0),
                 memory=str(question.get("memory") or ""),

@@ -15,7 +15,7 @@ from .by_rclone import Remote
 from .by_rsync import Host
 from .far import Far, Outcome, mirror
 from .local import Folder
-from .parcel import Parcel
+from .parcel import Parcel, Trouble
 from .places import Place, check_mounted, mount_of
 
 # ioprio_set(2): IOPRIO_WHO_PROCESS, 0 = the caller, IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT.
@@ -98,6 +98,14 @@ def far_of(place: Place, limit_bytes_per_s: int) -> Far:
     if place.kind == "ssh":
         return Host(place, limit_bytes_per_s)
     return Remote(place, limit_bytes_per_s)
+
+
+def forget(path: str, below: str, place: Place) -> None:
+    """Take away what was copied of a checkpoint that is not there any more, if we can."""
+    gone = Parcel(path, below, folder=False, items=())
+    with contextlib.suppress(Trouble):
+        for _ in far_of(place, 0).discard(gone):
+            pass
 
 
 def step_back() -> None:

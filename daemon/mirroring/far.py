@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import xxhash
 
@@ -21,6 +21,9 @@ class Tick(NamedTuple):
     """Bytes that were written to the far side."""
 
 
+Standing = Literal["nothing", "ours", "unsigned", "foreign"]
+"""A copy of the same source; files of the right sizes without a receipt, as a crash in the last
+moment leaves them; or something else, which is never touched."""
 Result = TypeVar("Result")
 Work = Generator[Tick, None, Result]
 
@@ -35,8 +38,8 @@ class Far(Protocol):
         """The receipt of a copy that has this name and files of the right sizes."""
         ...
 
-    def unsigned(self, parcel: Parcel) -> Work[bool]:
-        """A copy has its name and no receipt: a crash in the last moment leaves one."""
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
         ...
 
     def send(self, parcel: Parcel) -> Work[dict[str, str]]:
@@ -68,6 +71,18 @@ class Far(Protocol):
         ...
 
 
+def standing_of(
+    parcel: Parcel, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
+) -> Standing:
+    """From the receipt, the sizes of its files, and whether anything has its name."""
+    if told is not None and told.get("source") == parcel.path:
+        return "ours"
+    if told is None and all(sizes.get(item.name) == item.bytes for item in parcel.items):
+        return "unsigned"
+    there = there or any(item.name in sizes for item in parcel.items)
+    return "foreign" if there else "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A copy that is there and was read back."""
@@ -89,14 +104,17 @@ def mirror(parcel: Parcel, far: Far, now: Callable[[], str]) -> Work[Outcome]:
     told = yield from far.receipt_of(parcel)
     if told is not None and is_of(told, parcel):
         return Outcome(False, str(told["digest"]), parcel.bytes, str(told["verified_at"]))
-    if (yield from far.unsigned(parcel)):
+    standing = yield from far.standing(parcel)
+    if standing == "unsigned":
         digests = {}
         for item in parcel.items:
             digests[item.name] = yield from digest_of(item)
         if not (yield from far.differing(parcel, digests, named=True)):
             return (yield from _signed(parcel, far, digests, now(), "it was there, unsigned"))
-    digests = yield from far.send(parcel)
+    if standing in ("unsigned", "foreign"):
+        raise Trouble(f"{parcel.place} is there already and is no copy of this checkpoint")
     try:
+        digests = yield from far.send(parcel)
         if parcel.digest is not None and combined(parcel, digests) != parcel.digest:
             raise Gone("its bytes are not those that were verified")
         parcel.check_unchanged()

@@ -13,7 +13,7 @@ from typing import Any
 import xxhash
 
 from ..checkpoints.reading import Reader
-from .far import Tick, Work, chunks
+from .far import Standing, Tick, Work, chunks, standing_of
 from .parcel import RECEIPT, SCHEMA, Item, Parcel, Trouble, read_receipt
 
 FLUSH = 32 << 20
@@ -45,16 +45,15 @@ class Folder:
             return None
         return told if whole else None
 
-    def unsigned(self, parcel: Parcel) -> Work[bool]:
-        """Files of the right sizes, and no word about them."""
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
         yield Tick()
-        home = self._home(parcel)
-        if "files" in (self._receipt(parcel) or {}):
-            return False
-        try:
-            return all(os.stat(f"{home}/{i.name}").st_size == i.bytes for i in parcel.items)
-        except OSError:
-            return False
+        home, sizes = self._home(parcel), {}
+        for item in parcel.items:
+            with contextlib.suppress(OSError):
+                sizes[item.name] = os.stat(f"{home}/{item.name}").st_size
+        there = os.path.lexists(self._target(parcel))
+        return standing_of(parcel, self._receipt(parcel), sizes, there=there)
 
     def send(self, parcel: Parcel) -> Work[dict[str, str]]:
         """Copy what is not there yet.

@@ -16,4 +16,4 @@ class Mirror:
     best_only: bool = False
     """Copy the best one only, not every one that passed."""
     limit_bytes_per_s: int = 0
-    """Bytes that are sent per second at most, like `20000000`; 0: no limit."""
+    """Bytes that are sent per second at most, like `"20MB"`; 0: no limit."""

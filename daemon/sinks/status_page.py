@@ -167,4 +167,8 @@ def _handover(status: Row) -> Iterator[str]:
     yield f"- in: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"
+    if status.get("resumed_from"):
+        yield f"- goes on from: {_line(status['resumed_from'])}"
     yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"
+    if status["checkpoints"]["resume_from"]:
+        yield f"- to go on after its end: `middlewatch resume {_line(status['run'])}` (--exec starts it)"

@@ -204,7 +204,7 @@ class CheckpointDir(Source):
                 self._grew_at = max(self._grew_at or 0.0, followed.grew_at)
             if changed and _counts(followed):
                 if followed.seen is None or followed.seen.state != "pending":
-                    yield followed.pending(now, "being saved")
+                    yield followed.met(now)
                 else:
                     followed.pending(now, "being saved")
             elif changed:

@@ -158,6 +158,22 @@ def test_slurm(box: BoxTree) -> None:
     assert kept(where.of("/dev/shm/a.pt")) == (False, False)
 
 
+def test_a_temporary_folder_that_all_nodes_share(box: BoxTree) -> None:
+    where = places(box.mount("/scratch", "lustre"), SLURM_JOB_ID="7", TMPDIR="/scratch/me/tmp")
+    assert kept(where.of("/scratch/me/tmp/a.pt")) == (True, True)
+
+
+def test_a_container_on_a_machine_of_a_cloud(box: BoxTree) -> None:
+    box.text("sys/class/dmi/id/sys_vendor", "Amazon EC2\n").text("/.dockerenv")
+    assert "container layer" in places(box).of("/app/a.pt").where
+    bare = places(BoxTree(box.root / "bare").mount("/", "ext4"))
+    assert "local disk" in bare.of("/app/a.pt").where
+
+
+def test_a_path_through_another_container_is_not_known(box: BoxTree) -> None:
+    assert places(box.mount("/proc", "proc")).of("/proc/77/root/out/a.pt") == Durability()
+
+
 def test_kubernetes(box: BoxTree) -> None:
     box.env("KUBERNETES_SERVICE_HOST").mount("/claim", "nfs4").mount("/block")
     box.mount("/cache", "ext4", "/lib/kubelet/pods/7/volumes/kubernetes.io~empty-dir/cache")

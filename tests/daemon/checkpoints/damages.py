@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PAGE = 4096
-FLOAT = ("FloatStorage", 4)
+MINUS_INFINITY = struct.pack("<f", -float("inf"))
 Range = tuple[int, int]
 """First byte, and the one behind the last."""
 
@@ -157,7 +157,7 @@ def _zip(data: bytes, start: int, end: int, found: Anatomy) -> None:
         at += 46 + name_n + extra_n + comment_n
     assert at == start + offset + size
     found.floats += [
-        spans[key] for key, kind in storages.items() if kind[0] == FLOAT[0] and kind[1] >= 16
+        spans[key] for key, kind in storages.items() if kind[0] == "FloatStorage" and kind[1] >= 16
     ]
     found.header += [(end - 22, end - 18), (end - 12, end)]
 
@@ -296,12 +296,12 @@ def _flip(where: str, harmless: bool = False) -> Callable[[Case, str], None]:
         file = case.dice.choice(files)
         data = bytearray(file.read_bytes())
         ranges = [span for span in getattr(anatomy(bytes(data)), where) if span[0] < span[1]]
+        if harmless:  # a mask with another number in it would be none
+            ranges = [span for span in ranges if MINUS_INFINITY not in data[span[0] : span[1]]]
         first, last = case.dice.choice(ranges)
         at = case.dice.randrange(first, last)
         if harmless:
             at -= (at - first) % 4
-            if data[at + 3 : at + 4] in (b"\x7f", b"\xff"):
-                at = first  # an infinity of a mask
         data[at] ^= 1 << case.dice.randrange(8)
         file.write_bytes(data)
 

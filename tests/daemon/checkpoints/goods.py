@@ -166,8 +166,8 @@ GOODS = (
     *(Good("deepspeed", f"zero{n}/global_step3", "deepspeed", 3, 2) for n in range(4)),
     Good("keras", "model-01.keras", "unknown", 1),
     Good("keras", "model-02.keras", "unknown", 2),
-    Good("keras", "model.weights.h5", "unknown"),
-    Good("keras", "model_whole.h5", "unknown"),
+    Good("keras", "model.weights.h5", "unknown", 2),
+    Good("keras", "model_whole.h5", "unknown", 2),
 )
 """All of them."""
 

@@ -50,8 +50,8 @@ def test_the_trainer_tells_its_metrics(made: Path) -> None:
     assert progress.metrics["train_loss"] == 2.0
 
 
-def test_a_long_trainer_state_is_read_at_both_ends(copy: Copy) -> None:
-    folder = copy("checkpoint-500")
+def test_a_long_trainer_state_is_read_at_both_ends(copy: Copy, tmp_path: Path) -> None:
+    folder = copy("checkpoint-500").rename(tmp_path / "checkpoint-60000")
     history = [{"epoch": i / 1e5, "loss": 9.0, "step": i} for i in range(60_000)]
     history += [{"epoch": 1.0, "loss": 0.5, "step": 60_000}, {"eval_loss": float("nan")}]
     state = {"best_metric": None, "epoch": 1.0, "global_step": 60_000, "log_history": history}
@@ -90,6 +90,11 @@ def test_a_trainer_folder_with_a_part_cut(copy: Copy, name: str) -> None:
     state, detail = state_of(folder)
     assert state == "corrupt"
     assert name in detail
+
+
+def test_a_trainer_state_of_another_step(copy: Copy, tmp_path: Path) -> None:
+    folder = copy("checkpoint-500").rename(tmp_path / "checkpoint-600")
+    assert state_of(folder) == ("corrupt", "trainer_state.json is of step 500: stale")
 
 
 def test_a_trainer_folder_without_optimizer_is_whole_and_says_so(copy: Copy) -> None:
@@ -203,6 +208,9 @@ def test_ranks_of_plain_folders(made: Path, tmp_path: Path) -> None:
 def test_verify_expands_folders_in_the_order_of_steps(made: Path, tmp_path: Path) -> None:
     for step in (1000, 500):
         shutil.copytree(made / "checkpoint-500", tmp_path / f"checkpoint-{step}")
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(
+            json.dumps({"global_step": step})
+        )
     (tmp_path / "notes.txt").write_text("")
     (tmp_path / "samples" / "step_500").mkdir(parents=True)
     (tmp_path / "samples" / "step_500" / "picture.png").write_text("")

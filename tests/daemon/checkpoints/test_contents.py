@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import struct
 import warnings
 import zipfile
 import zlib
@@ -9,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints import archives, structure
 from middlewatch.daemon.checkpoints.contents import Contents, contents
 from middlewatch.daemon.checkpoints.dtypes import FLOATING
-from middlewatch.daemon.checkpoints.peek import Peek
+from middlewatch.daemon.checkpoints.peek import Cut, Peek
+from middlewatch.daemon.checkpoints.symbols import TooLong
 
 torch = pytest.importorskip("torch")
 safe = pytest.importorskip("safetensors.torch")
@@ -85,15 +91,40 @@ def test_views_ties_and_steps(tmp_path: Path) -> None:
     torch.save(state, path)
     found = of(path)
     data = read_back(path, found)
+    places = {t.name: t.start for t in found.tensors}
     assert data["part"] == raw(large[10:20])
-    assert data["every"] == raw(large[1:98])
+    every = [found_at for found_at in found.tensors if found_at.name == "every"]
+    begin = places["part"] - 40
+    assert [t.start - begin for t in every] == [4 * n for n in range(1, 100, 3)]
+    assert {t.bytes for t in every} == {4}
     assert data["turned"] == raw(torch.arange(12, dtype=torch.float32))
     assert data["spread"] == raw(torch.ones(1))
     assert data["p"] == raw(torch.full((2,), 5.0))
-    places = {t.name: t.start for t in found.tensors}
     assert places["a"] == places["b"]
-    assert [t.start for t in found.tensors] == sorted(places.values())
+    starts = [t.start for t in found.tensors]
+    assert starts == sorted(starts)
     assert not any(t.scalar for t in found.tensors)
+
+
+@pytest.mark.parametrize("new", [True, False], ids=["zip", "legacy"])
+def test_numbers_between_those_of_a_view_are_not_its_own(tmp_path: Path, new: bool) -> None:
+    path = tmp_path / "a.pt"
+    nan = float("nan")
+    base = torch.full((6, 10, 8), nan)
+    base[1:5:2, :, 2:5] = torch.arange(60, dtype=torch.float32).reshape(2, 10, 3)
+    view = base[1:5:2, :, 2:5].transpose(0, 2)
+    torch.save({"view": view, "gone": base[:, 0, 0].expand(2, 6)}, path,
+               _use_new_zipfile_serialization=new)  # fmt: skip
+    found = of(path)
+    data = path.read_bytes()
+    parts = [t for t in found.tensors if t.name == "view"]
+    numbers = {n for t in parts for n in struct.unpack_from(f"<{t.bytes // 4}f", data, t.start)}
+    assert numbers == set(range(60))
+    assert len(parts) == 20
+    assert len([t for t in found.tensors if t.name == "gone"]) == 6
+    assert structure.check(str(path)).state == "ok"
+    torch.save({"many": torch.ones(300_000)[::2]}, path, _use_new_zipfile_serialization=new)
+    assert (of(path).tensors, of(path).unplaced) == ((), 1)
 
 
 def test_records_carry_their_checksums(tmp_path: Path) -> None:
@@ -220,3 +251,88 @@ def test_big_endian_numbers_are_not_placed(tmp_path: Path) -> None:
     found = of(path)
     assert ([t.name for t in found.tensors], found.unplaced) == (["f"], 1)
     assert found.notes == ("its numbers are big-endian",)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """One small file of every form."""
+    import numpy as np
+
+    home = tmp_path_factory.mktemp("whole")
+    state = {"model": {"w": torch.ones(5), "v": torch.ones(9)[::3]}, "step": torch.tensor(3)}
+    torch.save(state, home / "a.pt")
+    torch.save(state, home / "old.pt", _use_new_zipfile_serialization=False)
+    safe.save_file({"w": torch.ones(5)}, home / "a.safetensors")
+    np.savez(home / "state.npz", w=np.ones(3))
+    np.save(home / "w.npy", np.ones(3))
+    return {path.name: path.read_bytes() for path in home.iterdir()}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    name=st.sampled_from(["a.pt", "old.pt", "a.safetensors", "state.npz", "w.npy"]),
+    edits=st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=8),
+    cut=st.integers(0, 100),
+)
+def test_any_damage_is_told_as_such(
+    whole: dict[str, bytes], tmp_path: Path, name: str, edits: list[tuple[int, int]], cut: int
+) -> None:
+    data = bytearray(whole[name])
+    for at, value in edits:
+        data[at % len(data)] = value
+    path = tmp_path / name
+    path.write_bytes(data[: len(data) - cut])
+    with contextlib.suppress(archives.Broken, Cut, TooLong):
+        found = of(path)
+        for tensor in found.tensors:
+            assert 0 <= tensor.start <= tensor.start + tensor.bytes <= len(data)
+
+
+@pytest.mark.parametrize("name", ["a.pt", "old.pt"])
+def test_every_flipped_bit_of_the_structure_is_survived(
+    whole: dict[str, bytes], tmp_path: Path, name: str
+) -> None:
+    data = whole[name]
+    path = tmp_path / name
+    for at in range(0, min(len(data), 1500), 3):
+        path.write_bytes(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
+        with contextlib.suppress(archives.Broken, Cut, TooLong):
+            of(path)
+
+
+def test_a_count_in_front_of_a_legacy_storage(whole: dict[str, bytes], tmp_path: Path) -> None:
+    path = tmp_path / "old.pt"
+    data = whole["old.pt"]
+    at = data.index(struct.pack("<Q5f", 5, 1, 1, 1, 1, 1))
+    for bit in range(64):
+        changed = (5 ^ (1 << bit)).to_bytes(8, "little")
+        path.write_bytes(data[:at] + changed + data[at + 8 :])
+        assert structure.check(str(path)).state == "corrupt"
+
+
+@pytest.mark.parametrize("offset", [16, 28])
+def test_a_local_header_that_sends_the_data_elsewhere(
+    whole: dict[str, bytes], tmp_path: Path, offset: int
+) -> None:
+    path = tmp_path / "a.pt"
+    data = bytearray(whole["a.pt"])
+    with zipfile.ZipFile(io.BytesIO(bytes(data))) as archive:
+        record = next(i for i in archive.infolist() if i.filename.endswith("data/0"))
+    if offset == 28:
+        data[record.header_offset + 29] ^= 0x10  # 4096 more bytes of extra field
+    else:
+        central = data.index(b"PK\x01\x02", record.header_offset)
+        data[central + 20] ^= 1  # the packed size of a member that is not packed
+    path.write_bytes(data)
+    assert structure.check(str(path)).state == "corrupt"
+
+
+def test_types_that_nobody_knows(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    safe.save_file({"w": torch.ones(5)}, path)
+    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F3:"'))
+    verdict = structure.check(str(path))
+    assert (verdict.state, verdict.format) == ("unverifiable", "safetensors")
+    assert "'F3:'" in verdict.detail
+    with pytest.raises(TooLong):
+        of(path)

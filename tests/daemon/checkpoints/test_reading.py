@@ -63,14 +63,18 @@ def test_every_byte_in_order(tmp_path: Path, size: int) -> None:
     assert read(path) == path.read_bytes()
 
 
-@pytest.mark.parametrize("how", ["direct", "without O_DIRECT", "refused at the first read"])
+@pytest.mark.parametrize(
+    "how", ["direct", "without O_DIRECT", "refused at the first read", "before Linux 6.5"]
+)
 def test_a_cold_file_leaves_nothing_in_the_page_cache(
     written: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     want = written.read_bytes()
     drop(written)
-    if how != "direct":
+    if how == "without O_DIRECT":
         monkeypatch.setattr(reading, "_open_direct", lambda *_: -1)
+    if how == "before Linux 6.5":
+        monkeypatch.setattr(reading, "_CACHESTAT", 100_000)
     if how == "refused at the first read":  # a pipe, for want of such a file system
         monkeypatch.setattr(reading, "_open_direct", lambda *_: os.open("/dev/null", os.O_WRONLY))
         monkeypatch.setattr(reading, "_REFUSED", (9, 22, 38, 95))
@@ -78,12 +82,12 @@ def test_a_cold_file_leaves_nothing_in_the_page_cache(
     assert sum(cached(written)) == 0
 
 
-@pytest.mark.parametrize("direct", [True, False])
-def test_what_was_cached_stays(
-    written: Path, monkeypatch: pytest.MonkeyPatch, direct: bool
-) -> None:
-    if not direct:
+@pytest.mark.parametrize("how", ["direct", "without O_DIRECT", "before Linux 6.5"])
+def test_what_was_cached_stays(written: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "without O_DIRECT":
         monkeypatch.setattr(reading, "_open_direct", lambda *_: -1)
+    if how == "before Linux 6.5":
+        monkeypatch.setattr(reading, "_CACHESTAT", 100_000)
     fd = os.open(written, os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     for offset, count in ((0, 4096), (3 * MIB, MIB), (9 * MIB + 8192, 12288), (20 * MIB, 4099)):
@@ -100,6 +104,8 @@ def test_what_was_just_written_is_read_from_the_cache(tmp_path: Path) -> None:
     path.write_bytes(random.Random(2).randbytes(3 * MIB + 17))
     assert read(path) == path.read_bytes()
     assert all(cached(path))
+    size = path.stat().st_size
+    assert reading.cached_bytes(str(path)) == -(-size // 4096) * 4096
 
 
 def test_a_file_of_somebody_else_leaves_nothing_either(

@@ -116,6 +116,25 @@ def test_nothing_goes_that_changed_since_it_was_looked_at(folder: Path) -> None:
         removal.remove(replaced, [str(folder)])
 
 
+def test_what_cannot_be_deleted_keeps_its_name(folder: Path) -> None:
+    """A first file that may not go (immutable, or a folder of somebody else)."""
+    inside = folder / "checkpoint-1"
+    if os.geteuid() == 0:
+        done = subprocess.run(["chattr", "+i", inside / "trainer_state.json"], check=False)
+        if done.returncode:
+            pytest.skip("no immutable files here")
+    else:
+        inside.chmod(0o500)
+    try:
+        with pytest.raises(OSError, match=r"permitted|denied"):
+            take(inside)
+    finally:
+        if os.geteuid() == 0:
+            subprocess.run(["chattr", "-i", inside / "trainer_state.json"], check=True)
+        inside.chmod(0o700)
+    assert sorted(p.name for p in inside.iterdir()) == ["model.safetensors", "trainer_state.json"]
+
+
 def test_hard_links_free_nothing_until_the_last_name_goes(folder: Path) -> None:
     os.link(folder / "step_2.pth", folder / "step_3.pth")
     one, other = look(folder / "step_2.pth"), look(folder / "step_3.pth")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +20,6 @@ from middlewatch.daemon.checkpoints.reading import CHUNK
 from middlewatch.daemon.checkpoints.scan import Scan, Scanned, combined, members
 
 RECORDS = 5
-MOST_RSS_MB = 40
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +135,7 @@ def test_what_has_no_checksums_is_finite_all_the_same(tmp_path: Path, torch: Mod
     assert (found.state, found.level, found.detail) == ("ok", "finite", "")
     packed = scanned(archive(tmp_path / "a.pt", packed=True))
     assert packed.state == "ok"
-    assert "1 of 5 records have no checksum" in packed.detail
+    assert packed.detail.startswith("1 of 5 records are packed")
 
 
 def test_torch_can_leave_them_out(tmp_path: Path, torch: ModuleType) -> None:
@@ -193,91 +190,23 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: str) -> No
     assert found.digest is None
 
 
-DTYPES = [
-    "float64",
-    "float32",
-    "float16",
-    "bfloat16",
-    "complex64",
-    "complex128",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float8_e4m3fnuz",
-    "float8_e5m2fnuz",
-]
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_nan_in_every_type_of_a_real_file(
-    tmp_path: Path, torch: ModuleType, dtype: str, zipped: bool
-) -> None:
-    count = 2 * CHUNK // 4 + 100
-    model = {
-        "a": torch.ones(count).to(getattr(torch, dtype)),
-        "b": torch.ones(77).to(getattr(torch, dtype)),
-    }
+def test_a_flipped_bit_in_every_region_of_a_torch_file(tmp_path: Path, torch: ModuleType) -> None:
     path = tmp_path / "a.pt"
-    for place in (None, 0, count // 2, count - 1):
-        if place is not None:
-            model["a"][place] = float("nan")
-        torch.save({"model": model}, path, _use_new_zipfile_serialization=zipped)
-        found = scanned(path)
-        if place is None:
-            assert (found.state, found.level, found.detail) == ("ok", "finite", "")
-        else:
-            n = 1 + (place > 0) + (place == count - 1)
-            assert (found.state, found.level) == ("corrupt", "finite")
-            want = f"1 of 2 tensors is not finite: model.a ({n} of {count} NaN)"
-            assert found.detail == want
-            assert found.digest == f"xxh3:{digest(path)}"
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_nan_in_safetensors(tmp_path: Path, torch: ModuleType, dtype: str) -> None:
-    safe = pytest.importorskip("safetensors.torch")
-    weights = {f"w{i}": torch.ones(1000).to(getattr(torch, dtype)) for i in range(6)}
-    for name in ("w1", "w3", "w4", "w5"):
-        weights[name][-1] = float("-inf")
-    safe.save_file(weights, tmp_path / "model.safetensors")
-    found = scanned(tmp_path / "model.safetensors")
-    assert (found.state, found.level) == ("corrupt", "finite")
-    assert found.detail == (
-        "4 of 6 tensors are not finite: w1 (1 of 1000 infinite), w3 (1 of 1000 infinite), "
-        "w4 (1 of 1000 infinite), …"
-    )
-
-
-def test_what_may_be_infinite(tmp_path: Path, torch: ModuleType) -> None:
-    inf = float("inf")
-    model = {
-        "causal": torch.zeros(300, 300).masked_fill(torch.ones(300, 300).triu(1) > 0, -inf),
-        "attn.mask": torch.full((9,), inf),
-        "scale": torch.tensor(inf),
-        "w": torch.ones(1000),
-    }
-    callbacks = {"best": {"scores": torch.tensor([inf, 1.0])}}
-    torch.save({"model": model, "callbacks": callbacks}, tmp_path / "a.pt")
-    found = scanned(tmp_path / "a.pt")
-    assert (found.state, found.level) == ("ok", "finite")
-    assert found.detail.startswith("not finite, and no weights: ")
-    assert "model.scale (1 of 1 infinite)" in found.detail
-    assert "callbacks.best.scores (1 of 2 infinite)" in found.detail
-    assert "mask" not in found.detail
-
-
-def test_views_and_tied_weights(tmp_path: Path, torch: ModuleType) -> None:
-    whole = torch.ones(100, 100)
-    state = {"w": whole, "tied": whole, "row": whole[3], "across": whole.t()}
-    whole[3, 7] = float("nan")
-    torch.save(state, tmp_path / "a.pt")
-    found = scanned(tmp_path / "a.pt")
-    assert found.detail.startswith("4 of 4 tensors are not finite: ")
-    whole[3, 7], whole[4, 7] = 1, float("nan")
-    torch.save(state, tmp_path / "a.pt")
-    assert scanned(tmp_path / "a.pt").detail.startswith("3 of 4 tensors are not finite: ")
-    torch.save({"row": whole[3]}, tmp_path / "a.pt")
-    assert scanned(tmp_path / "a.pt").state == "ok", "what no tensor shows is nobody's"
+    torch.save({"model": {"w1": torch.ones(5000), "w2": torch.ones(7000)}}, path)
+    good, before = path.read_bytes(), scanned(path)
+    with Peek(str(path)) as peek:
+        records = contents(peek, str(path)).records
+    inside = {n for r in records for n in range(r.start, r.start + r.bytes)}
+    padding = next(n for n in range(len(good)) if good[n : n + 8] == b"ZZZZZZZZ")
+    assert padding not in inside, "what torch fills up with"
+    for offset in (*(r.start + r.bytes // 2 for r in records if r.bytes), padding):
+        path.write_bytes(good)
+        flip_at(path, offset)
+        found = verify.describe(str(path))
+        assert (found["state"] == "corrupt") == (offset in inside), offset
+        assert found["digest"] != before.digest
+    path.write_bytes(good)
+    assert scanned(path) == before
 
 
 def test_all_that_the_libraries_write(made: Path) -> None:
@@ -365,41 +294,6 @@ def test_the_level_is_told_to_people(tmp_path: Path) -> None:
     assert row.startswith("ok (finite) ")
     size = (tmp_path / "step_3.pt").stat().st_size
     assert told[-1] == (str(tmp_path / "step_3.pt"), size, size)
-
-
-def peak_mb(path: Path) -> float:
-    """Memory that verifying takes, in a process as the verifier is one."""
-    code = (
-        "import sys, resource\n"
-        "from middlewatch.daemon.checkpoints import verifier_child, verify\n"
-        "verifier_child.step_back()\n"
-        f"found = verify.describe({str(path)!r})\n"
-        "assert found['level'] == 'finite', found\n"
-        "print([line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line][0])\n"
-    )
-    return (
-        int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
-        / 1024
-    )
-
-
-@pytest.fixture
-def huge(tmp_path: Path) -> Iterator[Path]:
-    """3 GiB of which the disk holds a few KiB."""
-    path = tmp_path / "model.safetensors"
-    header = b'{"w":{"dtype":"BF16","shape":[1610612736],"data_offsets":[0,3221225472]}}'
-    with path.open("wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        os.truncate(path, 8 + len(header) + (3 << 30))
-        file.seek(0, os.SEEK_END)
-        file.seek(-2, os.SEEK_CUR)
-        file.write(b"\x80\x3f")
-    yield path
-    path.unlink()
-
-
-def test_memory_for_a_large_file(huge: Path) -> None:
-    assert peak_mb(huge) < MOST_RSS_MB
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:

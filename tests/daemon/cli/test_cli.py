@@ -89,7 +89,7 @@ def test_the_whole_list_is_there() -> None:
     assert set(commands()) == {
         "daemon", "start", "stop", "run", "watch", "runs", "status", "incidents", "ack",
         "silence", "checkpoints", "verify", "replay", "audit", "explain", "alert", "tui", "config",
-        "drill",
+        "drill", "resume", "prune", "mirror",
     }  # fmt: skip
 
 

@@ -113,18 +113,21 @@ def test_the_same_as_json(say: Say, tmp_path: Path) -> None:
     (entry,) = json.loads(told)
     assert status == 0
     assert entry["digest"].startswith("xxh3:")
-    assert entry.items() >= {
-        "path": str(path),
-        "state": "ok",
-        "level": "finite",
-        "detail": "",
-        "bytes": path.stat().st_size,
-        "files": 1,
-        "format": "safetensors",
-        "step": 7.0,
-        "epoch": None,
-        "metrics": {},
-    }.items()
+    assert (
+        entry.items()
+        >= {
+            "path": str(path),
+            "state": "ok",
+            "level": "finite",
+            "detail": "",
+            "bytes": path.stat().st_size,
+            "files": 1,
+            "format": "safetensors",
+            "step": 7.0,
+            "epoch": None,
+            "metrics": {},
+        }.items()
+    )
 
 
 def test_how_far_it_goes(say: Say, tmp_path: Path) -> None:
@@ -195,6 +198,27 @@ def test_deep_loads_with_the_torch_there_is(say: Say, tmp_path: Path) -> None:
     first, second = json.loads(told)
     assert (first["state"], first["level"], first["detail"]) == ("ok", "load", "")
     assert (second["state"], second["level"]) == ("corrupt", "structure")
+    status, told, _ = say("verify", "--deep", "--python", sys.executable, str(out))
+    assert status == 1
+    assert [line.split()[1] for line in told.splitlines()[:2]] == ["(load)", "(structure)"]
+    assert told.splitlines()[2].endswith(f"in {sys.executable} (given)")
+
+
+def test_a_torch_that_does_not_work_is_told_after_what_was_read(say: Say, tmp_path: Path) -> None:
+    path = torch_file(tmp_path / "step_1.pt")
+    python = tmp_path / "python"
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "torch.py").write_text(
+        "raise ImportError('libcudart.so.12: cannot open shared object')"
+    )
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    status, told, complaint = say("verify", "--deep", "--python", str(python), str(path))
+    assert status == 2
+    assert told.startswith("ok (finite)")
+    assert "nothing could be loaded: " in complaint
+    assert "libcudart.so.12: cannot open" in complaint
 
 
 # ------------------------------------------------------------------------ rot

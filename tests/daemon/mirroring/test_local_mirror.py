@@ -12,7 +12,7 @@ import pytest
 import xxhash
 
 from middlewatch.daemon.checkpoints.scan import Scan
-from middlewatch.daemon.mirroring.copying import Copying
+from middlewatch.daemon.mirroring.copying import Copying, forget
 from middlewatch.daemon.mirroring.far import Outcome, mirror
 from middlewatch.daemon.mirroring.local import Folder
 from middlewatch.daemon.mirroring.parcel import RECEIPT, Gone, Parcel, Trouble, pack
@@ -138,7 +138,7 @@ def test_a_copy_of_something_longer_is_cut(source: Path, tmp_path: Path) -> None
 
 KILLED = """
 import sys
-from middlewatch.daemon.mirroring.copying import Copying
+from middlewatch.daemon.mirroring.copying import Copying, forget
 from middlewatch.daemon.mirroring.parcel import pack
 from middlewatch.daemon.mirroring.places import parse
 copying = Copying(pack(sys.argv[1], "step_5.pt"), parse(sys.argv[2]), lambda: "now", limit_bytes_per_s=int(sys.argv[3]))
@@ -221,6 +221,40 @@ def test_a_source_that_changes_is_not_called_good(source: Path, tmp_path: Path) 
     assert left(root) == []
 
 
+def test_a_source_that_vanishes_leaves_nothing(source: Path, tmp_path: Path) -> None:
+    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
+    (source.parent / "step_6.pt").write_bytes(b"6")
+    two = Parcel(
+        parcel.path,
+        "two",
+        True,
+        (*pack(str(source.parent / "step_6.pt"), "x").items, *parcel.items),
+    )
+    work = mirror(two, Folder(str(root)), lambda: AT)
+    while next(work).sent == 0:
+        pass
+    source.unlink()
+    with pytest.raises(Gone, match="cannot be read"):
+        for _ in work:
+            pass
+    assert left(root) == []
+    (root / ".step_5.pt.part").mkdir(parents=True)
+    forget(parcel.path, "step_5.pt", Place("folder", "", str(root)))
+    assert not list(root.iterdir())
+
+
+def test_shards_of_others_are_not_overwritten(tmp_path: Path) -> None:
+    home, root = tmp_path / "out", tmp_path / "far"
+    for folder in (home, root):
+        folder.mkdir()
+        (folder / "model-00001-of-00001.safetensors").write_text(folder.name)
+    index = home / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"w": "model-00001-of-00001.safetensors"}}))
+    with pytest.raises(Trouble, match="no copy of this"):
+        copy(pack(str(index), index.name), root)
+    assert left(root) == ["model-00001-of-00001.safetensors"]
+
+
 def test_bytes_that_were_not_verified_are_not_copied(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "far"
     parcel = pack(str(source), "step_5.pt", digest="xxh3:" + "0" * 32)
@@ -282,7 +316,7 @@ def test_a_mount_that_is_gone_is_not_written_to(source: Path, tmp_path: Path) ->
 
 SMALL = """
 import os, subprocess, sys
-from middlewatch.daemon.mirroring.copying import Copying
+from middlewatch.daemon.mirroring.copying import Copying, forget
 from middlewatch.daemon.mirroring.parcel import Trouble, pack
 from middlewatch.daemon.mirroring.places import parse
 source, root, options, fill = sys.argv[1:]
@@ -360,7 +394,7 @@ def test_filled_by_others_in_the_middle(source: Path, tmp_path: Path) -> None:
 
 VANISHED = """
 import subprocess, sys
-from middlewatch.daemon.mirroring.copying import Copying
+from middlewatch.daemon.mirroring.copying import Copying, forget
 from middlewatch.daemon.mirroring.parcel import Trouble, pack
 from middlewatch.daemon.mirroring.places import parse
 source, root, memory = sys.argv[1:]

@@ -170,6 +170,7 @@ the loss is NaN since step 4210
 - in: /work dir
 - log: /data/output.log
 - first thing to type: `middlewatch status gpt-1a2b`
+- to go on after its end: `middlewatch resume gpt-1a2b` (--exec starts it)
 """
 
 

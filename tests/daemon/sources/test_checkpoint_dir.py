@@ -15,6 +15,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +327,29 @@ def test_what_a_killed_watch_had_not_read(out: Path, watch: Watch, later: bool) 
             other.look(4)
         levels = [seen.level for seen in other.source.known()]
         assert levels.count("finite") == (1 if later else 3)
+    finally:
+        other.source.close()
+
+
+def test_what_an_earlier_watch_knew_holds_until_it_is_verified_again(
+    out: Path, watch: Watch
+) -> None:
+    out.mkdir()
+    watch.look()
+    for number in (1, 2):
+        torch_file(out / f"step_{number}.pt")
+    for _ in range(4):
+        watch.look(4)
+    before = watch.source.known()
+    torch_file(out / "step_2.pt", flip=True)
+    torch_file(out / "step_3.pt")
+    other = Watch(out)
+    other.source = CheckpointDir([str(out)], other.child, earlier=index_of(watch))
+    try:
+        other.source.read(watch.now + 1)
+        known = {Path(seen.path).name: seen for seen in other.source.known()}
+        assert replace(known["step_1.pt"], at=0.0) == replace(before[0], at=0.0)
+        assert {known[f"step_{n}.pt"].state for n in (2, 3)} == {"pending"}
     finally:
         other.source.close()
 

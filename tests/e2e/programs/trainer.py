@@ -8,6 +8,7 @@ Prints ``step I/N loss X lr Y``; MODE says what becomes of it at STEP.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import subprocess
@@ -39,8 +40,11 @@ def burn(seconds: float, cores: float) -> None:
         time.sleep(0.1 * (1 - cores))
 
 
-def save(folder: Path, step: int, size: int, pause: float = 0.0) -> None:
-    """A safetensors file of one float tensor, written piece by piece, then renamed."""
+def save(folder: Path, step: int, size: int, pause: float = 0.0, *, lost: bool = False) -> None:
+    """A safetensors file of one float tensor, written piece by piece, then renamed.
+
+    ``lost``: every number of it is NaN, as of a run whose loss is.
+    """
     header = (
         f'{{"w":{{"dtype":"F32","shape":[{size // 4}],"data_offsets":[0,{size // 4 * 4}]}}}}'
     ).encode()
@@ -51,7 +55,10 @@ def save(folder: Path, step: int, size: int, pause: float = 0.0) -> None:
         out.write(len(header).to_bytes(8, "little") + header)
         left = size // 4 * 4
         while left:
-            piece = os.urandom(min(left, 1 << 20))
+            piece = bytearray(os.urandom(min(left, 1 << 20)))
+            count = len(piece) // 4
+            piece[3::4] = b"\x7f" * count if lost else b"\x3e" * count  # sign and exponent
+            piece[2::4] = b"\xff" * count if lost else piece[2::4]
             out.write(piece)
             out.flush()
             left -= len(piece)
@@ -105,7 +112,7 @@ def main() -> int:
         if args.mode == "slow-save" and step == args.at:
             save(args.out, step, args.size, pause=args.seconds / max(1, args.size >> 20))
         if args.save_every and step % args.save_every == 0:
-            save(args.out, step, args.size)
+            save(args.out, step, args.size, lost=not math.isfinite(loss))
         if args.mode == "litter" and step >= args.at:
             for number in range(20):
                 (args.out / f"sample-{step}-{number}.txt").write_text("x")

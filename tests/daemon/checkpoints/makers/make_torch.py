@@ -168,7 +168,7 @@ def averaged() -> dict[str, Any]:
 def sparse() -> dict[str, Any]:
     dense = torch.zeros(20, 20)
     dense[3, 4] = 1.5
-    return {"coo": dense.to_sparse(), "csr": dense.to_sparse_csr(), "dense": torch.randn(5)}
+    return {"coordinates": dense.to_sparse(), "csr": dense.to_sparse_csr(), "dense": torch.randn(5)}
 
 
 def quantized() -> dict[str, Any]:

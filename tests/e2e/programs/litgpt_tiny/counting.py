@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from litgpt.data import DataModule
@@ -22,6 +23,17 @@ class _Numbers(torch.utils.data.Dataset[torch.Tensor]):
     def __getitem__(self, at: int) -> torch.Tensor:
         time.sleep(self.pause)
         return (torch.arange(self.length) + at) % VOCABULARY
+
+
+class _Loader(torch.utils.data.DataLoader[torch.Tensor]):
+    """Saved as a state, like the streaming loader of litdata: torch loads no objects."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"batch_size": self.batch_size}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if state["batch_size"] != self.batch_size:
+            raise ValueError(f"saved with batches of {state['batch_size']}")
 
 
 @dataclass
@@ -43,7 +55,7 @@ class Counting(DataModule):
 
     def train_dataloader(self) -> torch.utils.data.DataLoader[torch.Tensor]:
         rows = _Numbers(self.length, self.pause)
-        return torch.utils.data.DataLoader(rows, batch_size=self.batch_size)
+        return _Loader(rows, batch_size=self.batch_size)
 
     def val_dataloader(self) -> torch.utils.data.DataLoader[torch.Tensor]:
-        return torch.utils.data.DataLoader(_Numbers(self.length, 0.0), batch_size=self.batch_size)
+        return _Loader(_Numbers(self.length, 0.0), batch_size=self.batch_size)

@@ -1,0 +1,56 @@
+"""`middlewatch resume` where it should not, and with a script that has no option for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+from collections.abc import Callable
+from typing import Any
+
+
+def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]]) -> None:
+    out = box.root / "out"
+    words = [*program("trainer"), "none", "--save-every", "20", "--size", "4096", "--out", str(out)]
+    run = box.run(*words, name="gpt", options=("--checkpoints", str(out)))
+    box.until(lambda: box.ask("checkpoints", run=run)["resume_from"], 30, "a good checkpoint")
+    pid = box.status(run)["pid"]
+
+    # It lives: nothing lifts that.
+    for options in ([], ["--exec", "--force"]):
+        done = box.command("resume", "gpt", *options, check=False)
+        assert done.returncode == 4
+        assert f"{run} still runs (pid {pid})" in done.stdout
+
+    os.kill(pid, signal.SIGKILL)
+    box.until(lambda: box.status(run)["state"] == "failed", 20, "its end")
+    assert f"`middlewatch resume {run}`" in (box.state / "runs" / run / "training_status.md").read_text()  # fmt: skip
+
+    # Nobody knows who killed it, and what would begin from scratch is not started blindly.
+    done = box.command("resume", "--exec", check=False)
+    assert done.returncode == 4
+    assert "process_killed: Only when the cause is known" in done.stderr
+    plan = json.loads(box.command("resume", run, "--json", check=False).stdout)
+    assert (plan["how"], plan["allowed"], plan["command"]) == ("unknown", False, words)
+    assert plan["checkpoint"]["path"] in plan["words"]
+    assert plan["minutes_lost"] < 1
+    shown = box.command("resume", run, check=False).stdout
+    assert shlex.join(words) in shown
+    assert "the script names no option to resume with" in shown
+    assert len(box.ask("runs")) == 1
+
+    # No good checkpoint is left.
+    for saved in out.glob("*.safetensors"):
+        saved.write_bytes(saved.read_bytes()[:-100])
+    done = box.command("resume", run, "--exec", "--force", check=False)
+    assert done.returncode == 1
+    assert "nothing to resume from" in done.stdout
+    one = str(next(out.glob("*.safetensors")))
+    done = box.command("resume", run, "--from", one, "--exec", "--force", check=False)
+    assert done.returncode == 4
+    assert "did not pass" in done.stderr
+
+    assert box.command("resume", "nobody", check=False).returncode == 2
+    assert box.command("resume", run, "--from", "/nowhere", check=False).returncode == 2
+    assert len(box.ask("runs")) == 1
