@@ -238,6 +238,9 @@ def _end64_record(peek: Peek, end_at: int) -> tuple[int, int, int, int]:
     record = peek.at(at, _END64_BYTES)
     if not record.startswith(_END64_MAGIC):
         raise Broken("the zip64 end record is not where its locator says")
+    (length,) = struct.unpack_from("<Q", record, 4)
+    if at + 12 + length != end_at - _LOCATOR_BYTES:
+        raise Broken("something lies between the zip64 end record and its locator")
     count, size, offset = struct.unpack_from("<QQQ", record, 32)
     return at, count, size, offset
 

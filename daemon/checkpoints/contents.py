@@ -128,12 +128,14 @@ def _distributed(peek: Peek, path: str) -> Contents:
             found = rows.pieces(metadata)
     except FileNotFoundError:
         return Contents(notes=("no .metadata beside it",), unplaced=1)
-    records: list[Record] = []
+    here = sorted((p for p in found if p.file == name), key=lambda piece: piece.offset)
     placed: list[TensorAt | None] = []
-    here = [piece for piece in found if piece.file == name]
-    for piece in here:
-        inside = rows.Row(peek, piece)
-        records += inside.records()
-        placed += inside.tensors()
-    whole = _sorted(tuple(sorted(records, key=lambda record: record.start)), placed)
+
+    def records() -> Iterator[Record]:
+        for piece in here:
+            row = rows.Row(peek, piece)
+            placed.extend(row.tensors())
+            yield from row.records()
+
+    whole = _sorted(rows.Members(records()), placed)
     return replace(whole, progress=rows.progress_of(peek, here))

@@ -210,8 +210,6 @@ class Followed:
             metrics_origin=_word(answer.get("metrics_origin")),
             digest=_word(answer.get("digest")),
             parts=_words(answer.get("parts")),
-            best_metric=_word(answer.get("best_metric")),
-            best_mode=_word(answer.get("best_mode")),
         )
         self.settled = True
         self.again = self.again and state == "ok"

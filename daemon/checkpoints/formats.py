@@ -242,15 +242,22 @@ _LOGGED = {
     "learning_rate": "lr",
     "grad_norm": "grad_norm",
 }
+_TOOK = ("_runtime", "_per_second", "_time")
 
 
 def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
     found = {}
-    for key, canonical in _LOGGED.items():
-        value = _number(entry.get(key))
+    for key, told in entry.items():
+        name = _LOGGED.get(key) or (key if _is_rating(key) else "")
+        value = _number(told) if name else None
         if value is not None:
-            found[canonical] = value
+            found[name] = value
     return found
+
+
+def _is_rating(key: str) -> bool:
+    """A metric of an evaluation under its own name (``eval_f1``), and not how long it took."""
+    return key.startswith("eval_") and len(key) <= 80 and not key.endswith(_TOOK)
 
 
 def _number(value: object) -> float | None:

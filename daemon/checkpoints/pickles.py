@@ -1,8 +1,7 @@
 """What a pickle says about itself, without ever unpickling it.
 
 The machine of ``machine`` builds symbols; here they are asked: which storages torch expects and
-how long they are, which tensors there are under which names, the top-level counters, and the
-files that a distributed checkpoint names.
+how long they are, which tensors there are under which names, and the top-level counters.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from ..config import Config
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")
+_NAMELESS = "best_metric"
+_NEVER_BEST = ("train_loss", "lr", "grad_norm")
 STAND_INS = ("train_loss",)
 """What is ranked by where no checkpoint has the metric that is asked for."""
 
@@ -96,28 +98,64 @@ def in_order(
 
 def best_of(sound: Sequence[CheckpointSeen], rules: Rules) -> Best:
     """The best of those that are ok, oldest first; the newest of equals."""
-    told = next((c for c in reversed(sound) if c.best_metric), None)
-    wanted: list[str] = []
-    for name in (rules.best_metric or (told and told.best_metric), *USUAL_METRICS):
-        wanted += _spellings(name) if name else ()
-        if rules.best_metric:
-            break
+    told, told_mode = (None, None) if rules.best_metric else trainers_own(sound)
+    wanted = [told] if told else []
+    for name in (rules.best_metric,) if rules.best_metric else USUAL_METRICS:
+        wanted += _spellings(name)
     for name in (*wanted, *STAND_INS):
         rated = [
-            (seen.metrics[name], position, seen.path)
+            (value, position, seen.path)
             for position, seen in enumerate(sound)
-            if math.isfinite(seen.metrics.get(name, math.nan))
+            if math.isfinite(value := seen.metrics.get(name, math.nan))
         ]
         if rated:
-            of_trainer = told and told.best_metric and name in _spellings(told.best_metric)
-            told_mode = told.best_mode if told and of_trainer else None
-            mode = told_mode if told_mode in ("min", "max") else direction(name)
+            mode = (told_mode if name == told else None) or direction(name)
             if rules.best_mode != "auto" and name not in STAND_INS:
                 mode = rules.best_mode
             sign = 1 if mode == "min" else -1
             path = min(rated, key=lambda r: (sign * r[0], -r[1]))[2]
             return Best(path, name, mode)
     return Best()
+
+
+def trainers_own(sound: Sequence[CheckpointSeen]) -> tuple[str | None, str | None]:
+    """The metric that the trainer itself calls best by, and whether ``min`` or ``max`` wins.
+
+    Trainers save the best value so far: under ``best_NAME`` beside the one of now (Lightning's
+    callback, nanoGPT), or without a name (Hugging Face). The name is then that of an
+    evaluation's metric with this very value; the direction is seen where another save has a
+    worse one. ``None`` for what cannot be told.
+    """
+    for seen in reversed(sound):
+        for key, best in seen.metrics.items():
+            if not key.startswith("best_") or not math.isfinite(best):
+                continue
+            name = key.removeprefix("best_")
+            if key == _NAMELESS:
+                name = _with_value(sound, best)
+            if name and name not in _NEVER_BEST and name in seen.metrics:
+                values = [v for c in sound if math.isfinite(v := c.metrics.get(name, math.nan))]
+                return name, _mode(best, values)
+    return None, None
+
+
+def _with_value(sound: Sequence[CheckpointSeen], best: float) -> str:
+    """An evaluation's metric that some checkpoint has with this value; not two of them."""
+    names = {
+        name
+        for seen in sound
+        for name, value in seen.metrics.items()
+        if value == best and not name.startswith("best_") and name not in _NEVER_BEST
+    }
+    return names.pop() if len(names) == 1 else ""
+
+
+def _mode(best: float, values: Sequence[float]) -> str | None:
+    if any(value > best for value in values) and all(value >= best for value in values):
+        return "min"
+    if any(value < best for value in values) and all(value <= best for value in values):
+        return "max"
+    return None
 
 
 def direction(metric: str) -> str:

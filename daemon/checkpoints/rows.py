@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import overload
 
 from . import archives, distributed, pickles, placing, progress
 from .distributed import Piece
 from .formats import Progress
+from .packed import Names
 from .peek import Cut, Peek
 from .placed import Record, TensorAt
 from .symbols import Tensor, TooLong
@@ -79,6 +82,35 @@ class Row:
             else:
                 inside = name if lone else f"{name}.{tensor.name}"
                 yield replace(tensor, name=inside, weight=weight)
+
+
+class Members(Sequence[Record]):
+    """The members of all archives of one file: seven for each row, packed."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._starts, self._bytes, self._crcs = array("q"), array("q"), array("q")
+        self._names = Names(self._packed(records))
+
+    def _packed(self, records: Iterable[Record]) -> Iterator[str]:
+        for record in records:
+            self._starts.append(record.start)
+            self._bytes.append(record.bytes)
+            self._crcs.append(-1 if record.crc is None else record.crc)
+            yield record.name
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        crc = self._crcs[place]
+        start, size = self._starts[place], self._bytes[place]
+        return Record(self._names[place], start, size, None if crc < 0 else crc)
 
 
 def progress_of(peek: Peek, found: Sequence[Piece]) -> Progress:

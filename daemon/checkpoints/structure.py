@@ -93,6 +93,9 @@ def _by_kind(peek: Peek, kind: formats.FileKind, guess: Format, path: str) -> Fi
         return FileVerdict("corrupt", "the file is empty", guess)
     if kind == "zeroes":
         return FileVerdict("corrupt", ZEROES, guess)
+    if path.endswith(".distcp"):
+        said = "a part of a distributed checkpoint: check the folder that it lies in"
+        return FileVerdict("unverifiable", said, "dcp")
     if kind == "zip":
         return _zip(peek, path)
     if kind == "legacy":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from isal.isal_zlib import crc32
@@ -23,23 +23,35 @@ class Mismatch(NamedTuple):
 class Sums:
     """The checksums of one file. Feed it the file from the first byte to the last."""
 
+    most = 3
+    """Broken records that are kept by name."""
+
     def __init__(self, records: Sequence[Record]) -> None:
-        summed = sorted((r for r in records if r.crc is not None and r.bytes), key=_start)
-        self.left_out = sum(1 for r in records if r.crc is None and r.bytes)
+        self.left_out = 0
         """Records that have bytes and no checksum."""
         self.compared = 0
         self.broken: list[Mismatch] = []
         """The first ``most`` of them, in the order of the file."""
         self.broken_count = 0
-        self._starts = array("q", [r.start for r in summed])
-        self._ends = array("q", [r.start + r.bytes for r in summed])
-        self._wanted = array("L", [r.crc or 0 for r in summed])
-        self._names = Names(r.name for r in summed)
+        self._starts, self._ends, self._wanted = array("q"), array("q"), array("L")
+        self._names = Names(self._take(records))
+        starts = self._starts
+        self._order = array("q", sorted(range(len(starts)), key=starts.__getitem__))
+        """Numbers of the records as they come in the file."""
         self._next = 0
         self._open: list[tuple[int, int]] = []
         """Number and checksum so far of the records that were begun; one, unless they overlap."""
 
-    most = 3
+    def _take(self, records: Sequence[Record]) -> Iterator[str]:
+        """Pack the records that can be compared, one by one: they may be made as we ask."""
+        for record in records:
+            if record.crc is not None and record.bytes:
+                self._starts.append(record.start)
+                self._ends.append(record.start + record.bytes)
+                self._wanted.append(record.crc)
+                yield record.name
+            elif record.bytes:
+                self.left_out += 1
 
     def feed(self, start: int, data: memoryview) -> None:
         """Take the bytes that come next in the file; ``start`` is their offset."""
@@ -52,9 +64,12 @@ class Sums:
                 going_on.append((number, crc))
             else:
                 self._compare(number, crc)
-        while self._next < len(self._starts) and self._starts[self._next] < end:
-            number, until = self._next, self._ends[self._next]
+        while self._next < len(self._order):
+            number = self._order[self._next]
+            if self._starts[number] >= end:
+                break
             self._next += 1
+            until = self._ends[number]
             crc = crc32(data[self._starts[number] - start : until - start])
             if until > end:
                 going_on.append((number, crc))
@@ -70,7 +85,3 @@ class Sums:
         if len(self.broken) < self.most:
             name = self._names[number]
             self.broken.append(Mismatch(name, self._starts[number], self._ends[number]))
-
-
-def _start(record: Record) -> int:
-    return record.start

@@ -333,10 +333,6 @@ class CheckpointSeen:
     parts: tuple[str, ...] = ()
     """What it is made of, at most 32: ``PATTERN×COUNT``, the names of its files with their
     numbers wiped (``rng_state_#.pth×8``), and ``tensors×COUNT`` where they were counted."""
-    best_metric: str | None = None
-    """What the framework itself calls best by (``metric_for_best_model``, ``monitor``)."""
-    best_mode: str | None = None
-    """``min`` or ``max``, where the checkpoint says it."""
     durability: Durability | None = None
     """What becomes of it when the box is stopped; ``None`` where nobody looked."""
     mirrored: str = ""

@@ -353,6 +353,16 @@ def test_any_damage_to_rows_gets_a_verdict(
     json.dumps(verify.describe(str(folder)), allow_nan=False)
 
 
+def test_a_row_of_archives_is_not_one_archive(tmp_path: Path) -> None:
+    path = tmp_path / "twice.pt"
+    torch.save({"w": torch.ones(3)}, path)
+    path.write_bytes(path.read_bytes() * 2)
+    assert state_of(path)[0] == "corrupt"
+    (path,) = distributed(tmp_path / "step_3").glob("*.distcp")
+    assert state_of(path)[0] == "unverifiable"
+    assert "folder" in state_of(path)[1]
+
+
 def test_rows_that_begin_with_zeroes(tmp_path: Path) -> None:
     folder = distributed(tmp_path / "step_3")
     (path,) = folder.glob("*.distcp")

@@ -21,14 +21,11 @@ def saved(
     state: VerifiedState = "ok",
     level: str = "finite",
     name: str = "step-{}.pt",
-    told: tuple[str, str] | None = None,
     **metrics: float,
 ) -> CheckpointSeen:
-    metric, mode = told or (None, None)
     return CheckpointSeen(
         at=1000.0 + step, path="/out/" + name.format(step), saved_at=1000.0 + step, bytes=size,
         files=1, format="torch", step=float(step), state=state, level=level, metrics=metrics,
-        best_metric=metric, best_mode=mode,
     )  # fmt: skip
 
 
@@ -58,21 +55,32 @@ def test_a_metric_and_a_direction_that_a_person_sets() -> None:
 
 
 def test_what_the_trainer_itself_calls_best_by() -> None:
+    """Lightning's callback saves its monitor's value and the best one."""
     both = [
-        saved(1, told=("wrong_answers", "max"), eval_wrong_answers=9.0, eval_loss=3.0),
-        saved(2, told=("wrong_answers", "max"), eval_wrong_answers=4.0, eval_loss=1.0),
+        saved(1, val_oddity=9.0, best_val_oddity=9.0, eval_loss=3.0),
+        saved(2, val_oddity=4.0, best_val_oddity=9.0, eval_loss=1.0),
     ]
-    assert best_of(both, Rules()) == Best("/out/step-1.pt", "eval_wrong_answers", "max")
+    assert best_of(both, Rules()) == Best("/out/step-1.pt", "val_oddity", "max")
     assert best_of(both, Rules("eval_loss")).path == "/out/step-2.pt"
     assert best_of(both, Rules(best_mode="min")).path == "/out/step-2.pt"
 
 
-def test_the_loss_of_the_trainer_is_that_of_the_evaluation() -> None:
-    both = [
-        saved(1, told=("loss", "min"), train_loss=1.0, eval_loss=2.0),
-        saved(2, told=("loss", "min"), train_loss=0.1, eval_loss=3.0),
+def test_the_best_value_without_a_name() -> None:
+    """Hugging Face saves the value alone."""
+    every = [
+        saved(1, eval_f1=0.5, eval_loss=2.0, train_loss=0.7, best_metric=0.5),
+        saved(2, eval_f1=0.7, eval_loss=2.5, train_loss=0.6, best_metric=0.7),
+        saved(3, eval_f1=0.6, eval_loss=1.5, train_loss=0.5, best_metric=0.7),
     ]
-    assert best_of(both, Rules()) == Best("/out/step-1.pt", "eval_loss", "min")
+    assert best_of(every, Rules()) == Best("/out/step-2.pt", "eval_f1", "max")
+    same = [saved(1, eval_a=1.0, eval_b=1.0, eval_loss=3.0, best_metric=1.0)]
+    assert best_of(same, Rules()).metric == "eval_loss", "nobody can tell which of the two"
+    assert best_of([saved(1, eval_loss=2.0, best_metric=9.0)], Rules()).metric == "eval_loss"
+
+
+def test_a_direction_that_no_save_shows_is_that_of_the_name() -> None:
+    one = [saved(1, accuracy=0.5, best_accuracy=0.5, eval_loss=1.0)]
+    assert best_of(one, Rules()) == Best("/out/step-1.pt", "accuracy", "max")
 
 
 def test_train_loss_stands_in_and_stays_a_loss() -> None:
