@@ -152,6 +152,8 @@ def _stands(entry: Row) -> bool | None:
 # ------------------------------------------------------------------------------ may it go on
 
 
+OF_SAVES = frozenset({"ckpt_corrupt", "ckpt_incomplete", "ckpt_nonfinite", "ckpt_shrunk"})
+"""What a save was found to be decides nothing: the one to resume from is verified once more."""
 NOTHING: Row = {
     "class": None,
     "incident": None,
@@ -168,12 +170,14 @@ def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> 
 
     ``state`` and ``incidents``: of this run. ``earlier``: classes of the runs which it went on
     from: "once" is over then. Open critical ones decide, the strictest first; where none is
-    open, the last critical one.
+    open, the last critical one. What is wrong with a save is no matter of these.
     """
     if state == "finished":
         more = "Give it more steps, then start it by the command."
         return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
-    critical = [i for i in incidents if i["severity"] == "critical"]
+    critical = [
+        i for i in incidents if i["severity"] == "critical" and i["class"] not in OF_SAVES
+    ]
     decide = [i for i in critical if i["state"] != "resolved"]
     decide = decide or sorted(critical, key=lambda i: epoch(i["last_seen_at"]))[-1:]
     rows = [_retry(i, earlier) for i in decide]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from .fakes.nvml_library import NvmlDouble, build
+
+# DeepSpeed asks pytest-randomly to seed it, which imports it, and torch, into every process.
+if "pytest_randomly" in sys.modules:
+    vars(sys.modules["pytest_randomly"])["entrypoint_reseeds"] = []
 
 # A suite that is started under nohup ignores the signal, and so would all that it starts.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

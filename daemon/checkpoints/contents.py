@@ -125,10 +125,9 @@ def _distributed(peek: Peek, path: str) -> Contents:
     folder, name = os.path.split(path)
     try:
         with Peek(f"{folder or '.'}/.metadata") as metadata:
-            found = rows.pieces(metadata)
+            here = rows.pieces(metadata, name)
     except FileNotFoundError:
         return Contents(notes=("no .metadata beside it",), unplaced=1)
-    here = sorted((p for p in found if p.file == name), key=lambda piece: piece.offset)
     placed: list[TensorAt | None] = []
 
     def records() -> Iterator[Record]:

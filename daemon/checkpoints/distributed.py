@@ -12,6 +12,14 @@ from typing import NamedTuple
 from .dtypes import ITEM_BYTES
 from .symbols import Global, Opaque
 
+_HOME = "torch.distributed.checkpoint"
+_FIELDS = {
+    "MetadataIndex": ("fqn", "offset"),
+    "_StorageInfo": ("relative_path", "offset", "length", "transform_descriptors"),
+    "ChunkStorageMetadata": ("offsets", "sizes"),
+    "TensorStorageMetadata": ("properties", "chunks"),
+}
+
 
 class Piece(NamedTuple):
     """One row of a ``.distcp`` file: an archive of its own, with one tensor or one object."""
@@ -28,34 +36,54 @@ class Piece(NamedTuple):
     """The row is an archive as it is, not packed by an extension."""
 
 
+def compact(made_by: str, state: object) -> object:
+    """What is kept of the state of an object in a ``.metadata``: there are very many of each.
+
+    12,000 tensors would take 19 MB as they lie there, and take 7 MB so.
+    """
+    home, _, kind = made_by.rpartition(".")
+    if not home.startswith(_HOME):
+        return state
+    if kind == "TensorProperties":  # its state is a tuple, and was a dict before torch 2.3
+        return state[0] if isinstance(state, tuple) and state else _dict(state).get("dtype")
+    fields = _FIELDS.get(kind)
+    if fields is None or not isinstance(state, dict):
+        return state
+    kept = tuple(state.get(field) for field in fields)
+    if kind == "TensorStorageMetadata":
+        properties, chunks = kept
+        dtype = properties.state if isinstance(properties, Opaque) else None
+        found = chunks if isinstance(chunks, list) else ()
+        return dtype, tuple(chunk.state for chunk in found if isinstance(chunk, Opaque))
+    return kept
+
+
 def pieces(root: object) -> Iterator[Piece]:
     """The rows that a ``.metadata`` names, in its order; nothing where it is no such pickle."""
-    state = _state(root)
+    state = _dict(root.state) if isinstance(root, Opaque) else {}
     shapes = _dict(state.get("state_dict_metadata"))
     sizes: dict[str, dict[tuple[int, ...], int | None]] = {}
     for index, place in _dict(state.get("storage_data")).items():
-        what, where = _state(index), _state(place)
-        name, file = what.get("fqn"), where.get("relative_path")
-        offset, length = where.get("offset"), where.get("length")
+        name, position = _fields(index, 2)
+        file, offset, length, packed = _fields(place, 4)
         if not isinstance(name, str) or not isinstance(file, str):
             continue
         if not isinstance(offset, int) or not isinstance(length, int) or min(offset, length) < 0:
             continue
         if name not in sizes:
-            sizes[name] = _chunks(shapes.get(name))
-        at = _numbers(what.get("offset")) or ()
+            sizes = {name: _chunks(shapes.get(name))}  # those of one tensor follow each other
+        at = _numbers(position) or ()
         shown = f"{name}[{','.join(map(str, at))}]" if len(sizes[name]) > 1 else name
-        plain = not where.get("transform_descriptors")
-        yield Piece(shown, file, offset, length, sizes[name].get(at), plain)
+        yield Piece(shown, file, offset, length, sizes[name].get(at), not packed)
 
 
 def contradiction(root: object) -> str:
     """What does not agree inside a ``.metadata``, as a sentence; empty where all does."""
-    state = _state(root)
+    state = _dict(root.state) if isinstance(root, Opaque) else {}
     shapes = _dict(state.get("state_dict_metadata"))
     there: set[object] = set()
     for index in _dict(state.get("storage_data")):
-        name = _state(index).get("fqn")
+        name = _fields(index, 2)[0]
         there.add(name)
         if name not in shapes:
             return f".metadata says where {name} lies, and does not know it"
@@ -71,18 +99,13 @@ def contradiction(root: object) -> str:
 
 def _chunks(node: object) -> dict[tuple[int, ...], int | None]:
     """Bytes of the chunks of one tensor, by their offsets in it."""
-    state = _state(node)
-    properties = state.get("properties")
-    fields = properties.state if isinstance(properties, Opaque) else None
-    kind = (
-        next(iter(fields), None) if isinstance(fields, tuple) else _state(properties).get("dtype")
-    )
-    dtype = kind.name.removeprefix("torch.") if isinstance(kind, Global) else ""
-    item = ITEM_BYTES.get(dtype)
+    kind, chunks = _fields(node, 2)
+    item = ITEM_BYTES.get(kind.name.removeprefix("torch.")) if isinstance(kind, Global) else None
     found: dict[tuple[int, ...], int | None] = {}
-    chunks = state.get("chunks")
-    for chunk in chunks if isinstance(chunks, list) else ():
-        at, size = _numbers(_state(chunk).get("offsets")), _numbers(_state(chunk).get("sizes"))
+    for chunk in chunks if isinstance(chunks, tuple) else ():
+        if not isinstance(chunk, tuple) or len(chunk) != 2:
+            continue
+        at, size = _numbers(chunk[0]), _numbers(chunk[1])
         if at is None or size is None:
             continue
         count = item
@@ -92,9 +115,10 @@ def _chunks(node: object) -> dict[tuple[int, ...], int | None]:
     return found
 
 
-def _state(node: object) -> dict[object, object]:
-    """The fields of an object."""
-    return _dict(node.state) if isinstance(node, Opaque) else {}
+def _fields(node: object, count: int) -> tuple[object, ...]:
+    """What :func:`compact` has kept of an object; as many ``None`` where it is another one."""
+    state = node.state if isinstance(node, Opaque) else None
+    return state if isinstance(state, tuple) and len(state) == count else (None,) * count
 
 
 def _dict(node: object) -> dict[object, object]:

@@ -14,6 +14,7 @@ from middlewatch.sentinels.kit.observations import VerifiedState
 from ..clock import epoch, iso
 from . import formats, names, rot
 from .finder import Place
+from .verdicts import one_detail
 
 STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
 TELL_EVERY_S = 30.0
@@ -228,7 +229,7 @@ class Followed:
             return None
         state = answer.get("state")
         digest = _word(answer.get("digest"))
-        detail = "; ".join(str(text) for text in (self.said, answer.get("detail")) if text)
+        detail = one_detail(self.said, str(answer.get("detail") or ""))
         self.seen = dataclasses.replace(
             self.seen,
             at=now,
@@ -261,8 +262,7 @@ class Followed:
             return
         left = span(spent * (of - done) / done)
         text = f"reading its data: {size(int(done))} of {size(int(of))}, about {left} left"
-        detail = "; ".join(part for part in (self.said, text) if part)
-        self.seen = dataclasses.replace(self.seen, detail=detail)
+        self.seen = dataclasses.replace(self.seen, detail=one_detail(self.said, text))
 
     def _recall(self) -> None:
         """Take up again what was found out about these very files before this watch began."""

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .distributed import compact
 from .symbols import Blob, Opaque
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _build(m: Machine, begin: int, end: int) -> None:
     state = m.stack.pop()
     target = m.stack[-1]
     if isinstance(target, Opaque):
-        target.state = state
+        target.state = compact(target.made_by, state)
 
 
 @_on(b"Q")

@@ -21,13 +21,14 @@ _MOST_BEGINNINGS = 4096
 """Rows whose first bytes are looked at: each costs a page of cache. Beyond, evenly spread."""
 
 
-def pieces(metadata: Peek) -> list[Piece]:
-    """What a ``.metadata`` names. Raises Broken where it is damaged, TooLong."""
+def pieces(metadata: Peek, file: str) -> list[Piece]:
+    """What a ``.metadata`` names in one file, by offset. Raises Broken or TooLong."""
     if metadata.size > pickles.WALK_LIMIT:
         raise TooLong(".metadata is too long to follow")
     try:
         root = pickles.walk(metadata.at(0, metadata.size)).root
-        return list(distributed.pieces(root))
+        found = (piece for piece in distributed.pieces(root) if piece.file == file)
+        return sorted(found, key=lambda piece: piece.offset)
     except ValueError as error:
         raise archives.Broken(f".metadata: {error}") from None
 

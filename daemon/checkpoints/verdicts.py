@@ -74,3 +74,9 @@ def first_gap(numbers: set[int], of: int = 0) -> int | None:
     """The smallest rank missing below the largest one, or of ``of``; ranks count from 0."""
     count = max(len(numbers), min(of, MOST_FILES))
     return next((n for n in range(count) if n not in numbers), None)
+
+
+def one_detail(said: str, more: str) -> str:
+    """What one level had to add and what the next one has, each remark once."""
+    first = [text for text in said.split("; ") if text and text not in more]
+    return "; ".join([*first, more] if more else first)

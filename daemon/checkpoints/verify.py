@@ -9,6 +9,7 @@ from typing import Any
 
 from . import folders, formats, names, roster, structure
 from .finder import Finder, Place
+from .verdicts import one_detail
 
 FINITE = "finite"
 READS = ("checksum", FINITE)
@@ -61,12 +62,10 @@ def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, 
 
     scanned = scan.go(tell)
     assert scanned is not None, "nothing has stopped it"
-    texts = [text for text in said.split("; ") if text and text not in scanned.detail]
-    detail = "; ".join([*texts, scanned.detail] if scanned.detail else texts)
     return {
         "state": scanned.state,
         "level": scanned.level,
-        "detail": detail,
+        "detail": one_detail(said, scanned.detail),
         "digest": scanned.digest,
     }
 

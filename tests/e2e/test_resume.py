@@ -157,14 +157,14 @@ def test_nanogpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
     assert entry["metrics"]["eval_loss"] == pytest.approx(
         float(evaluated[str(saved["iter_num"])]), abs=1e-3
     )
-    # The handbook is against a blind retry after a kill whose sender nobody knows.
-    plan = resume(box, run, status=4)
-    assert plan["retry"]["class"] == "process_killed"
+    # A kill whose sender nobody knows allows one retry.
+    plan = resume(box, run)
+    assert (plan["retry"]["class"], plan["retry"]["retry"]) == ("process_killed", "once")
     assert plan["command"] == [*words, "--init_from=resume"]
     assert (plan["framework"], plan["how"]) == ("nanoGPT", "option")
     assert plan["step_lost"] == plan["last_step"] - saved["iter_num"]
     assert 0 <= plan["minutes_lost"] < 2
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     finished(box, plan)
     before, after = output(box, run), output(box, plan["started"]["run"])
     # nanoGPT's way: it saves before the update of a step, and begins with that step again.
@@ -179,7 +179,7 @@ def test_nanogpt_has_one_checkpoint_and_it_is_damaged(box: Any, killed: Callable
     words, out = nanogpt(box)
     run = killed(*words, folder=out, passed=1, name="nano")
     flip(out / "ckpt.pt")
-    plan = resume(box, run, "--exec", "--force", status=1)
+    plan = resume(box, run, "--exec", status=1)
     assert plan["checkpoint"] is None
     assert [s["state"] for s in plan["skipped"]] == ["corrupt"]
     assert plan["started"] is None
@@ -211,7 +211,7 @@ def test_the_trainer_of_transformers_goes_on(box: Any, killed: Callable[..., str
         assert entry["metrics"]["train_loss"] == pytest.approx(told["loss"], rel=1e-3)
         lowest = min(lowest, (told["eval_loss"], entry["path"]))
     assert box.ask("checkpoints", run=run)["best"] == lowest[1]
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     newest = came_from(box, run, plan)
     assert plan["command"] == [*words, "--resume_from_checkpoint", newest["path"]]
     finished(box, plan)
@@ -232,7 +232,7 @@ def test_a_damaged_newest_is_passed_over(box: Any, killed: Callable[..., str]) -
     run = killed(*words, folder=out, passed=2, name="hf")
     before, newest = newest_two(box, run)
     flip(Path(newest["path"]) / "optimizer.pt")
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     assert plan["checkpoint"]["path"] == before["path"]
     (passed_over,) = (s for s in plan["skipped"] if s["path"] == newest["path"])
     assert passed_over["state"] == "corrupt"
@@ -270,7 +270,7 @@ def test_lightning_goes_on(box: Any, killed: Callable[..., str]) -> None:
         assert entry["metrics"]["eval_loss"] == pytest.approx(score, abs=1e-4)
         lowest = min(lowest, (score, entry["path"]))
     assert box.ask("checkpoints", run=run)["best"] == lowest[1]
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     newest = came_from(box, run, plan)
     assert plan["framework"] == "Lightning"
     assert plan["command"] == [*words, "--ckpt_path", newest["path"]]
@@ -297,9 +297,9 @@ def test_weights_that_are_not_numbers_are_passed_over(box: Any, killed: Callable
     assert plan["checkpoint"]["path"] == before["path"]
     (passed_over,) = (s for s in plan["skipped"] if s["path"] == newest["path"])
     assert "layer.weight" in passed_over["detail"]
-    plan = resume(box, run, "--from", newest["path"], "--exec", "--force", status=4)
+    plan = resume(box, run, "--from", newest["path"], "--exec", status=4)
     assert plan["started"] is None
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     assert plan["checkpoint"]["path"] == before["path"]
     assert plan["checkpoint"]["level"] == "finite"
     goes_on(box, plan)
@@ -331,7 +331,7 @@ def test_litgpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
         if entry["step"] in logged:
             loss = logged[entry["step"]]
             assert entry["metrics"]["train_loss"] == pytest.approx(loss, abs=1e-3)
-    plan = resume(box, run, "--exec", "--force")
+    plan = resume(box, run, "--exec")
     newest = came_from(box, run, plan)
     state = f"{newest['path']}/lit_model.pth"
     assert plan["command"] == [*words, "--resume", state]
