@@ -175,9 +175,7 @@ def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> 
     if state == "finished":
         more = "Give it more steps, then start it by the command."
         return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
-    critical = [
-        i for i in incidents if i["severity"] == "critical" and i["class"] not in OF_SAVES
-    ]
+    critical = [i for i in incidents if i["severity"] == "critical" and i["class"] not in OF_SAVES]
     decide = [i for i in critical if i["state"] != "resolved"]
     decide = decide or sorted(critical, key=lambda i: epoch(i["last_seen_at"]))[-1:]
     rows = [_retry(i, earlier) for i in decide]

@@ -52,7 +52,10 @@ def read_back(path: Path, found: Contents) -> dict[str, bytes]:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_type_of_torch_is_found_where_it_lies(tmp_path: Path, dtype: str, new: bool) -> None:
     path = tmp_path / "a.pt"
-    state = {"model": {"w": numbers(dtype, 6, 5), "one": numbers(dtype, 1)}, "step": 3}
+    state: dict[str, Any] = {
+        "model": {"w": numbers(dtype, 6, 5), "one": numbers(dtype, 1)},
+        "step": 3,
+    }
     state |= {"whole": torch.arange(7), "none": numbers(dtype, 0)}
     torch.save(state, path, _use_new_zipfile_serialization=new)
     found = of(path)
@@ -226,7 +229,7 @@ def test_the_rows_of_a_distributed_checkpoint(made: Path, tmp_path: Path) -> Non
 def test_numpy_and_packed_archives(tmp_path: Path) -> None:
     import numpy as np
 
-    arrays = {"a": np.arange(6, dtype=np.float64).reshape(2, 3), "n": np.arange(3)}
+    arrays: dict[str, Any] = {"a": np.arange(6, dtype=np.float64).reshape(2, 3), "n": np.arange(3)}
     np.savez(tmp_path / "state.npz", **arrays)
     found = of(tmp_path / "state.npz")
     assert read_back(tmp_path / "state.npz", found) == {"a": arrays["a"].tobytes()}
@@ -235,7 +238,7 @@ def test_numpy_and_packed_archives(tmp_path: Path) -> None:
     found = of(tmp_path / "packed.npz")
     assert {r.crc for r in found.records} == {None}
     assert "packed" in found.notes[0]
-    np.save(tmp_path / "one.npy", np.float16([1, 2]))
+    np.save(tmp_path / "one.npy", np.array([1, 2], np.float16))
     assert [t.bytes for t in of(tmp_path / "one.npy").tensors] == [4]
 
 
@@ -259,7 +262,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     import numpy as np
 
     home = tmp_path_factory.mktemp("whole")
-    state = {"model": {"w": torch.ones(5), "v": torch.ones(9)[::3]}, "step": torch.tensor(3)}
+    state: dict[str, Any] = {
+        "model": {"w": torch.ones(5), "v": torch.ones(9)[::3]},
+        "step": torch.tensor(3),
+    }
     torch.save(state, home / "a.pt")
     torch.save(state, home / "old.pt", _use_new_zipfile_serialization=False)
     safe.save_file({"w": torch.ones(5)}, home / "a.safetensors")

@@ -36,7 +36,7 @@ def test_data_is_what_it_would_be_when_loaded(value: Any, protocol: int) -> None
 @given(plain, st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_shared_and_ordered_things(value: Any, protocol: int) -> None:
     shared = [value]
-    data = pickle.dumps(OrderedDict(a=shared, b=(shared, defaultdict(int, c=shared))), protocol)
+    data = pickle.dumps(OrderedDict(a=shared, b=(shared, defaultdict(list, c=shared))), protocol)
     root: Any = machine.read(data).root
     assert root == {"a": [value], "b": ([value], {"c": [value]})}
     assert root["a"] is root["b"][0]
