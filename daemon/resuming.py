@@ -17,8 +17,8 @@ from middlewatch.sentinels.kit.numbers import number
 
 from .checkpoints.finder import Place
 from .checkpoints.following import mark_of
-from .checkpoints.formats import listing
-from .checkpoints.names import folder_kind
+from .checkpoints.inside.formats import listing
+from .checkpoints.inside.names import folder_kind
 from .clock import epoch, iso
 from .launch.continuing import Continuation, continuation, fitting, framework_of
 from .launch.procfs import Processes

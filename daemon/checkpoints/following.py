@@ -12,9 +12,10 @@ from middlewatch.sentinels.kit.numbers import size, span
 from middlewatch.sentinels.kit.observations import VerifiedState
 
 from ..clock import epoch, iso
-from . import formats, names, rot
+from .checks import rot
+from .checks.verdicts import one_detail
 from .finder import Place
-from .verdicts import one_detail
+from .inside import formats, names
 
 STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
 TELL_EVERY_S = 30.0

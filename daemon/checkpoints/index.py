@@ -16,7 +16,7 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 
 from ..clock import iso
-from . import rot
+from .checks import rot
 from .logged import Joined, attach_metrics
 from .ranking import Rules, best_of, in_order, is_milestone, size_trend
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
-from . import verify
+from .checks import verify
 from .finder import Finder, Place
 from .following import Followed, mark_of
 from .index import build

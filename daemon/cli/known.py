@@ -10,7 +10,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..checkpoints import finder, following, names, rebuilding, structure
+from ..checkpoints import finder, following, rebuilding
+from ..checkpoints.checks import structure
+from ..checkpoints.inside import names
 from ..checkpoints.ranking import Rules
 from ..client import Client, RemoteError
 from ..clock import SystemClock, epoch

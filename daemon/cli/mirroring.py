@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..checkpoints import verify
+from ..checkpoints.checks import verify
 from ..clock import Clock, SystemClock, iso
 from ..errors import UsageError
 from ..mirroring.copying import Copying, far_of, step_back

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..checkpoints import removal, structure, verify
-from ..checkpoints.holders import holders
-from ..checkpoints.pointers import pointers
-from ..checkpoints.removal import Footprint, Unsafe
-from ..checkpoints.retention import Choice, Policy, choose, newest_verified
+from ..checkpoints.checks import structure, verify
+from ..checkpoints.keeping import removal
+from ..checkpoints.keeping.holders import holders
+from ..checkpoints.keeping.pointers import pointers
+from ..checkpoints.keeping.removal import Footprint, Unsafe
+from ..checkpoints.keeping.retention import Choice, Policy, choose, newest_verified
 from ..errors import Refused, UsageError
 from . import out
 from .known import Known, known, mark_now, unchanged

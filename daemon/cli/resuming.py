@@ -13,7 +13,7 @@ from typing import Any, cast
 from middlewatch.sentinels.kit.numbers import number, size, span
 
 from .. import resuming
-from ..checkpoints import verify
+from ..checkpoints.checks import verify
 from ..client import Client
 from ..clock import SystemClock
 from ..errors import Refused, UsageError

@@ -7,8 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..checkpoints import interpreters, loading, rot, spare
-from ..checkpoints import verify as checks
+from ..checkpoints.checks import rot
+from ..checkpoints.checks import verify as checks
+from ..checkpoints.load import interpreters, loading, spare
 from ..clock import SystemClock
 from ..errors import UsageError
 from ..runs import RunSpec

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import xxhash
 
-from ..checkpoints.reading import Reader
+from ..checkpoints.checks.reading import Reader
 from .parcel import Gone, Item, Parcel, Trouble, combined, is_of, receipt
 
 

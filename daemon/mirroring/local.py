@@ -12,7 +12,7 @@ from typing import Any
 
 import xxhash
 
-from ..checkpoints.reading import Reader
+from ..checkpoints.checks.reading import Reader
 from .far import Standing, Tick, Work, chunks, standing_of
 from .parcel import RECEIPT, SCHEMA, Item, Parcel, Trouble, read_receipt
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..checkpoints import archives, formats, names, tensors
-from ..checkpoints.peek import Cut, Peek
+from ..checkpoints.inside import archives, formats, names, tensors
+from ..checkpoints.inside.peek import Cut, Peek
 
 SCHEMA = "middlewatch/mirror/v1"
 RECEIPT = ".middlewatch-mirror.json"

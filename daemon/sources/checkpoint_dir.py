@@ -21,7 +21,7 @@ from ..checkpoints.following import FULL_LOOK_EVERY, Followed, mark_of
 from ..child import module_argv
 from .base import Source
 
-VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verifier_child")
+VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.checks.verifier_child")
 VERIFIER_DEADLINE_S = 120.0
 """Of one answer. Our choice, reckoned and not measured: 1,000 shards on a cold network disk at
 50 ms each take 50 s, and this is twice that."""

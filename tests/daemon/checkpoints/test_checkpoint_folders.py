@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints import folders, formats, structure, verify
+from middlewatch.daemon.checkpoints.checks import folders, structure, verify
+from middlewatch.daemon.checkpoints.inside import formats
 
 Copy = Callable[[str], Path]
 INDEX = "sharded/model.safetensors.index.json"

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import folders, structure, verify
-from middlewatch.daemon.checkpoints.contents import contents
-from middlewatch.daemon.checkpoints.peek import Peek
+from middlewatch.daemon.checkpoints.checks import folders, structure, verify
+from middlewatch.daemon.checkpoints.inside.contents import contents
+from middlewatch.daemon.checkpoints.inside.peek import Peek
 
 from .hdf5_maker import FLOAT32, INT32, hdf5
 

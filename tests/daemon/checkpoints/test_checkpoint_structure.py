@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import formats, structure, verify
+from middlewatch.daemon.checkpoints.checks import structure, verify
+from middlewatch.daemon.checkpoints.inside import formats
 
 Copy = Callable[[str], Path]
 FILES = {

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import archives, structure
-from middlewatch.daemon.checkpoints.contents import Contents, contents
-from middlewatch.daemon.checkpoints.dtypes import FLOATING
-from middlewatch.daemon.checkpoints.peek import Cut, Peek
-from middlewatch.daemon.checkpoints.symbols import TooLong
+from middlewatch.daemon.checkpoints.checks import structure
+from middlewatch.daemon.checkpoints.inside import archives
+from middlewatch.daemon.checkpoints.inside.contents import Contents, contents
+from middlewatch.daemon.checkpoints.inside.dtypes import FLOATING
+from middlewatch.daemon.checkpoints.inside.peek import Cut, Peek
+from middlewatch.daemon.checkpoints.inside.symbols import TooLong
 
 torch = pytest.importorskip("torch")
 safe = pytest.importorskip("safetensors.torch")

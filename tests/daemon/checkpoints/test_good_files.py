@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints import verify
+from middlewatch.daemon.checkpoints.checks import verify
 
 from .goods import GOODS, WANTS, Good, found, made
 

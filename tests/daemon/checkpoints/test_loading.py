@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints import interpreters, loading, slices, spare
-from middlewatch.daemon.checkpoints.archives import Broken
-from middlewatch.daemon.checkpoints.loading import Loader
+from middlewatch.daemon.checkpoints.inside import slices
+from middlewatch.daemon.checkpoints.inside.archives import Broken
+from middlewatch.daemon.checkpoints.load import interpreters, loading, spare
+from middlewatch.daemon.checkpoints.load.loading import Loader
 from middlewatch.daemon.clock import SystemClock
 from middlewatch.daemon.errors import UsageError
 from middlewatch.daemon.launch.programs import HELPERS
@@ -231,7 +232,7 @@ def test_the_walls_hold_whatever_runs_inside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_every_rule_jumps_to_a_rule(machine: str) -> None:
-    from middlewatch.daemon.checkpoints import load_walls
+    from middlewatch.daemon.checkpoints.load import load_walls
 
     program = load_walls.rules(machine, 4711)
     assert len(program) < 4096

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints import dangers, verify
+from middlewatch.daemon.checkpoints.checks import dangers, verify
 from middlewatch.daemon.sources.checkpoint_dir import VERIFIER_ARGV
 
 from .evil import FORMS, GADGETS, archive, den, safetensors

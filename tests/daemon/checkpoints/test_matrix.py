@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints import rot, verify
+from middlewatch.daemon.checkpoints.checks import rot, verify
 from middlewatch.daemon.clock import iso
 
 from .damages import DAMAGES, FORMS, Case, Form

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints import removal, verify
-from middlewatch.daemon.checkpoints.holders import holders
-from middlewatch.daemon.checkpoints.pointers import pointers
-from middlewatch.daemon.checkpoints.removal import Footprint, Unsafe
+from middlewatch.daemon.checkpoints.checks import verify
+from middlewatch.daemon.checkpoints.keeping import removal
+from middlewatch.daemon.checkpoints.keeping.holders import holders
+from middlewatch.daemon.checkpoints.keeping.pointers import pointers
+from middlewatch.daemon.checkpoints.keeping.removal import Footprint, Unsafe
 
 KINDS = ("checkpoint-500", "step_300", "ds/global_step120", "sharded/model.safetensors.index.json")
 

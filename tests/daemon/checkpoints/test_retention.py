@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.index import build
+from middlewatch.daemon.checkpoints.keeping.retention import Policy, choose, newest_verified
 from middlewatch.daemon.checkpoints.ranking import Rules
-from middlewatch.daemon.checkpoints.retention import Policy, choose, newest_verified
 from middlewatch.sentinels.kit import CheckpointSeen
 
 NOW = 1_800_000_000.0

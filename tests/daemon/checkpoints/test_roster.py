@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints.roster import MOST, roster
+from middlewatch.daemon.checkpoints.checks.roster import MOST, roster
 
 
 def tensors(path: Path, names: list[str]) -> Path:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints import verifier_child, verify
-from middlewatch.daemon.checkpoints.contents import contents
-from middlewatch.daemon.checkpoints.peek import Peek
-from middlewatch.daemon.checkpoints.reading import CHUNK
-from middlewatch.daemon.checkpoints.scan import Scan, Scanned, combined, members
+from middlewatch.daemon.checkpoints.checks import verifier_child, verify
+from middlewatch.daemon.checkpoints.checks.reading import CHUNK
+from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned, combined, members
+from middlewatch.daemon.checkpoints.inside.contents import contents
+from middlewatch.daemon.checkpoints.inside.peek import Peek
 
 RECORDS = 5
 

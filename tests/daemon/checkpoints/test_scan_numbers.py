@@ -14,8 +14,8 @@ from types import ModuleType
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints.reading import CHUNK
-from middlewatch.daemon.checkpoints.scan import Scan, Scanned
+from middlewatch.daemon.checkpoints.checks.reading import CHUNK
+from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned
 
 MOST_RSS_MB = 40
 

@@ -9,8 +9,8 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.placed import Record
-from middlewatch.daemon.checkpoints.sums import Mismatch, Sums
+from middlewatch.daemon.checkpoints.checks.sums import Mismatch, Sums
+from middlewatch.daemon.checkpoints.inside.placed import Record
 
 DATA = random.Random(7).randbytes(600)
 

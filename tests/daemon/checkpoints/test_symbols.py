@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import machine, pickles
-from middlewatch.daemon.checkpoints.symbols import Blob, Opaque, Tensor, TooLong
+from middlewatch.daemon.checkpoints.inside import machine, pickles
+from middlewatch.daemon.checkpoints.inside.symbols import Blob, Opaque, Tensor, TooLong
 
 keys = st.text(max_size=8) | st.integers() | st.booleans() | st.none()
 plain = st.recursive(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints import verifier_child
+from middlewatch.daemon.checkpoints.checks import verifier_child
 from middlewatch.daemon.sources.checkpoint_dir import VERIFIER_ARGV
 
 
@@ -100,7 +100,7 @@ def test_it_ends_when_nobody_asks() -> None:
 
 def test_it_loads_nothing_heavy() -> None:
     code = (
-        "import sys, middlewatch.daemon.checkpoints.verifier_child;"
+        "import sys, middlewatch.daemon.checkpoints.checks.verifier_child;"
         "print(sorted({'torch', 'numpy', 'asyncio', 'pickle', 'zipfile'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

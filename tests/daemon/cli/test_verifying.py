@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints import rot
+from middlewatch.daemon.checkpoints.checks import rot
 from middlewatch.daemon.cli import main
 from middlewatch.daemon.clock import iso
 

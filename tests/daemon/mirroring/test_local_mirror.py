@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints.scan import Scan
+from middlewatch.daemon.checkpoints.checks.scan import Scan
 from middlewatch.daemon.mirroring.copying import Copying, forget
 from middlewatch.daemon.mirroring.far import Outcome, mirror
 from middlewatch.daemon.mirroring.local import Folder

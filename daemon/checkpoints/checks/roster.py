@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from . import archives, contents, formats, names, tensors
-from .peek import Cut, Peek
+from ..inside import archives, contents, formats, names, tensors
+from ..inside.peek import Cut, Peek
 
 MOST = 32
 """Parts that are told; what is beyond them is counted together."""

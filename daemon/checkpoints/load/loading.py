@@ -19,11 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from ..clock import Clock
-from . import formats, names, slices, tensors
-from .archives import Broken
+from ...clock import Clock
+from ..inside import formats, names, slices, tensors
+from ..inside.archives import Broken
+from ..inside.peek import Cut, Peek
 from .interpreters import Python
-from .peek import Cut, Peek
 
 LEVEL = "load"
 START_S = 180.0

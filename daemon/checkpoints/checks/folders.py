@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from . import archives, formats, layouts, names, tensors
-from .formats import Format, Part
+from ..inside import archives, formats, names, tensors
+from ..inside.formats import Format, Part
+from ..inside.peek import Cut, Peek
+from . import layouts
 from .layouts import dangling_latest as dangling_latest
-from .peek import Cut, Peek
 from .verdicts import CheckFile, FolderVerdict, checked, first_gap, worst
 from .verdicts import State as State
 

@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Sequence
 
-from . import archives, formats, names, pickles, rows
-from . import distributed as dcp
-from .formats import MOST_FILES, Part
-from .peek import Cut, Peek
-from .symbols import TooLong
+from ..inside import archives, formats, names, pickles, rows
+from ..inside import distributed as dcp
+from ..inside.formats import MOST_FILES, Part
+from ..inside.peek import Cut, Peek
+from ..inside.symbols import TooLong
 from .verdicts import CheckFile, FolderVerdict, checked, first_gap, together, worst
 
 _ZERO = re.compile(

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from . import archives, names, tensors
-from .peek import Cut, Peek
+from ..inside import archives, names, tensors
+from ..inside.peek import Cut, Peek
 
 HEADS = ("trainer_state.json", ".metadata", "latest")
 """Written last by those who save, so deleted first; and every index of shards."""

@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import folders, formats, names, roster, structure
-from .finder import Finder, Place
+from ..finder import Finder, Place
+from ..inside import formats, names
+from . import folders, roster, structure
 from .verdicts import one_detail
 
 FINITE = "finite"

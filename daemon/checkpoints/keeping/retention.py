@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..clock import epoch
+from ...clock import epoch
 
 Entry = dict[str, Any]
 DAMAGED = ("corrupt", "incomplete")

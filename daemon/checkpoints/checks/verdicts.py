@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .formats import MOST_FILES, UNTOLD, Format, Progress
+from ..inside.formats import MOST_FILES, UNTOLD, Format, Progress
 
 State = Literal["ok", "corrupt", "incomplete", "unverifiable"]
 

@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..clock import epoch, iso
-from .peek import Cut, Peek
+from ...clock import epoch, iso
+from ..inside.peek import Cut, Peek
 
 _LONGEST_INDEX = 16 << 20
 """Bytes of an index that are read: 20,000 checkpoints."""

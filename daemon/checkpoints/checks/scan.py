@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import xxhash
 
-from . import archives, contents, formats, names, tensors
+from ..inside import archives, contents, formats, names, tensors
+from ..inside.packed import Tensors
+from ..inside.peek import Cut, Peek
 from .findings import FINITE, STRUCTURE, Findings
 from .findings import Scanned as Scanned
-from .packed import Tensors
-from .peek import Cut, Peek
 from .reading import Mark, Reader
 from .sums import Sums
 

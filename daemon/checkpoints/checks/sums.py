@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
-from .packed import Names
-from .placed import Record
+from ..inside.packed import Names
+from ..inside.placed import Record
 
 
 class Mismatch(NamedTuple):

@@ -20,7 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core, and no memory fo
 
 import numpy as np
 
-from .packed import KINDS, Tensors
+from ..inside.packed import KINDS, Tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

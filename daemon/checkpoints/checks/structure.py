@@ -14,11 +14,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from . import (
+from ..inside import (
     archives,
     arrays,
-    dangers,
-    folders,
     formats,
     hdf5,
     legacy,
@@ -28,9 +26,10 @@ from . import (
     placing,
     tensors,
 )
-from .formats import UNTOLD, Format, Progress
-from .peek import Cut, Peek
-from .symbols import Tensor
+from ..inside.formats import UNTOLD, Format, Progress
+from ..inside.peek import Cut, Peek
+from ..inside.symbols import Tensor
+from . import dangers, folders
 from .verdicts import FileVerdict, State, together
 
 LEVEL = "structure"

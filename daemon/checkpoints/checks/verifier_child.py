@@ -28,7 +28,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import names, structure
+from ..inside import names
+from . import structure
 from .verify import READS, describe
 
 if TYPE_CHECKING:

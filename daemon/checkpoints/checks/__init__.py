@@ -1,0 +1,1 @@
+"""Is a checkpoint whole, as it was written, and finite?"""

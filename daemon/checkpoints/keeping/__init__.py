@@ -1,0 +1,1 @@
+"""Which checkpoints may go, and how they are removed."""

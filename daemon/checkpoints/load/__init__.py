@@ -1,0 +1,1 @@
+"""Does a checkpoint load, in the training's own Python?"""
