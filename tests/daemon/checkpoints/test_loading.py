@@ -361,11 +361,11 @@ def test_nowhere_a_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for path in bare.parent.parent.rglob("torch.py"):
         path.unlink()
     code = (
-        "from middlewatch.daemon.checkpoints import interpreters as i\n"
+        "from middlewatch.daemon.checkpoints.load import interpreters as i\n"
         "try:\n    i.find(None)\nexcept Exception as e:\n    print(f'{e}|{e.hint}')\n"
     )
     site = next(bare.parent.parent.rglob("site-packages"))
-    root = HERE.parents[2]
+    root = HERE.parents[3]
     (site / "own.pth").write_text(f"{root}\n")
     env = {"PATH": str(bare.parent), "PYTHONPATH": str(root)}
     done = subprocess.run([bare, "-c", code], env=env, capture_output=True, text=True, check=False)
@@ -431,7 +431,7 @@ def test_the_memory_that_may_be_taken(tmp_path: Path) -> None:
 def test_nothing_of_torch_is_imported_here() -> None:
     code = textwrap.dedent("""
         import sys
-        from middlewatch.daemon.checkpoints import interpreters, loading
+        from middlewatch.daemon.checkpoints.load import interpreters, loading
         interpreters.find(sys.executable)
         print({"torch", "numpy", "pickle", "pickletools"} & set(sys.modules))
     """)

@@ -162,7 +162,7 @@ def test_pipes_and_devices_stay(folder: Path) -> None:
 
 CRASH = """
 import os, sys
-from middlewatch.daemon.checkpoints import removal
+from middlewatch.daemon.checkpoints.keeping import removal
 path, root, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
 one = removal.footprint(path, [root])
 def count(event, args):
@@ -245,7 +245,7 @@ def test_a_mount_inside_is_never_entered(tmp_path: Path) -> None:
         pytest.skip("mounting needs root")
     code = """
 import subprocess, sys
-from middlewatch.daemon.checkpoints import removal
+from middlewatch.daemon.checkpoints.keeping import removal
 root = sys.argv[1]
 def told(path):
     try:

@@ -144,7 +144,7 @@ def peak_mb(path: Path) -> float:
     """Memory that verifying takes, in a process as the verifier is one."""
     code = (
         "import sys, resource\n"
-        "from middlewatch.daemon.checkpoints import verifier_child, verify\n"
+        "from middlewatch.daemon.checkpoints.checks import verifier_child, verify\n"
         "verifier_child.step_back()\n"
         f"found = verify.describe({str(path)!r})\n"
         "assert found['level'] == 'finite', found\n"

@@ -127,8 +127,8 @@ def bombs() -> dict[str, bytes]:
 
 MEASURED = """
 import contextlib, sys, time
-from middlewatch.daemon.checkpoints import pickles
-from middlewatch.daemon.checkpoints.symbols import TooLong
+from middlewatch.daemon.checkpoints.inside import pickles
+from middlewatch.daemon.checkpoints.inside.symbols import TooLong
 data = sys.stdin.buffer.read()
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
@@ -250,7 +250,7 @@ def test_bytes_are_left_where_they_lie() -> None:
 
 SYNTHETIC = """
 import struct, sys
-from middlewatch.daemon.checkpoints import pickles
+from middlewatch.daemon.checkpoints.inside import pickles
 parts = [b"\\x80\\x02}q\\x00("]
 for n in range(34000):
     name = b"model.layers.%d.mlp.experts.%d.weight" % (n // 256, n % 256)

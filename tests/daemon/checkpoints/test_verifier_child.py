@@ -89,7 +89,7 @@ def test_it_sees_who_still_writes(child: Child, tmp_path: Path) -> None:
 
 def test_it_ends_when_nobody_asks() -> None:
     code = (
-        "import sys; from middlewatch.daemon.checkpoints import verifier_child as v;"
+        "import sys; from middlewatch.daemon.checkpoints.checks import verifier_child as v;"
         "v.QUIET_S = 0.05; sys.exit(v.main())"
     )
     child = Child((sys.executable, "-c", code))
