@@ -47,6 +47,9 @@ itself."""
 READ_S = 1.0
 """Of reading after one look (two seconds): small checkpoints are read one after the other, of a
 large one what the verifier gives for one question."""
+SMALL_BYTES = 64 << 20
+"""So little is read at any time: it takes less than the tenth of a second that a disk needs to
+write what a save brings in."""
 MOST_PUT_OFF_S = 300.0
 """Unless there never was such a time for so long: a run that always saves is verified too."""
 WRITER_PATIENCE_S = 600.0
@@ -260,7 +263,7 @@ class CheckpointDir(Source):
         if followed is None or followed.done or not followed.settled:
             self._put_off_at = None
             return
-        if self._busy(now):
+        if followed.mark.bytes > SMALL_BYTES and self._busy(now):
             self._put_off_at = now if self._put_off_at is None else self._put_off_at
             if abs(now - self._put_off_at) < MOST_PUT_OFF_S:
                 return

@@ -203,11 +203,14 @@ def test_after_a_kill_of_the_run_it_is_told_at_once(writer: Writer, watch: Watch
     assert watch.told == [(path.name, "incomplete")]
 
 
-def torch_file(path: Path, *, flip: bool = False, without: bool = False) -> None:
+def torch_file(
+    path: Path, *, flip: bool = False, without: bool = False, mebibytes: int = 0
+) -> None:
     """An archive as torch.save writes it: records that are not packed, each with its CRC."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("step_1/data.pkl", pickle.dumps({"step": 3}, protocol=2))
         archive.writestr("step_1/data/0", bytes(range(256)) * 1000)
+        archive.writestr("step_1/data/1", bytes(mebibytes << 20))
     if without:
         data = bytearray(path.read_bytes())
         for magic, place in ((b"PK\3\4", 14), (b"PK\1\2", 16)):
@@ -244,7 +247,7 @@ def test_data_is_read_when_all_is_quiet(out: Path, watch: Watch) -> None:
 def test_a_run_that_always_saves_is_verified_too(out: Path, watch: Watch) -> None:
     out.mkdir()
     watch.look()
-    torch_file(out / "step_1.pt")
+    torch_file(out / "step_1.pt", mebibytes=65)
     watch.look(2)
     watch.look(4)
     began = watch.now
@@ -254,6 +257,18 @@ def test_a_run_that_always_saves_is_verified_too(out: Path, watch: Watch) -> Non
         watch.look(3)
         assert watch.now - began < MOST_PUT_OFF_S + 10
     assert watch.now - began > MOST_PUT_OFF_S - 10
+
+
+def test_a_small_one_is_read_while_others_are_saved(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    torch_file(out / "step_1.pt")
+    watch.look(2)
+    for _ in range(3):
+        with (out / "step_2.pt.tmp").open("ab") as file:
+            file.write(bytes(10))
+        watch.look(2)
+    assert [seen.level for seen in watch.source.known()] == ["finite"]
 
 
 def test_a_good_checkpoint_in_which_a_bit_is_flipped(out: Path, watch: Watch) -> None:
