@@ -12,6 +12,7 @@ from typing import Any
 
 from ..checkpoints import finder, following, rebuilding
 from ..checkpoints.checks import structure
+from ..checkpoints.index import read
 from ..checkpoints.inside import names
 from ..checkpoints.ranking import Rules
 from ..client import Client, RemoteError
@@ -33,6 +34,9 @@ class Known:
     """``daemon``, ``state`` (the file of a daemon that does not run) or ``disk``."""
     name: str
     """Of the run, else of the folder: what a copy of it is called."""
+    bests: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Path -> run that calls it the best: the log of the run that is gone on with is not known
+    to the one that goes on in the same folder."""
 
 
 def known(args: argparse.Namespace) -> Known:
@@ -44,6 +48,20 @@ def known(args: argparse.Namespace) -> Known:
         raise UsageError("name a run or --dir, not both")
     found = _of_folder(args) if args.dir else _of_run(args)
     _doubt_changed(found.index)
+    return dataclasses.replace(found, bests=_bests(args, found.index))
+
+
+def _bests(args: argparse.Namespace, index: Index) -> dict[str, str]:
+    """What the indexes of all runs call the best one, as far as it is still that save."""
+    found: dict[str, str] = {}
+    paths = {entry["path"] for entry in index["checkpoints"]}
+    for path in sorted((state(args).root / "runs").glob("*/checkpoints_index.json")):
+        told = read(str(path))
+        if told is None or told.get("best") not in paths:
+            continue
+        entry = next((e for e in told["checkpoints"] if e["path"] == told["best"]), None)
+        if entry is not None and unchanged(entry, mark_now(entry["path"])):
+            found[entry["path"]] = told["run"]
     return found
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..checkpoints.checks import structure, verify
+from ..checkpoints.checks import rot, structure, verify
 from ..checkpoints.keeping import removal
 from ..checkpoints.keeping.holders import holders
 from ..checkpoints.keeping.pointers import pointers
 from ..checkpoints.keeping.removal import Footprint, Unsafe
-from ..checkpoints.keeping.retention import Choice, Policy, choose, newest_verified
+from ..checkpoints.keeping.retention import Choice, Policy, choose, rocks, series_of
+from ..clock import epoch
 from ..errors import Refused, UsageError
 from . import out
 from .known import Known, known, mark_now, unchanged
@@ -51,7 +53,9 @@ def prune(args: argparse.Namespace) -> int:
     for name in ("keep_latest", "keep_best", "every"):
         if getattr(args, name) < 0:
             raise UsageError(f"--{name.replace('_', '-')} cannot be less than nothing")
-    plan = propose(known(args), policy)
+    if not math.isfinite(args.every):
+        raise UsageError("--every wants a number of steps")
+    plan = propose(known(args), policy, again=args.apply)
     if args.apply and plan.doomed:
         _confirm(plan, args, policy)
         apply(plan)
@@ -66,8 +70,11 @@ def prune(args: argparse.Namespace) -> int:
     return int(bool(plan.failed))
 
 
-def propose(found: Known, policy: Policy) -> Plan:
-    """Look at every checkpoint and at who uses it, and choose."""
+def propose(found: Known, policy: Policy, *, again: bool = False) -> Plan:
+    """Look at every checkpoint and at who uses it, and choose.
+
+    ``again``: read what others rest on to the last byte, even if it was read once.
+    """
     paths = [entry["path"] for entry in found.index["checkpoints"]]
     prints: dict[str, Footprint] = {}
     held: dict[str, str] = {}
@@ -80,9 +87,8 @@ def propose(found: Known, policy: Policy) -> Plan:
             held[path] = f"cannot be looked at: {error.strerror}"
     held |= {path: why for path, why in pointers(paths).items() if path not in held}
     held |= {path: why for path, why in _used(prints).items() if path not in held}
-    choices = _unshared(choose(found.index, policy, held), prints)
-    while any(not c.keep for c in choices) and not _rests_on_rock(found.index):
-        choices = _unshared(choose(found.index, policy, held), prints)
+    for path, run in found.bests.items():
+        held.setdefault(path, f"best of {run}")
     homes = {os.path.realpath(f) for f in found.folders} | {p.home for p in prints.values()}
     unfinished = [path for path in removal.leftovers(homes) if path not in prints]
     for path in list(unfinished):
@@ -90,12 +96,18 @@ def propose(found: Known, policy: Policy) -> Plan:
             prints[path] = removal.footprint(path, found.folders)
         except (Unsafe, OSError):
             unfinished.remove(path)
+    read: set[str] = set()
+    while True:
+        choices = _unshared(choose(found.index, policy, held), prints)
+        doomed = [c.path for c in choices if not c.keep] + unfinished
+        if _rest_on_rock(found.index, doomed, read, again=again):
+            break
     return Plan(found, choices, prints, unfinished)
 
 
 def apply(plan: Plan) -> None:
     """Delete what the plan proposes, each looked at again just before."""
-    rock = newest_verified(plan.known.index)
+    stand = rocks(plan.known.index)
     doomed = plan.doomed
     devices = {plan.prints[path].home for path in doomed}
     with contextlib.ExitStack() as alone:
@@ -105,7 +117,7 @@ def apply(plan: Plan) -> None:
         gone: list[Footprint] = []
         for path in doomed:
             one = plan.prints[path]
-            why = "" if path in plan.unfinished else _shaken(rock)
+            why = _shaken(_rocks_under(path, stand))
             why = why or _used({path: one}).get(path, "") or pointers([path]).get(path, "")
             try:
                 if why:
@@ -130,32 +142,63 @@ def apply(plan: Plan) -> None:
     }
 
 
-def _rests_on_rock(index: dict[str, Any]) -> bool:
-    """Read the newest verified one in full, unless that was done; False when it did not pass."""
-    rock = newest_verified(index)
-    if rock is None or rock["verified"]["level"] != structure.LEVEL or rock.get("digest"):
-        return True
-    (told,) = verify.verify([rock["path"]])
-    found = {"state": told["state"], "level": told["level"], "detail": told["detail"]}
-    rock["verified"] = {**rock["verified"], **found}
-    if told["state"] == "ok":
-        return True
+def _rocks_under(path: str, stand: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The newest verified one of its series; of one that a crash left those of its folder.
+
+    One whose series has none rests on the newest of the others.
+    """
+    own = stand.get(series_of(path))
+    if own is not None:
+        return [own]
+    beside = [r for r in stand.values() if os.path.dirname(r["path"]) == os.path.dirname(path)]
+    return beside or list(stand.values())[-1:]
+
+
+def _rest_on_rock(
+    index: dict[str, Any], doomed: Collection[str], read: set[str], *, again: bool
+) -> bool:
+    """Read in full what the doomed rest on, unless that was done; False when one did not pass.
+
+    ``read``: paths of those that were read by this command.
+    """
+    stand = rocks(index)
+    under = {r["path"]: r for path in doomed for r in _rocks_under(path, stand)}
+    passed = True
+    for path, rock in under.items():
+        known = rock["verified"]["level"] != structure.LEVEL or rock.get("digest")
+        if path in read or (known and not again):
+            continue
+        read.add(path)
+        told = verify.describe(path)
+        why = rot.told(rock, told["digest"], told["bytes"], epoch(rock["saved_at"]))
+        found = {"state": told["state"], "level": told["level"], "detail": told["detail"]}
+        if why and told["state"] == "ok":
+            found = {"state": "corrupt", "level": "checksum", "detail": why}
+        rock["verified"] = {**rock["verified"], **found}
+        if found["state"] != "ok":
+            passed = False
+            _take_off(index, rock)
+    return passed
+
+
+def _take_off(index: dict[str, Any], entry: dict[str, Any]) -> None:
+    """What did not pass is neither the best one nor what one would resume from."""
     for name in ("best", "resume_from"):
-        if index.get(name) == rock["path"]:
+        if index.get(name) == entry["path"]:
             index[name] = None
-    rock["tags"] = [tag for tag in rock["tags"] if tag != "best"]
-    return False
+    entry["tags"] = [tag for tag in entry["tags"] if tag != "best"]
 
 
-def _shaken(rock: Mapping[str, Any] | None) -> str:
-    """Why nothing may go: the newest verified one must be there and whole while others leave."""
-    if rock is None:
-        return "no checkpoint is verified"
-    path = rock["path"]
-    if not unchanged(rock, mark_now(path)):
-        return f"{path}: {_CHANGED}"
-    told = verify.describe(path, structure.LEVEL)
-    return "" if told["state"] == "ok" else f"{path}: {told['detail'] or told['state']}"
+def _shaken(stand: Sequence[Mapping[str, Any]]) -> str:
+    """Why nothing may go: what it rests on must be there and whole while it leaves."""
+    for rock in stand:
+        path = rock["path"]
+        if not unchanged(rock, mark_now(path)):
+            return f"{path}: {_CHANGED}"
+        told = verify.describe(path, structure.LEVEL)
+        if told["state"] != "ok":
+            return f"{path}: {told['detail'] or told['state']}"
+    return "" if stand else "no checkpoint is verified"
 
 
 def _used(prints: Mapping[str, Footprint]) -> dict[str, str]:

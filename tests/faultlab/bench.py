@@ -70,6 +70,8 @@ class Bench:
         """Put before the command that starts the watcher."""
         self.state = root / "state"
         """Where the watcher keeps what it keeps; a row may put a small disk there."""
+        self.lasting: list[Path] = []
+        """Small disks that stand for lasting ones: the watcher is told so."""
         self._started: list[subprocess.Popen[bytes]] = []
         self._undo: list[Callable[[], object]] = []
         self._stamp = root / "injected"
@@ -206,8 +208,8 @@ class Bench:
             raise NotRun(f"a cgroup cannot be made: {error}") from error
         return folder
 
-    def tmpfs(self, options: str, at: Path | None = None) -> Path:
-        """A small disk."""
+    def tmpfs(self, options: str, at: Path | None = None, *, lasting: bool = True) -> Path:
+        """A small disk. It is made of memory, and stands for a lasting one unless told."""
         folder = at or self.root / f"disk{len(self._undo)}"
         folder.mkdir(exist_ok=True)
         done = subprocess.run(
@@ -218,7 +220,13 @@ class Bench:
         if done.returncode:
             raise NotRun(f"cannot mount a tmpfs: {done.stderr.decode().strip()}")
         self._undo.append(lambda: subprocess.run(["umount", "-l", str(folder)], check=False))
+        if lasting:
+            self.lasting.append(folder)
         return folder
+
+    def undo(self, action: Callable[[], object]) -> None:
+        """Something to be taken away in the end."""
+        self._undo.append(action)
 
     def gpus(self) -> NvmlDouble:
         """Two H100 at the C ABI of their library, for the watcher and every job."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .faults import against_us, box, checkpoints, endings, gpus, hangs, losses
+from .faults import against_us, box, checkpoints, endings, gpus, hangs, losses, saves
 from .lab import Fault
 from .peers.all import peers
 from .watchers import Middlewatch, Watcher
@@ -15,6 +15,7 @@ FAULTS: tuple[Fault, ...] = (
     *endings.FAULTS,
     *box.FAULTS,
     *checkpoints.FAULTS,
+    *saves.FAULTS,
     *gpus.FAULTS,
     *against_us.FAULTS,
 )

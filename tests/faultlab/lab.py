@@ -51,6 +51,8 @@ class Fault:
     least: Severity = "page"
     most: Severity = "page"
     deadline_s: float = 60.0
+    after_s: float = 8.0
+    """Time after the right alarm in which a second one may still come."""
     length_s: float = 0.0
     """How long a control is watched, from the start of its program."""
     weight: float = 0.1

@@ -17,8 +17,6 @@ from .bench import Bench
 from .lab import RANK, Fault, NotRun, Outcome
 from .watchers import Watcher
 
-SETTLE_S = 8.0
-"""Time after the right alarm in which a second one may still come."""
 Make = Callable[[], Watcher]
 
 
@@ -93,8 +91,8 @@ def _watch(bench: Bench, outcome: Outcome, patience_s: float) -> None:
     while settled is None or time.time() < settled:
         outcome.alarms = bench.watcher.alarms()
         if settled is None and enough(outcome):
-            settled = time.time() + SETTLE_S
-        if time.time() > injected + max(fault.patience_s, patience_s):
+            settled = time.time() + fault.after_s
+        if time.time() > injected + max(fault.patience_s, patience_s, fault.after_s):
             break
         bench.pause(0.5)
     outcome.alarms = bench.watcher.alarms()

@@ -61,7 +61,7 @@ class Middlewatch:
         """Start the daemon."""
         self._box = Box(bench.root, self._receiver, dict(bench.env))
         self._box.state = bench.state
-        self._box.configure("")
+        self._box.configure(_platform(bench))
         if bench.daemon_prefix:
             command = [*bench.daemon_prefix, sys.executable, "-m", "middlewatch.daemon", "start"]
             done = subprocess.run(
@@ -126,6 +126,13 @@ class Middlewatch:
                 self._box.close()
         finally:
             self._receiver.close()
+
+
+def _platform(bench: Bench) -> str:
+    """Small disks of memory stand for lasting ones; where the box has some is the owner's word."""
+    if not bench.lasting:
+        return ""
+    return f"[platform]\nsurvives_destroy = {json.dumps([str(p) for p in bench.lasting])}\n"
 
 
 def _incident(push: Push) -> str:

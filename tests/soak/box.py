@@ -42,6 +42,7 @@ from middlewatch.sentinels.kit.observations import SourceStateName
 from ..fakes.clock import FakeClock
 from .acts import GIB, LOADS, Act, Load
 from .healthy import HealthyRun
+from .saves import Saves
 
 BEGIN = 1_760_000_000.0
 RUN = "soak"
@@ -115,8 +116,7 @@ class Box:
         self._cpu: dict[int, float] = {}
         self._io: dict[int, list[int]] = {}
         self._cache = 0.0
-        self._saves: list[CheckpointSeen] = []
-        self._kept: list[CheckpointSeen] = []
+        self._saves = Saves(f"{run.name}:{seed}")
         self._spec = RunSpec(
             name=RUN, id=RUN, pid=100, start_ticks=7, command=run.command, logs=(LOG,),
             world_size=self.machine.ranks, checkpoint_dirs=("/data/ckpt",), started_at=BEGIN,
@@ -167,6 +167,7 @@ class Box:
         seen += self._gpus(now, load)
         if int(now) % 2 == 0:
             self._disk(now)
+            self._tell_saves(self._saves.read(now))
         self.watched.take(seen)
         self._judge(now)
         if self._restart_at is not None and self.elapsed >= self._restart_at:
@@ -218,18 +219,8 @@ class Box:
     def _finish(self, act: Act) -> bytes:
         self.steps += act.doing == "train"
         if act.saves is not None:
-            now, count = self.clock.now(), len(self._saves)
-            path = f"/data/ckpt/save-{int(now - BEGIN)}-{count}"
-            saved = CheckpointSeen(
-                now, path, now, act.saves, 1, "torch", act.step, state="ok", level="structure"
-            )
-            if act.kept_for_ever:
-                self._kept = [*self._kept, saved]
-            else:
-                self._saves = [*self._saves, saved][-(act.keep or 10**6) :]
-            there = sorted([*self._kept, *self._saves], key=lambda s: s.saved_at)
-            self.watched.take([saved])
-            self.watched.history.checkpoints = there
+            now = self.clock.now()
+            self._tell_saves(self._saves.add(act, now, now - BEGIN))
         if act.restarts:
             self._ranks = act.ranks or self._ranks
             self._pids += 1000
@@ -240,6 +231,11 @@ class Box:
         return "".join(
             line if kept else line + "\n" for line, kept in zip(act.prints, ended, strict=True)
         ).encode()
+
+    def _tell_saves(self, seen: list[CheckpointSeen]) -> None:
+        if seen:
+            self.watched.take(seen)
+            self.watched.history.checkpoints = self._saves.there
 
     def _end_run(self) -> None:
         """The process is gone with status 0; the next run is watched from its first second."""
@@ -256,7 +252,7 @@ class Box:
         self._box = BoxHistory()
         spec = replace(self._spec, started_at=self.clock.now())
         self.watched = WatchedRun(spec, self._box, self.clock, saved)
-        self.watched.history.checkpoints = [*self._kept, *self._saves]
+        self.watched.history.checkpoints = self._saves.there
         self.reader = LogReader(LOG)
         self._sources()
 
@@ -354,7 +350,7 @@ class Box:
         self.watched.fresh.add(GpuSample)
 
     def _disk(self, now: float) -> None:
-        used = sum(s.bytes for s in (*self._kept, *self._saves)) + 200 * GIB
+        used = self._saves.bytes + 200 * GIB
         if self.machine.neighbours is not None:
             most, hours = self.machine.neighbours
             used += int(most * (1 - abs(1 - self.elapsed / hours / 1800 % 2)))

@@ -48,6 +48,9 @@ _STEP_FOLDER = re.compile(
     re.IGNORECASE,
 )
 
+_STEP_WORD = re.compile(r"(?<![a-z])(?:step|iter|epoch)[a-z]*[-_=]?(\d+)", re.IGNORECASE)
+"""In the name of a file; ``model_2.safetensors`` is the second model of one save."""
+
 _END = r"(?![a-z\d]|\.\d)"
 _DATE = re.compile(
     r"(?<!\d)20\d\d[-_][01]\d[-_][0-3]\d(?:[-_T]\d\d[-:_]?\d\d(?:[-:_]?\d\d)?)?"
@@ -149,7 +152,13 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
         return "folder" if name.endswith(".ckpt") else None
     if "trainer_state.json" in files and any(is_weights(f) for f in files):
         return "hf"
-    return "folder" if _STEP_FOLDER.search(name) else None
+    return "folder" if _STEP_FOLDER.search(name) and not _several(files) else None
+
+
+def _several(files: Collection[str]) -> bool:
+    """Saves of different steps lie in it: ``model1/step-100.pt`` and ``step-200.pt``."""
+    steps = {found[1] for name in files if is_weights(name) and (found := _STEP_WORD.search(name))}
+    return len(steps) > 1
 
 
 def index_stem(path: str) -> str | None:

@@ -1,14 +1,17 @@
-"""What points at a checkpoint by name: links beside it, and files that name the newest one."""
+"""What points at a checkpoint by name: links beside it, and files that name the newest or best."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 _FILES = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "checkpoint")
 """DeepSpeed, Megatron, detectron2, TensorFlow."""
+_BEST = re.compile(r'"best_model_checkpoint":\s*"([^"]+)"')
+"""In ``trainer_state.json`` of transformers, whose keys are sorted: it is one of the first. With
+``load_best_model_at_end`` it is read when the training ends."""
 _LONGEST = 64 << 10
 _WORD = re.compile(r"[^\s\"':,]+")
 _MOST_NAMES = 20_000
@@ -35,6 +38,24 @@ def pointers(paths: Collection[str]) -> dict[str, str]:
                         target = real.get(f"{home}/{name}")
                         if target is not None:
                             found[target] = f"the file {entry.name} names it"
+    return _named_best(real) | found
+
+
+def _named_best(real: Mapping[str, str]) -> dict[str, str]:
+    """What the newest ``checkpoint-N`` of each folder calls the best one."""
+    newest: dict[str, tuple[int, str]] = {}
+    for path in real:
+        home, _, name = path.rpartition("/")
+        number = name.rpartition("-")[2]
+        if number.isdecimal() and os.path.isfile(f"{path}/trainer_state.json"):
+            newest[home] = max(newest.get(home, (-1, "")), (int(number), path))
+    found = {}
+    for home, (_, path) in newest.items():
+        with contextlib.suppress(OSError), open(f"{path}/trainer_state.json", "rb") as file:
+            told = _BEST.search(file.read(_LONGEST).decode("utf-8", "replace"))
+            target = real.get(f"{home}/{os.path.basename(told[1].rstrip('/'))}") if told else None
+            if target is not None:
+                found[target] = f"trainer_state.json of {os.path.basename(path)} names it the best"
     return found
 
 

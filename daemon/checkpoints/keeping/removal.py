@@ -7,8 +7,10 @@ first, so that a crash in between leaves nothing that looks like a checkpoint.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ ASIDE = ".pruned.tmp"
 look for ``checkpoint-*``."""
 _BESIDE = (".sha256", ".sha512", ".md5", ".xxh3", ".crc32")
 """Checksum files of a single file: ``model.pt.sha256``."""
+_GET_FLAGS, _PROTECTED = 0x80086601, 0x10 | 0x20
+"""FS_IOC_GETFLAGS of linux/fs.h; FS_IMMUTABLE_FL and FS_APPEND_FL (``chattr +i``, ``+a``)."""
 _MOST_FILES = 100_000
 _DEEPEST = 32
 _NAMED_ONLY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -99,6 +103,7 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
     for piece in found:
         if not (piece.folder or stat.S_ISREG(piece.mode) or stat.S_ISLNK(piece.mode)):
             raise Unsafe(f"{piece.name} is neither a file nor a folder")
+        _check_free(home, piece)
     return Footprint(path, home, tuple(sorted(found, key=_turn)))
 
 
@@ -130,6 +135,9 @@ def remove(before: Footprint, roots: Sequence[str]) -> None:
     try:
         own = os.path.isdir(before.path)
         aside = _set_aside(home, before) if own else ""
+        if aside and not _is_the_one(os.lstat(aside, dir_fd=home), before):
+            os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
+            raise Unsafe("it was replaced just now")
         for number, piece in enumerate(before.pieces):
             head, slash, rest = piece.name.partition("/")
             name = f"{aside or head}{slash}{rest}"
@@ -141,6 +149,11 @@ def remove(before: Footprint, roots: Sequence[str]) -> None:
                 raise
     finally:
         os.close(home)
+
+
+def _is_the_one(seen: os.stat_result, before: Footprint) -> bool:
+    there = (before.name, seen.st_dev, seen.st_ino)
+    return any((p.name, p.device, p.inode) == there for p in before.pieces)
 
 
 def leftovers(folders: Iterable[str]) -> list[str]:
@@ -193,6 +206,25 @@ def _family(path: str) -> list[str]:
     # An index may name anything; only what holds tensors is taken for a shard of it.
     listed = {name for name in listed if names.is_weights(name) or name.endswith(".bin")}
     return [base, *beside, *sorted(n for n in listed if os.path.lexists(f"{home}/{n}"))]
+
+
+def _check_free(home: str, piece: Piece) -> None:
+    """Raises :class:`Unsafe` for what somebody protects, before anything beside it is gone."""
+    path = f"{home}/{piece.name}"
+    if stat.S_ISLNK(piece.mode):
+        return
+    if not piece.mode & 0o222:
+        raise Unsafe(f"{piece.name} is write-protected")
+    if piece.folder and not os.access(path, os.W_OK | os.X_OK):
+        raise Unsafe(f"{piece.name} may not be written by this user")
+    with contextlib.suppress(OSError):  # not ours to open, or a file system without such marks
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            (flags,) = struct.unpack("=I", fcntl.ioctl(fd, _GET_FLAGS, bytes(8))[:4])
+        finally:
+            os.close(fd)
+        if flags & _PROTECTED:
+            raise Unsafe(f"{piece.name} is protected (chattr)")
 
 
 def _inside(home: str, name: str, device: int, depth: int) -> Iterator[Piece]:
@@ -253,7 +285,8 @@ def _unlink(home: int, name: str, piece: Piece) -> None:
             seen = os.lstat(base, dir_fd=folder)
         except FileNotFoundError:
             return  # somebody was faster
-        if (seen.st_dev, seen.st_ino) != (piece.device, piece.inode):
+        there = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        if there != (piece.device, piece.inode, piece.size, piece.mtime_ns):
             raise Unsafe(f"{piece.name} was replaced while the others were deleted")
         os.unlink(base, dir_fd=folder)
 

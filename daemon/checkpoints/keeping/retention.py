@@ -1,14 +1,18 @@
 """Which checkpoints may go: a rule on the entries of the index, with no look at the disk.
 
-Some stay whatever the policy says: the newest one, the newest verified one, the one to resume
-from, the best, milestones, one that is being saved or was not looked at yet, and everything that
-is not verified as long as no verified one is newer. To delete is never needed, so what is not
-plain stays.
+Some stay whatever the policy says: the newest one, the newest verified one of every series, the
+one to resume from, the best, milestones, one that is being saved or was not looked at yet, and
+everything that is not verified as long as no verified one is newer. To delete is never needed,
+so what is not plain stays.
+
+A series are the saves of one folder whose names differ in numbers alone: ``G_100.pth`` and
+``D_100.pth`` are halves of one save, ``a/step-9.pt`` and ``b/step-9.pt`` of two trainings.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +20,7 @@ from typing import Any
 from ...clock import epoch
 
 Entry = dict[str, Any]
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 DAMAGED = ("corrupt", "incomplete")
 _STEADY_METRICS = ("train_loss",)
 """What stands in where no checkpoint has the metric, as in the index."""
@@ -26,7 +31,7 @@ class Policy:
     """What a person wants to keep beside what always stays."""
 
     latest: int = 3
-    """Newest verified ones. Our choice: one to resume from, one before it in case of rot, and
+    """Newest verified ones of every series. Our choice: one to resume from, one before it in case of rot, and
     one from before a trouble that is noticed late."""
     best: int = 1
     """Best verified ones by the metric of the index."""
@@ -58,6 +63,7 @@ def choose(
     for path, reason in (*_fixed(index), *_wanted(index, policy), *(held or {}).items()):
         if path in reasons and reason not in reasons[path]:
             reasons[path].append(reason)
+    _keep_together(entries, reasons)
     choices = []
     for place, entry in enumerate(entries):
         path, state = entry["path"], entry["verified"]["state"]
@@ -78,6 +84,17 @@ def newest_verified(index: Mapping[str, Any]) -> Entry | None:
     return next((e for e in reversed(index["checkpoints"]) if _sound(e)), None)
 
 
+def series_of(path: str) -> str:
+    """What a checkpoint is one of: its folder, and its name with the numbers wiped."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{_NUMBER.sub('#', name)}"
+
+
+def rocks(index: Mapping[str, Any]) -> dict[str, Entry]:
+    """Series -> its newest verified one, on which all others of it rest."""
+    return {series_of(e["path"]): e for e in index["checkpoints"] if _sound(e)}
+
+
 def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Reasons to stay that no policy overrides."""
     entries: Sequence[Entry] = index["checkpoints"]
@@ -96,6 +113,9 @@ def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         # A step may be lower than that of an older save: after a restart from before it.
         last = max((e for e in entries if _sound(e)), key=_saved)
         yield last["path"], "the last verified one that was saved"
+    for rock in rocks(index).values():
+        if rock is not newest:
+            yield rock["path"], "the newest verified one of its kind"
     for entry in entries:
         for tag in entry["tags"]:
             yield entry["path"], {"latest": "the newest"}.get(tag, tag)
@@ -109,19 +129,32 @@ def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _wanted(index: Mapping[str, Any], policy: Policy) -> Iterator[tuple[str, str]]:
     """Reasons to stay that the policy gives."""
     sound = [e for e in index["checkpoints"] if _sound(e)]
-    for entry in sound[max(0, len(sound) - policy.latest) :]:
-        yield entry["path"], f"one of the newest {policy.latest}"
+    alike: dict[str, list[Entry]] = {}
+    for entry in sound:
+        alike.setdefault(series_of(entry["path"]), []).append(entry)
+    for saves in alike.values():
+        for entry in saves[max(0, len(saves) - policy.latest) :]:
+            yield entry["path"], f"one of the newest {policy.latest}"
     for entry in _ranked(index, sound)[: policy.best]:
         yield entry["path"], "best" if policy.best == 1 else f"one of the best {policy.best}"
-    taken: set[float] = set()
+    taken: set[tuple[str, float]] = set()
     for entry in sound if policy.every > 0 else ():
         step = entry["step"]
         if not isinstance(step, int | float) or (step < policy.every and step != 0):
             continue
         multiple = math.floor(step / policy.every)
-        if multiple not in taken:
-            taken.add(multiple)
+        if (place := (series_of(entry["path"]), multiple)) not in taken:
+            taken.add(place)
             yield entry["path"], f"the first at or past step {multiple * policy.every:g}"
+
+
+def _keep_together(entries: Sequence[Entry], reasons: Mapping[str, list[str]]) -> None:
+    """One saved at the same step as another that stays may be the other half of it."""
+    steps = {e["step"]: e["path"] for e in entries if reasons[e["path"]] and _whole(e)}
+    for entry in entries:
+        other = steps.get(entry["step"])
+        if entry["step"] is not None and other and _whole(entry) and not reasons[entry["path"]]:
+            reasons[entry["path"]].append(f"of the same step as {other.rpartition('/')[2]}")
 
 
 def _ranked(index: Mapping[str, Any], sound: Sequence[Entry]) -> list[Entry]:
@@ -144,6 +177,10 @@ def _outlived(place: int, entries: Sequence[Entry]) -> bool:
     """A verified one is newer, by its step and by its time."""
     saved = _saved(entries[place])
     return any(_sound(e) and _saved(e) >= saved for e in entries[place + 1 :])
+
+
+def _whole(entry: Entry) -> bool:
+    return entry["verified"]["state"] not in DAMAGED
 
 
 def _sound(entry: Entry) -> bool:
