@@ -28,7 +28,7 @@ from .kit import (
     View,
 )
 from .kit.damage import Damage, is_nonfinite
-from .kit.numbers import number, size
+from .kit.numbers import number, short_path, size
 from .kit.progress import completed
 from .kit.troubles import Troubles, said_in_old_log, say
 
@@ -108,7 +108,7 @@ def _damaged(seen: CheckpointSeen, good: CheckpointSeen | None, *, newest: bool)
         resume = "no valid one is left"
     else:
         remedy = f"keep the previous valid one from deletion: {good.path}"
-        resume = f"valid is {_name(good.path)}"
+        resume = f"valid is {short_path(good.path)}"
     severity = Severity.WARNING
     if not corrupt:
         severity = Severity.INFO
@@ -119,7 +119,7 @@ def _damaged(seen: CheckpointSeen, good: CheckpointSeen | None, *, newest: bool)
         trouble=trouble,
         key=seen.path,
         severity=severity,
-        summary=f"{which}, {_name(seen.path)}{step}, {WORDS[trouble]}{why[:120]}; {resume}",
+        summary=f"{which}, {short_path(seen.path)}{step}, {WORDS[trouble]}{why[:120]}; {resume}",
         evidence=(
             Evidence("checkpoint", f"{seen.path}: {seen.detail or seen.state}", seen.saved_at),
             *((Evidence("checkpoint", f"valid: {good.path}", good.saved_at),) if good else ()),
@@ -140,15 +140,11 @@ def _left_over(seen: CheckpointSeen) -> Finding:
         trouble="ckpt_incomplete",
         key=seen.path,
         severity=Severity.INFO,
-        summary=f"a save was never finished: {_name(seen.path)} ({size(seen.bytes)}) was left behind",
+        summary=f"a save was never finished: {short_path(seen.path)} ({size(seen.bytes)}) was left behind",
         evidence=(Evidence("checkpoint", f"{seen.path}: {seen.detail}", seen.saved_at),),
         remedy="count on the previous valid checkpoint, not on this one",
         details={"path": seen.path, "bytes": seen.bytes},
     )
-
-
-def _name(path: str) -> str:
-    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path
 
 
 SENTINEL = Sentinel(

@@ -19,7 +19,7 @@ from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
 from .kit.damage import Damage, is_nonfinite
 from .kit.finite import Finiteness
 from .kit.ledger import Mark
-from .kit.numbers import number
+from .kit.numbers import number, short_path
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ def _not_finite(
     else:
         read = good.level in ("finite", "load")
         kind = "the last finite one" if read else "the last whole one, its numbers not read yet,"
-        resume = f"{kind} is {_name(good.path)}{_at_step(good.step)}"
+        resume = f"{kind} is {short_path(good.path)}{_at_step(good.step)}"
         remedy = f"keep {good.path} from deletion: `middlewatch resume` would take it"
     return Finding(
         trouble="ckpt_nonfinite",
         key=seen.path,
         severity=Severity.CRITICAL if newest else Severity.WARNING,
-        summary=f"{which}, {_name(seen.path)}{_at_step(seen.step)}, is not finite{why}{lost}; {resume}",
+        summary=f"{which}, {short_path(seen.path)}{_at_step(seen.step)}, is not finite{why}{lost}; {resume}",
         evidence=(
             Evidence("checkpoint", f"{seen.path}: {seen.detail or 'not finite'}", seen.saved_at),
             *(
@@ -107,10 +107,6 @@ def _is_after(seen: CheckpointSeen, since: Mark) -> bool:
 
 def _at_step(step: float | None) -> str:
     return "" if step is None else f" (step {number(step)})"
-
-
-def _name(path: str) -> str:
-    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path
 
 
 SENTINEL = Sentinel(

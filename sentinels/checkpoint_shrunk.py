@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
-from .kit.numbers import number, size
+from .kit.numbers import number, short_path, size
 from .kit.siblings import Shrunk, Siblings
 
 
@@ -63,7 +63,7 @@ def _less(seen: CheckpointSeen, one: Shrunk) -> Finding:
         trouble="ckpt_shrunk",
         key=seen.path,
         severity=Severity.WARNING,
-        summary=f"{_name(seen.path)}{step} has less than the {len(one.siblings)} saves before it:"
+        summary=f"{short_path(seen.path)}{step} has less than the {len(one.siblings)} saves before it:"
         f" {', '.join(lacks)}",
         evidence=(
             Evidence(
@@ -92,10 +92,6 @@ def _less(seen: CheckpointSeen, one: Shrunk) -> Finding:
 def _part(name: str, here: int, usual: int) -> str:
     """``optimizer.pt is missing``, ``7 of 8 rng_state_#.pth``."""
     return f"{here} of {usual} {name}" if here else f"{name} is missing"
-
-
-def _name(path: str) -> str:
-    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path
 
 
 SENTINEL = Sentinel(

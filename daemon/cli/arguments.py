@@ -312,5 +312,6 @@ def _keeping(add: Add) -> None:
         "default: [mirror] to of the configuration",
     )
     sub.add_argument("--best-only", action="store_true", help="the best one only")
+    sub.add_argument("--check", action="store_true", help="read back the copies that are there too")
     sub.add_argument("--limit", metavar="SIZE", help="bytes sent per second at most, like 20MiB")
     _json(sub)

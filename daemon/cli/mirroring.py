@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..checkpoints.checks import verify
+from ..childside import step_back
 from ..clock import Clock, SystemClock, iso
 from ..errors import UsageError
-from ..mirroring.copying import Copying, far_of, step_back
+from ..mirroring.copying import Copying, far_of
 from ..mirroring.parcel import Gone, Parcel, Trouble, is_of, pack
 from ..mirroring.places import Place, parse, same_disk
 from ..sources.mirror import place_of
@@ -43,10 +44,9 @@ def mirror(args: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):  # what was mounted is remembered there
         state(args).root.mkdir(parents=True, exist_ok=True, mode=0o700)
     step_back()
-    for entry in _wanted(found.index, best_only=args.best_only or settings.best_only):
-        job = _Job(
-            entry, found, place, limit, str(state(args).root / "mirror.json"), bool(args.dir)
-        )
+    best_only = args.best_only or settings.best_only
+    for entry in _wanted(found.index, best_only=best_only):
+        job = _Job(entry, found, place, limit, str(state(args).root / "mirror.json"), args)
         rows.append(job.run(clock, shown=bar.wanted(as_json=args.json)))
         if not args.json:
             _show(rows[-1])
@@ -54,7 +54,10 @@ def mirror(args: argparse.Namespace) -> int:
     if args.json:
         out.as_json({"to": text, "run": found.index["run"], "warning": warning, "copies": rows})
     elif not rows:
-        print("no checkpoint is verified: nothing to copy")
+        which = (
+            "no checkpoint is known to be the best" if best_only else "no checkpoint is verified"
+        )
+        print(f"{which}: nothing to copy")
     elif warning:
         print(out.clean(warning))
     return int(any(row["state"] != "ok" for row in rows))
@@ -64,20 +67,34 @@ class _Job:
     """One checkpoint: verified where it was not read yet, then copied."""
 
     def __init__(
-        self, entry: Row, found: Known, place: Place, limit: int, memory: str, of_folder: bool
+        self,
+        entry: Row,
+        found: Known,
+        place: Place,
+        limit: int,
+        memory: str,
+        args: argparse.Namespace,
     ) -> None:
         self._entry = entry
         self._place = place
         self._limit = limit
         self._memory = memory
         folders = [os.path.normpath(folder) for folder in found.folders]
-        self._below = place_of(entry["path"], folders, "" if of_folder else found.name)
+        self._below = place_of(entry["path"], folders, "" if args.dir else found.name)
+        self._again: bool = args.check
 
     def run(self, clock: Clock, *, shown: bool) -> Row:
         """What became of it, as a row of the answer."""
         entry = self._entry
         row = {"path": entry["path"], "step": entry["step"], "copy": f"{self._place}/{self._below}"}
-        row |= {"state": "failed", "copied": False, "detail": "", "digest": None, "at": None}
+        row |= {
+            "state": "failed",
+            "checked": self._again,
+            "copied": False,
+            "detail": "",
+            "digest": None,
+            "at": None,
+        }
         try:
             parcel = self._parcel()
             row["bytes"] = parcel.bytes
@@ -87,6 +104,7 @@ class _Job:
                 lambda: str(iso(clock.now())),
                 limit_bytes_per_s=self._limit,
                 memory=self._memory,
+                again=self._again,
             )
             progress = bar.Bar(copying.total, clock, shown=shown)
 
@@ -156,6 +174,7 @@ def _warning(place: Place, folders: Sequence[str]) -> str:
 def _show(row: Row) -> None:
     if row["state"] == "ok":
         what = "copied and read back" if row["copied"] else "there already"
+        what += ", read back" if row["checked"] and not row["copied"] else ""
         line = f"{what}: {row['copy']} ({verify.human_bytes(row['bytes'])}, {row['digest']})"
         print(out.clean(line + (f"; {row['detail']}" if row["detail"] else "")))
     else:

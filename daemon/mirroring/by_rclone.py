@@ -42,6 +42,10 @@ class Remote:
         sizes = yield from self._sizes(parcel)
         return told if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
 
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """Not looked for: times over there are not always kept."""
+        return False
+
     def standing(self, parcel: Parcel) -> Work[Standing]:
         """What has its name there."""
         beside = yield from self._names(os.path.dirname(self._target(parcel)))

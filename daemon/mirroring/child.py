@@ -12,14 +12,13 @@ has the lowest priority, and ends by itself after two minutes without a question
 from __future__ import annotations
 
 import json
-import os
-import select
 import sys
 import time
 from typing import Any
 
+from ..childside import serve, step_back
 from ..clock import SystemClock, iso
-from .copying import Copying, forget, step_back
+from .copying import Copying, forget
 from .parcel import Gone, Trouble, pack
 from .places import parse
 
@@ -28,7 +27,6 @@ QUIET_S = 120.0
 process begins by comparing what is there."""
 SLICE_S = 3.0
 """Of work for one question."""
-_LONGEST_QUESTION = 64 << 10
 
 
 class Copier:
@@ -99,21 +97,8 @@ class Copier:
 def main() -> int:
     """Answer questions until stdin ends or nobody asks any more."""
     step_back()
-    copier = Copier()
-    waiting = select.poll()
-    waiting.register(0, select.POLLIN)
-    pending = b""
-    while waiting.poll(QUIET_S * 1000):
-        chunk = os.read(0, 1 << 16)
-        if not chunk:
-            break
-        *lines, pending = (pending + chunk).split(b"\n")
-        if len(pending) > _LONGEST_QUESTION:
-            pending = b""
-        for line in lines:
-            answer = json.dumps(copier.answer(line), separators=(",", ":"), allow_nan=False)
-            sys.stdout.write(answer + "\n")
-            sys.stdout.flush()
+    # No limit on memory: rclone reserves more address space than it ever uses.
+    serve(Copier().answer, lambda: QUIET_S)
     return 0
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,9 +16,6 @@ from .local import Folder
 from .parcel import Parcel, Trouble
 from .places import Place, check_mounted, mount_of
 
-# ioprio_set(2): IOPRIO_WHO_PROCESS, 0 = the caller, IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT.
-_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
-_WHO_PROCESS, _IDLE_CLASS = 1, 3 << 13
 _LONGEST_MEMORY = 1 << 20
 
 
@@ -35,8 +30,12 @@ class Copying:
         *,
         limit_bytes_per_s: int = 0,
         memory: str = "",
+        again: bool = False,
     ) -> None:
-        """``memory``: a file that remembers what was mounted at a destination; none if empty."""
+        """``again``: read back a copy that is there too.
+
+        ``memory``: a file that remembers what was mounted at a destination; none if empty.
+        """
         self.parcel = parcel
         self.done = 0
         """Bytes read so far, of the source and of its copy."""
@@ -47,7 +46,7 @@ class Copying:
         self._limit = limit_bytes_per_s if place.kind == "folder" else 0
         self._ahead_s = 0.0
         self._at = 0.0
-        self._work = mirror(parcel, far_of(place, limit_bytes_per_s), now)
+        self._work = mirror(parcel, far_of(place, limit_bytes_per_s), now, again=again)
         self._begun = False
 
     def go(self, stop: Callable[[], bool]) -> Outcome | None:
@@ -106,18 +105,6 @@ def forget(path: str, below: str, place: Place) -> None:
     with contextlib.suppress(Trouble):
         for _ in far_of(place, 0).discard(gone):
             pass
-
-
-def step_back() -> None:
-    """Take the lowest priority the kernel has, for us and all we start; best effort.
-
-    No limit on memory: rclone reserves more address space than it ever uses.
-    """
-    with contextlib.suppress(OSError):
-        os.nice(19)
-    number = _IOPRIO_SET.get(platform.machine())
-    if number is not None:
-        ctypes.CDLL(None).syscall(number, _WHO_PROCESS, 0, _IDLE_CLASS)
 
 
 def _remembered(path: str) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import xxhash
 
 from ..checkpoints.checks.reading import Reader
-from .parcel import Gone, Item, Parcel, Trouble, combined, is_of, receipt
+from .parcel import SCHEMA, Gone, Item, Parcel, Trouble, combined, is_of, receipt
 
 
 class Tick(NamedTuple):
@@ -36,6 +36,10 @@ class Far(Protocol):
 
     def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy that has this name and files of the right sizes."""
+        ...
+
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """The files of a copy with a receipt look as if somebody wrote to them since."""
         ...
 
     def standing(self, parcel: Parcel) -> Work[Standing]:
@@ -96,14 +100,40 @@ class Outcome:
     detail: str = ""
 
 
-def mirror(parcel: Parcel, far: Far, now: Callable[[], str]) -> Work[Outcome]:
+def mirror(
+    parcel: Parcel, far: Far, now: Callable[[], str], *, again: bool = False
+) -> Work[Outcome]:
     """Copy one checkpoint. It is called good only after its copy was read back.
 
-    ``now`` gives ISO 8601. Raises :class:`Trouble`, and :class:`Gone` when the source changed.
+    ``now`` gives ISO 8601. A copy that has a receipt is believed while its files look as they
+    were left; ``again`` reads it back in any case. Raises :class:`Trouble`, and :class:`Gone`
+    when the source changed.
     """
     told = yield from far.receipt_of(parcel)
+    wrong: list[str] = []
     if told is not None and is_of(told, parcel):
-        return Outcome(False, str(told["digest"]), parcel.bytes, str(told["verified_at"]))
+        wrong = (
+            (yield from _rotten(parcel, far, told)) if again or far.touched(told, parcel) else []
+        )
+        if not wrong:
+            return Outcome(False, str(told["digest"]), parcel.bytes, str(told["verified_at"]))
+        # From now on nothing says that it is whole, whatever happens to the new one.
+        yield from far.sign(parcel, {"schema": SCHEMA, "source": parcel.path, "wrong": wrong})
+        parcel = replace(parcel, digest=str(told["digest"]))  # the source may have rotted too
+    made = yield from _made(parcel, far, now)
+    if not wrong:
+        return made
+    shown = f"{', '.join(wrong[:3])} of the copy there was not right any more: made anew"
+    return replace(made, detail="; ".join(filter(None, (shown, made.detail))))
+
+
+def _rotten(parcel: Parcel, far: Far, told: Mapping[str, Any]) -> Work[list[str]]:
+    """Files of a copy that are not those of its receipt any more."""
+    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in told["files"]}
+    return (yield from far.differing(parcel, digests, named=True))
+
+
+def _made(parcel: Parcel, far: Far, now: Callable[[], str]) -> Work[Outcome]:
     standing = yield from far.standing(parcel)
     if standing == "unsigned":
         digests = {}

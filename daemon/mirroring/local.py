@@ -35,6 +35,7 @@ class Folder:
     def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
         yield Tick()
+        self._check_other(parcel)
         told = self._receipt(parcel)
         if told is None:
             return None
@@ -44,6 +45,16 @@ class Folder:
         except (OSError, KeyError, TypeError):
             return None
         return told if whole else None
+
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """A copy gets the times of its source; who writes to it moves them."""
+        home = self._home(parcel)
+        try:
+            return any(
+                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"] for f in told["files"]
+            )
+        except OSError:
+            return True
 
     def standing(self, parcel: Parcel) -> Work[Standing]:
         """What has its name there."""
@@ -166,6 +177,18 @@ class Folder:
                 return read_receipt(file.read(_LONGEST_RECEIPT))
         except OSError:
             return None
+
+    def _check_other(self, parcel: Parcel) -> None:
+        """Raises :class:`Trouble` where the place is that of the checkpoint, by whatever name.
+
+        A hard link, a link, a bind mount, or simply the folder above: what is there is right,
+        and goes with the checkpoint.
+        """
+        home = self._home(parcel)
+        for item in parcel.items:
+            with contextlib.suppress(OSError):
+                if os.path.samefile(item.path, f"{home}/{item.name}"):
+                    raise Trouble(f"{home}/{item.name} is the checkpoint itself, and no copy of it")
 
     def _check_room(self, parcel: Parcel, part: str) -> None:
         """Say that it will not fit before anything is written."""

@@ -132,3 +132,8 @@ def number(value: float) -> str:
     if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.4g}"
+
+
+def short_path(path: str) -> str:
+    """The last folder and the name of a path: ``out/step_200.pt``."""
+    return "/".join(path.rstrip("/").rsplit("/", 2)[-2:]) or path

@@ -18,16 +18,14 @@ read it waits for 15 minutes.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import platform
 import resource
-import select
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...childside import serve, step_back
 from ..inside import names
 from . import structure
 from .verify import READS, describe
@@ -50,40 +48,19 @@ minutes. Our choice."""
 SLICE_S = 1.0
 """Of data read for one question: a save that begins meanwhile waits no longer for its verdict,
 and as it is asked every other second, half of the time the disk is the trainer's alone."""
-_LONGEST_QUESTION = 64 << 10
-# ioprio_set(2): IOPRIO_WHO_PROCESS, 0 = the caller, IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT.
-_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
-_WHO_PROCESS, _IDLE_CLASS = 1, 3 << 13
 _MOST_PROCESSES = 4096
 
 
 def main() -> int:
     """Answer questions until stdin ends or nobody asks any more."""
     step_back()
-    waiting = select.poll()
-    waiting.register(0, select.POLLIN)
-    pending = b""
-    while waiting.poll((PAUSE_S if _job else QUIET_S) * 1000):
-        chunk = os.read(0, 1 << 16)
-        if not chunk:
-            break
-        *lines, pending = (pending + chunk).split(b"\n")
-        if len(pending) > _LONGEST_QUESTION:
-            pending = b""
-        for line in lines:
-            answer = json.dumps(answer_to(line), separators=(",", ":"), allow_nan=False)
-            sys.stdout.write(answer + "\n")
-            sys.stdout.flush()
+    limit_memory()
+    serve(answer_to, lambda: PAUSE_S if _job else QUIET_S)
     return 0
 
 
-def step_back() -> None:
-    """Take the lowest priority the kernel has, and a limit on memory; best effort."""
-    with contextlib.suppress(OSError):
-        os.nice(19)
-    number = _IOPRIO_SET.get(platform.machine())
-    if number is not None:
-        ctypes.CDLL(None).syscall(number, _WHO_PROCESS, 0, _IDLE_CLASS)
+def limit_memory() -> None:
+    """Take no more address space than ``MEMORY_BYTES``; best effort."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from . import archives, arrays, formats, hdf5, legacy, placing, rows, tensors
 from .dtypes import FLOATING
 from .formats import UNTOLD
+from .packed import Records, Table
 from .peek import Peek
 from .placed import Contents as Contents
 from .placed import Record as Record
@@ -97,14 +98,18 @@ def _sorted(
     notes: list[str] | None = None,
 ) -> Contents:
     """Tensors by offset; those that have no place are counted."""
-    placed, unplaced = [], 0
-    for tensor in found:
-        if tensor is None:
-            unplaced += 1
-        elif tensor.bytes and tensor.dtype in FLOATING:
-            placed.append(tensor)
-    placed.sort(key=lambda tensor: tensor.start)
-    return Contents(records, tuple(placed), unplaced, notes=tuple(notes or ()))
+    unplaced = 0
+
+    def placed() -> Iterator[TensorAt]:
+        nonlocal unplaced
+        for tensor in found:
+            if tensor is None:
+                unplaced += 1
+            elif tensor.bytes and tensor.dtype in FLOATING:
+                yield tensor
+
+    table = Table(placed())
+    return Contents(records, table, unplaced, notes=tuple(notes or ()))
 
 
 def _safetensors(peek: Peek) -> Contents:

@@ -36,6 +36,9 @@ class TensorAt:
     """It has one element."""
     weight: bool = True
     """Part of a model or an optimizer, not of what a callback remembers."""
+    of: str = ""
+    """Name of the tensor of which this is one part of several: its own for the parts of a view
+    with gaps, ``w`` for the chunk ``w[4,0]`` of a distributed one. Empty for a whole tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Contents:
 
     records: Sequence[Record] = ()
     """By offset. Made when they are asked for: go through them once."""
-    tensors: tuple[TensorAt, ...] = ()
+    tensors: Sequence[TensorAt] = ()
     """By offset. Two may overlap: tied weights share their numbers."""
     unplaced: int = 0
     """Floating tensors whose place or type could not be told."""

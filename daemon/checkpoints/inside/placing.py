@@ -143,7 +143,7 @@ def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
                 yield None
                 continue
             for at in runs.starts():
-                yield TensorAt(name, tensor.dtype, start + at, runs.bytes, weight=weight)
+                yield TensorAt(name, tensor.dtype, start + at, runs.bytes, weight=weight, of=name)
 
 
 def memories(root: object) -> frozenset[str]:

@@ -102,6 +102,8 @@ def _compact(pairs: list[tuple[str, Any]]) -> object:
     if entry.keys() == {"dtype", "shape", "data_offsets"}:
         try:
             begin, end, _ = _span("", entry)
+        except TooLong:  # of its type: who knows its name says so
+            begin, end = entry["data_offsets"]
         except Broken:
             return entry
         return Entry(sys.intern(entry["dtype"]), begin, end)
@@ -110,6 +112,7 @@ def _compact(pairs: list[tuple[str, Any]]) -> object:
 
 def _span(name: str, entry: object) -> tuple[int, int, str]:
     if isinstance(entry, Entry):
+        _known(name, entry.dtype)
         return entry.begin, entry.end, name
     if not isinstance(entry, dict):
         raise Broken(f"the header of {name!r} is no object")
@@ -118,14 +121,18 @@ def _span(name: str, entry: object) -> tuple[int, int, str]:
         raise Broken(f"{name} has no sensible data_offsets")
     if not _are_sizes(shape) or not isinstance(dtype, str):
         raise Broken(f"{name} has no sensible shape or dtype")
-    if dtype not in _BITS:
-        raise TooLong(f"{name[:80]} is of a type that is not known here: {dtype[:20]!r}")
+    _known(name, dtype)
     bits: int | None = _BITS[dtype]
     for size in shape:
         bits = None if bits is None else min(bits * size, 1 << 80)
     if bits is not None and bits != 8 * (offsets[1] - offsets[0]):
         raise Broken(f"{name}: {dtype} {shape} does not fill its {offsets[1] - offsets[0]} bytes")
     return offsets[0], offsets[1], name
+
+
+def _known(name: str, dtype: str) -> None:
+    if dtype not in _BITS:
+        raise TooLong(f"{name[:80]} is of a type that is not known here: {dtype[:20]!r}")
 
 
 def _are_sizes(value: object) -> TypeGuard[list[int]]:

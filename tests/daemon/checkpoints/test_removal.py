@@ -117,23 +117,49 @@ def test_nothing_goes_that_changed_since_it_was_looked_at(folder: Path) -> None:
         removal.remove(replaced, [str(folder)])
 
 
-def test_what_cannot_be_deleted_keeps_its_name(folder: Path) -> None:
-    """A first file that may not go (immutable, or a folder of somebody else)."""
+@pytest.mark.parametrize("which", ["model.safetensors", "trainer_state.json", "."])
+def test_what_somebody_protects_stays_whole(which: str, folder: Path) -> None:
+    """Not a file beside it goes: ``chattr +i`` (as root), else write-protected."""
     inside = folder / "checkpoint-1"
-    if os.geteuid() == 0:
-        done = subprocess.run(["chattr", "+i", inside / "trainer_state.json"], check=False)
-        if done.returncode:
-            pytest.skip("no immutable files here")
-    else:
-        inside.chmod(0o500)
+    done = subprocess.run(["chattr", "+i", inside / which], check=False, stderr=subprocess.DEVNULL)
     try:
-        with pytest.raises(OSError, match=r"permitted|denied"):
+        if done.returncode:
+            (inside / which).chmod(0o555)
+        with pytest.raises(Unsafe, match="protected|may not be written"):
             take(inside)
     finally:
-        if os.geteuid() == 0:
-            subprocess.run(["chattr", "-i", inside / "trainer_state.json"], check=True)
-        inside.chmod(0o700)
+        if done.returncode == 0:
+            subprocess.run(["chattr", "-i", inside / which], check=True)
+        (inside / which).chmod(0o755)
     assert sorted(p.name for p in inside.iterdir()) == ["model.safetensors", "trainer_state.json"]
+
+
+def test_write_protected_by_its_mode(folder: Path) -> None:
+    (folder / "step_2.pt").chmod(0o444)
+    with pytest.raises(Unsafe, match="write-protected"):
+        take(folder / "step_2.pt")
+
+
+def test_a_folder_that_is_replaced_in_the_last_moment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new one with other files comes between the look and the renaming: it keeps its name."""
+    inside = folder / "checkpoint-1"
+    real = removal.footprint
+
+    def then_replaced(path: str, roots: list[str]) -> Footprint:
+        found = real(path, roots)
+        inside.rename(folder / "older")
+        inside.mkdir()
+        (inside / "adapter.safetensors").write_bytes(bytes(9))
+        return found
+
+    before = look(inside)
+    monkeypatch.setattr(removal, "footprint", then_replaced)
+    with pytest.raises(Unsafe, match="replaced just now"):
+        removal.remove(before, [str(folder)])
+    assert [p.name for p in inside.iterdir()] == ["adapter.safetensors"]
+    assert len(list((folder / "older").iterdir())) == 2
 
 
 def test_hard_links_free_nothing_until_the_last_name_goes(folder: Path) -> None:
@@ -265,3 +291,15 @@ print(told(root + "/checkpoint-2"))
     if "unshare" in done.stderr:
         pytest.skip(f"no mount namespace here: {done.stderr.strip()}")
     assert done.stdout.count("is a mount of its own") == 2, done.stderr
+
+
+def test_what_the_newest_trainer_state_calls_the_best(tmp_path: Path) -> None:
+    for step, best in ((100, 100), (200, 100), (1000, 200)):
+        inside = tmp_path / f"checkpoint-{step}"
+        inside.mkdir()
+        told = f'{{"best_metric": 1, "best_model_checkpoint": "/elsewhere/out/checkpoint-{best}"}}'
+        (inside / "trainer_state.json").write_text(told)
+    found = pointers([str(p) for p in tmp_path.iterdir()])
+    assert found == {
+        f"{tmp_path}/checkpoint-200": "trainer_state.json of checkpoint-1000 names it the best"
+    }

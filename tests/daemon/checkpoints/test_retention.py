@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -7,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.checkpoints.keeping.retention import Policy, choose, newest_verified
+from middlewatch.daemon.checkpoints.keeping.retention import (
+    Policy,
+    choose,
+    newest_verified,
+    series_of,
+)
 from middlewatch.daemon.checkpoints.ranking import Rules
 from middlewatch.sentinels.kit import CheckpointSeen
 
@@ -111,6 +117,24 @@ def test_the_only_verified_one_stays_with_a_policy_of_nothing() -> None:
     assert kept(index, Policy(latest=0, best=0, damaged=True)) == ["s1", "s2"]
 
 
+def test_halves_of_one_save_stay_together() -> None:
+    """A GAN saves two files at each step; one of the last pair was cut."""
+    saves = [seen(f"{half}_{n}", n) for n in (1, 2, 3) for half in "DG"]
+    assert kept(index_of(*saves), Policy(latest=1)) == ["D_3", "G_3"]
+    cut = [*saves[:-1], seen("G_3", 3, "incomplete")]
+    assert kept(index_of(*cut), Policy(latest=1, damaged=True)) == ["D_2", "G_2", "D_3", "G_3"]
+    rated = [*saves, seen("E_1", 1, train_loss=0.1), seen("E_2", 2, train_loss=0.9)]
+    kept_too = kept(index_of(*rated), Policy(latest=0))
+    assert {"D_1", "E_1", "G_1"} <= set(kept_too)
+
+
+def test_every_folder_keeps_its_newest() -> None:
+    index = index_of(
+        *(seen(f"{run}/s{n * top}", n * top) for run, top in (("a", 1), ("b", 9)) for n in (1, 2))
+    )
+    assert kept(index, Policy(latest=0, best=0)) == ["a/s2", "b/s18"]
+
+
 STATES = st.sampled_from(["ok", "ok", "pending", "corrupt", "incomplete", "unverifiable"])
 SAVES = st.lists(
     st.tuples(
@@ -119,6 +143,7 @@ SAVES = st.lists(
         st.floats(NOW - 1000, NOW, allow_nan=False),
         st.one_of(st.none(), st.sampled_from([0.5, 1.0, float("nan"), float("inf")])),
         st.booleans(),
+        st.sampled_from(["s", "s", "D_", "b/s", "run2/ckpt-"]),
     ),
     max_size=16,
 )
@@ -133,8 +158,8 @@ POLICIES = st.builds(
 
 def made(saves: list[tuple[Any, ...]]) -> list[CheckpointSeen]:
     found = []
-    for number, (step, state, saved, loss, milestone) in enumerate(saves):
-        name = f"{'milestone-' if milestone else 's'}{number}"
+    for number, (step, state, saved, loss, milestone, stem) in enumerate(saves):
+        name = f"{'milestone-' if milestone else stem}{number}"
         metrics = {} if loss is None else {"train_loss": loss}
         found.append(seen(name, step, state, saved, **metrics))
     return found
@@ -162,8 +187,23 @@ def test_no_policy_takes_what_everything_rests_on(saves: list[Any], policy: Poli
         policy.damaged
         or not {c.path for c in checkpoints if c.state in ("corrupt", "incomplete")} - stay
     )
-    if sound:
-        assert len([c for c in sound if c.path in stay]) >= min(len(sound), max(1, policy.latest))
+    for series in {series_of(c.path) for c in sound}:
+        own = [e for e in index["checkpoints"] if e["verified"]["state"] == "ok"]
+        own = [e for e in own if series_of(e["path"]) == series]
+        newest = own[max(0, len(own) - max(1, policy.latest)) :]
+        assert {e["path"] for e in newest} <= stay
+    best = sorted(
+        (c for c in sound if math.isfinite(c.metrics.get("train_loss", math.nan))),
+        key=lambda c: c.metrics["train_loss"],
+    )
+    if best and policy.best:  # nothing that goes is better than the K-th best that stays
+        least = best[min(len(best), policy.best) - 1].metrics["train_loss"]
+        assert all(c.metrics["train_loss"] >= least for c in best if c.path not in stay)
+    steps = {c.step for c in checkpoints if c.path in stay and c.state == "ok"} - {None}
+    damaged = ("corrupt", "incomplete")
+    assert not [
+        c for c in checkpoints if c.path not in stay and c.step in steps and c.state not in damaged
+    ]
 
 
 @given(SAVES, POLICIES)

@@ -145,7 +145,7 @@ def peak_mb(path: Path) -> float:
     code = (
         "import sys, resource\n"
         "from middlewatch.daemon.checkpoints.checks import verifier_child, verify\n"
-        "verifier_child.step_back()\n"
+        "verifier_child.step_back(); verifier_child.limit_memory()\n"
         f"found = verify.describe({str(path)!r})\n"
         "assert found['level'] == 'finite', found\n"
         "print([line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line][0])\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.checkpoints.checks import verify
 from middlewatch.daemon.cli import main
 
 Say = Callable[..., tuple[int, str, str]]
@@ -41,7 +42,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 def save(folder: Path, step: int, value: float = 1.0) -> Path:
     """One safetensors file of two pages, a minute after the one before."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"step-{step:06}.safetensors"
     header = json.dumps({"w": {"dtype": "F32", "shape": [2048], "data_offsets": [0, 8192]}})
     import struct
@@ -166,11 +167,74 @@ def test_what_a_crash_left_is_finished(say: Say, out: Path) -> None:
     assert (status, left.exists(), told["proposed"]["checkpoints"]) == (0, False, 1)
 
 
+def test_what_a_crash_left_stays_where_nothing_else_is_verified(say: Say, out: Path) -> None:
+    """It may be whole: nothing of it need be gone yet."""
+    for path in out.iterdir():
+        path.write_bytes(bytes(9000))
+    left = out / ".checkpoint-3.pruned.tmp"
+    save(left, 3)
+    status, told = asked(say, "--dir", str(out), "--apply", "--yes")
+    assert (status, (left / "step-000003.safetensors").exists()) == (4, True)
+    assert "no checkpoint is verified" in told["checkpoints"][-1]["refused"]
+
+
+def indexed(out: Path, state: Path, name: str = "gpt-1a2b", **more: Any) -> dict[str, Any]:
+    """The index that a daemon has left, everything read to the last number."""
+    from middlewatch.daemon.checkpoints import rebuilding
+    from middlewatch.daemon.checkpoints.ranking import Rules
+
+    index = rebuilding.rebuilt(name, [str(out)], time.time(), Rules())
+    for entry in index["checkpoints"]:
+        entry["digest"] = entry["digest"] or verify.describe(entry["path"])["digest"]
+    index |= more
+    home = state / "runs" / name
+    home.mkdir(parents=True)
+    (home / "checkpoints_index.json").write_text(json.dumps(index))
+    return index
+
+
+def test_rot_of_the_newest_is_found_before_others_go(say: Say, out: Path, tmp_path: Path) -> None:
+    """Its bytes change, its size and time do not, and its format has no checksums."""
+    indexed(out, tmp_path / "state")
+    newest = out / "step-000006.safetensors"
+    was = newest.stat()
+    data = bytearray(newest.read_bytes())
+    data[5000] ^= 4
+    newest.write_bytes(data)
+    os.utime(newest, ns=(was.st_atime_ns, was.st_mtime_ns))
+    status, told = asked(say, "gpt", "--keep-latest", "1", "--apply", "--yes")
+    assert (status, steps(out)) == (0, [5, 6])
+    by_step = {c["step"]: c for c in told["checkpoints"]}
+    assert by_step[6]["verified"]["state"] == "corrupt"
+    assert "although nobody wrote it" in by_step[6]["verified"]["detail"]
+
+
+def test_the_best_of_the_run_that_is_gone_on_with(say: Say, out: Path, tmp_path: Path) -> None:
+    """Only the index of the first run knows its losses; both save to one folder."""
+    best = str(out / "step-000002.safetensors")
+    indexed(out, tmp_path / "state", "first-1a2b", best=best)
+    indexed(out, tmp_path / "state", "second-1a2b")
+    status, told = asked(say, "second", "--keep-latest", "1", "--apply", "--yes")
+    assert (status, steps(out)) == (0, [2, 6])
+    assert told["checkpoints"][1]["why"] == ["best of first-1a2b"]
+
+
+def test_two_trainings_in_one_folder(say: Say, tmp_path: Path) -> None:
+    for step in (1, 2, 3):
+        save(tmp_path / "out" / "a", step)
+        save(tmp_path / "out" / "model1", 10 * step)
+    assert (
+        asked(say, "--dir", str(tmp_path / "out"), "--keep-latest", "1", "--apply", "--yes")[0] == 0
+    )
+    assert (steps(tmp_path / "out" / "a"), steps(tmp_path / "out" / "model1")) == ([3], [30])
+
+
 def test_usage(say: Say, out: Path) -> None:
     assert say("prune", "--dir", str(out / "nowhere"))[0] == 2
     assert say("prune", "gpt")[0] == 2  # no daemon, and no such run in the state directory
     assert say("prune", "gpt", "--dir", str(out))[0] == 2
     assert say("prune", "--dir", str(out), "--keep-latest", "-1")[0] == 2
+    assert say("prune", "--dir", str(out), "--every", "nan")[0] == 2
 
 
 def test_the_index_of_a_stopped_daemon(say: Say, out: Path, tmp_path: Path) -> None:

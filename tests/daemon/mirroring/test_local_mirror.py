@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -456,3 +457,68 @@ def test_a_destination_that_is_a_file(source: Path, tmp_path: Path) -> None:
     (tmp_path / "far").write_text("")
     with pytest.raises(Trouble, match="cannot be used"):
         copy(pack(str(source), "a.pt"), tmp_path / "far")
+
+
+@pytest.mark.parametrize("way", ["above", "link", "hard link"])
+def test_the_checkpoint_itself_is_no_copy(way: str, folder: Path, tmp_path: Path) -> None:
+    """It has the right name, the right bytes, and goes with the checkpoint."""
+    root = tmp_path / "far"
+    if way == "above":
+        root = folder.parent
+    elif way == "link":
+        root.symlink_to(folder.parent)
+    else:
+        shutil.copytree(folder, root / folder.name, copy_function=os.link)
+    with pytest.raises(Trouble, match="the checkpoint itself"):
+        copy(pack(str(folder), folder.name), root)
+    assert not list(tmp_path.rglob(f"*{RECEIPT}"))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_copy_that_rots_between_two_runs(kept: bool, source: Path, tmp_path: Path) -> None:
+    """Who writes to it moves its time; what rots by itself is found by reading again."""
+    far, parcel = tmp_path / "far", pack(str(source), source.name)
+    copy(parcel, far)
+    there = far / source.name
+    was = there.stat()
+    data = bytearray(there.read_bytes())
+    data[MIB] ^= 1
+    there.write_bytes(data)
+    if kept:
+        os.utime(there, ns=(was.st_atime_ns, was.st_mtime_ns))
+        again = copy(parcel, far)
+        assert again is not None
+        assert not again.copied
+    outcome = read_back(parcel, far) if kept else copy(parcel, far)
+    assert outcome is not None
+    assert outcome.copied
+    assert "not right any more: made anew" in outcome.detail
+    assert there.read_bytes() == source.read_bytes()
+    assert not read_back(parcel, far).copied
+
+
+def read_back(parcel: Parcel, root: Path) -> Outcome:
+    work = mirror(parcel, Folder(str(root)), lambda: AT, again=True)
+    try:
+        while True:
+            next(work)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
+
+
+def test_a_rotten_copy_is_called_none_even_if_it_cannot_be_made_anew(
+    source: Path, tmp_path: Path
+) -> None:
+    """The source rots too: the next run must not believe the receipt."""
+    far, parcel = tmp_path / "far", pack(str(source), source.name)
+    copy(parcel, far)
+    for path in (source, far / source.name):
+        was = path.stat()
+        path.write_bytes(b"x" + path.read_bytes()[1:])
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    with pytest.raises(Trouble, match="not those that were verified"):
+        read_back(parcel, far)
+    told = json.loads((far / f"{source.name}{RECEIPT}").read_text())
+    assert told["wrong"] == [source.name]
+    assert "files" not in told
