@@ -25,6 +25,7 @@ from middlewatch.sentinels.kit import (
 
 from . import sdnotify
 from .answers import Answers
+from .checkpoints.index import read as read_index
 from .clock import Clock, iso
 from .config import Config
 from .durability import Places
@@ -161,6 +162,14 @@ class App:
 
     def _take_up(self, run: str, doc: dict[str, Any]) -> None:
         """A run from before a restart; one that cannot be read is a bug, told and left out."""
+        written = read_index(str(self.room.state.checkpoint_index(run)))
+        known = doc.get("index") or {}
+        if (
+            written
+            and written["run"] == run
+            and written["updated_at"] > known.get("updated_at", "")
+        ):
+            doc = {**doc, "index": written}  # `checkpoints --rescan` wrote it while we were away
         self._add(run, RunSpec.from_json(doc["spec"]), doc)
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:

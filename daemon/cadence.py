@@ -43,6 +43,11 @@ LEAST_MARKS = 8
 """Step reports that tell what a step usually takes."""
 READ_LATE_S = 1.5
 """A report is read by the second where nothing wakes us."""
+LOOK_S = 2.0
+"""Between two looks at a folder of checkpoints: a save is noticed up to so much after its first
+byte, half of it on average."""
+A_PAUSE = 2.0
+"""Steps that take so many times the usual hold a pause: they do not tell what a step takes."""
 SAME_S = 0.01
 """Reports closer together were read in one go."""
 
@@ -200,10 +205,19 @@ def _save_s(
 ) -> tuple[float | None, str | None]:
     """The shorter of two: a pause may hold an evaluation as well, a write may be in the back."""
     pauses = [p for s in saves if step_s and (p := _pause(s.at, marks, step_s)) is not None]
-    writes = [s.at - s.began for s in saves if s.began is not None and s.at > s.began]
+    writes = [_unseen(s.at - s.began) for s in saves if s.began is not None and s.at > s.began]
     found = [(median(pauses), "steps")] if pauses else []
     found += [(median(writes), "files")] if writes else []
     return min(found, default=(None, None))
+
+
+def _unseen(seen_s: float) -> float:
+    """A write that was seen to go on for so long, and what went before anybody looked.
+
+    On average: of a write shorter than :data:`LOOK_S` half is seen, of a longer one all but half
+    of :data:`LOOK_S`.
+    """
+    return seen_s + min(seen_s, LOOK_S / 2)
 
 
 def _pause(at: float, marks: Sequence[tuple[float, float]], step_s: float) -> float | None:
@@ -229,11 +243,16 @@ def _apart(marks: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]
 
 
 def _step_s(marks: Sequence[tuple[float, float]]) -> float | None:
-    """What a step usually takes."""
+    """What a step usually takes, over all that hold no pause.
+
+    Not the median of each: a log that is read by the second gives 5 steps a second and then 10.
+    """
     if len(marks) < LEAST_MARKS:
         return None
-    each = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in pairwise(marks) if b[1] > a[1]]
-    return (median(each) or None) if each else None
+    apart = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(marks) if b[1] > a[1]]
+    usual = median([seconds / steps for seconds, steps in apart])
+    even = [(t, n) for t, n in apart if usual is not None and t <= A_PAUSE * usual * n]
+    return sum(t for t, _ in even) / sum(n for _, n in even) or None if even else None
 
 
 def _bursts(history: RunHistory) -> bool:

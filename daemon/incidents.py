@@ -23,6 +23,9 @@ QUIET: frozenset[ChangeKind] = frozenset({"joined", "merged"})
 """Changes that are only written down: a symptom was added to an incident, or an incident
 turned out to be a part of another."""
 MAX_EVIDENCE = 12
+MOST_SYMPTOMS = 1000
+"""Of one incident, the newest. Our choice: more than any run has ranks that we know of, and some
+300 kB at most."""
 
 
 @dataclass(slots=True)
@@ -223,6 +226,10 @@ class IncidentKeeper:
         ):
             return [Change("joined", incident)]
         else:
+            if not other and finding.severity < incident.severity:
+                # Milder now, like a bad save after which a good one came: no news, but what is
+                # said on the page must be so.
+                incident.summary, incident.remedy = finding.summary, finding.remedy
             return []
         if other:
             _forget(incident, said + finding.trouble)
@@ -343,6 +350,8 @@ def _note(incident: Incident, tag: str, line: str) -> bool:
     if tag in incident.joined:
         incident.symptoms[incident.joined.index(tag)] = line
         return False
+    if len(incident.joined) >= MOST_SYMPTOMS:  # every save of a run whose weights are NaN is one
+        del incident.joined[0], incident.symptoms[0]
     incident.joined.append(tag)
     incident.symptoms.append(line)
     return True

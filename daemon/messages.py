@@ -107,10 +107,16 @@ def drilled(message: Message) -> Message:
 
 
 def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
-    """What it means for the last good checkpoint, from before the trouble."""
+    """What it means for the last good checkpoint, from before the trouble.
+
+    Where the trouble is a bad save, it is the one that the finding names.
+    """
     good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
     step = incident.details.get("step")
-    if isinstance(step, (int, float)):
+    named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
+    if named:
+        good = named
+    elif isinstance(step, (int, float)):
         good = [c for c in good if c.step is None or c.step < step]
     if not good:
         return "No good checkpoint from before it is known."

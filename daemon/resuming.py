@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from .checkpoints.inside.formats import listing
 from .checkpoints.inside.names import folder_kind
 from .clock import epoch, iso
 from .launch.continuing import Continuation, continuation, fitting, framework_of
+from .launch.needs import lacking
 from .launch.procfs import Processes
 from .launch.script import find
 
@@ -31,14 +32,6 @@ Check = Callable[[str], dict[str, Any]]
 ALLOWED = frozenset({"yes", "once", "none", "ask"})
 """Words of the handbook that a person may follow at once. ``ask`` means a person ended it, and
 who types the command is one."""
-_SESSION = """
-_ COLUMNS DBUS_SESSION_BUS_ADDRESS DISPLAY LESSCLOSE LESSOPEN LINES LOGNAME LS_COLORS MAIL
-MOTD_SHOWN OLDPWD PWD SHLVL TERM TERM_PROGRAM TERM_PROGRAM_VERSION TMUX TMUX_PANE STY WINDOW
-COLORTERM EDITOR VISUAL PAGER PS1 PROMPT_COMMAND INVOCATION_ID JOURNAL_STREAM
-"""
-_OF_A_SESSION = frozenset(_SESSION.split())
-"""Variables that a shell, a terminal or a login sets for itself: no training asks for them."""
-_OF_A_SESSION_PREFIXES = ("SSH_", "XDG_", "LC_", "VSCODE_", "BASH_FUNC_", "GNOME_", "SUDO_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +147,12 @@ def _stands(entry: Row) -> bool | None:
 
 OF_SAVES = frozenset({"ckpt_corrupt", "ckpt_incomplete", "ckpt_nonfinite", "ckpt_shrunk"})
 """What a save was found to be decides nothing: the one to resume from is verified once more."""
+OF_NUMBERS = frozenset({"loss_nan", "loss_inf", "loss_diverged", "grad_nonfinite", "val_loss_nan"})
+"""What a save holds after one of these may be finite and worth nothing all the same."""
 NOTHING: Row = {
     "class": None,
     "incident": None,
+    "since": None,
     "retry": None,
     "allowed": True,
     "why": "",
@@ -193,6 +189,7 @@ def _retry(incident: Row, earlier: Collection[str]) -> dict[str, Any]:
     return {
         "class": trouble,
         "incident": incident["id"],
+        "since": incident["opened_at"],
         "retry": word or None,
         "allowed": allowed,
         "why": why,
@@ -209,6 +206,24 @@ def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
         found.append(before)
         before = known.get(before, {}).get("resumed_from")
     return found
+
+
+def tried(runs: Sequence[Row], run: Row) -> bool:
+    """Another run has gone on from this one already, however it ended."""
+    return any(other.get("resumed_from") == run["run"] for other in runs)
+
+
+def before_trouble(index: Row, retry: Row) -> str:
+    """The newest verified checkpoint from before the numbers went bad; "" for none, or no such
+    trouble."""
+    if retry["class"] not in OF_NUMBERS or not retry["since"]:
+        return ""
+    older = (
+        entry["path"]
+        for entry in reversed(index["checkpoints"])
+        if entry["verified"]["state"] == "ok" and epoch(entry["saved_at"]) < epoch(retry["since"])
+    )
+    return next(older, "")
 
 
 def survivors(command: Sequence[str], cwd: str) -> list[int]:
@@ -233,8 +248,16 @@ def is_alive(run: Row) -> bool:
 # ------------------------------------------------------------------------------ the whole plan
 
 
-def plan(run: Row, runs: Sequence[Row], chosen: Chosen, retry: Row, missing: Sequence[str]) -> Plan:
-    """Put together what was found. ``missing``: names of variables that are not set now."""
+def plan(
+    run: Row,
+    runs: Sequence[Row],
+    chosen: Chosen,
+    retry: Row,
+    missing: Sequence[str],
+    older: str = "",
+) -> Plan:
+    """Put together what was found. ``missing``: names of variables that are not set now;
+    ``older``: the newest good checkpoint from before the trouble."""
     entry = chosen.entry
     path = entry["path"] if entry else run["checkpoints"]["resume_from"] or ""
     way = continuation(
@@ -243,6 +266,7 @@ def plan(run: Row, runs: Sequence[Row], chosen: Chosen, retry: Row, missing: Seq
     made = Plan(run, chosen, _set_aside(way, chosen), retry)
     _refuse(made, runs)
     _warn(made, missing)
+    _warn_late(made, older)
     return made
 
 
@@ -290,21 +314,20 @@ def _warn(made: Plan, missing: Sequence[str]) -> None:
         warn(f"its numbers were not looked at (level {verdict['level']})")
     if missing:
         warn(f"variables of the start that are not set now: {', '.join(missing)}")
-    if made.way.how in ("perhaps", "unknown"):
+    if entry is not None and made.way.how in ("perhaps", "unknown"):
         warn(made.way.words)
-    if not os.path.isdir(made.run["cwd"] or "/nowhere"):
-        warn(f"its folder {made.run['cwd'] or '(unknown)'} is not there")
+    if lacks := lacking(made.run["command"], made.run["cwd"]):
+        warn(lacks)
 
 
-def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
-    """Variables that the start had and that are not set now, without those of a login."""
-    return sorted(
-        name
-        for name in names
-        if name not in environ
-        and name not in _OF_A_SESSION
-        and not name.startswith(_OF_A_SESSION_PREFIXES)
-    )
+def _warn_late(made: Plan, older: str) -> None:
+    """The numbers went bad before it was saved."""
+    entry, retry = made.chosen.entry, made.retry
+    if entry is None or retry["class"] not in OF_NUMBERS or not retry["since"]:
+        return
+    if epoch(entry["saved_at"]) >= epoch(retry["since"]):
+        rather = f"from before is {older}: --from" if older else "none is from before"
+        made.warnings.append(f"it was saved after {retry['class']} was seen; {rather}")
 
 
 def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:

@@ -10,11 +10,13 @@ from .runs import RunState
 
 STALLS = ("hang", "stopped", "storage_stall", "not_exiting")
 """Troubles of a run that lives and does not get on."""
+_READ = ("finite", "load")
+"""Levels at which all of a save was read."""
 
 
 def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunState, str]:
     """(state, why) of a run, from what is true now; old log lines never decide."""
-    critical = [i for i in incidents if i.severity is Severity.CRITICAL]
+    critical = [i for i in incidents if i.severity is Severity.CRITICAL and not _made_good(view, i)]
     ending = view.ending
     if ending is not None:
         if ending.exit_code == 0 and not any(i.fatal for i in critical):
@@ -39,6 +41,23 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
     if not steps:
         return "running", "alive, no step seen yet"
     return "running", f"alive, last step {now - steps[-1][0]:.0f} s ago"
+
+
+def _made_good(view: View, incident: Incident) -> bool:
+    """A save was bad, and the newest one that was read to its end is good.
+
+    The file that is still there keeps the incident open, as a trouble of that file; the run does
+    not fail by it any more.
+    """
+    if not incident.details.get("newest"):
+        return False
+    read = [
+        c
+        for c in view.checkpoints
+        if c.state in ("corrupt", "incomplete") or (c.state == "ok" and c.level in _READ)
+    ]
+    newest = max(read, key=lambda c: (c.saved_at, c.path), default=None)
+    return newest is not None and newest.state == "ok" and newest.path != incident.details["path"]
 
 
 def _ended(ending: ProcessEnded) -> str:

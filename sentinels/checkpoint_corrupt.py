@@ -1,9 +1,10 @@
 """A checkpoint cannot be read, is damaged, or was never finished.
 
 Decides: by what the verifier found on disk, which first waits until nobody writes and no process
-    holds a file open: the newest save wakes a person, because a restart would begin there, an
-    older one is a warning, something half-written a note; weights that are whole and not finite are
-    the business of checkpoint_nonfinite. And by lines of the log that say that
+    holds a file open: the newest save wakes a person, because a restart would begin there (the
+    best weights alone or an adapter, saved after it, do not take its place), an older one is a
+    warning, something half-written a note; weights that are whole and not finite are the business
+    of checkpoint_nonfinite. And by lines of the log that say that
     a checkpoint could not be read: a warning while the run neither goes on nor ends, the end of
     the run where it failed after such an error.
 Classes: ckpt_corrupt ckpt_incomplete
@@ -30,6 +31,7 @@ from .kit import (
 from .kit.damage import Damage, is_nonfinite
 from .kit.numbers import number, short_path, size
 from .kit.progress import completed
+from .kit.siblings import is_newest, last_good
 from .kit.troubles import Troubles, said_in_old_log, say
 
 WORDS = {"ckpt_corrupt": "is corrupt", "ckpt_incomplete": "is not whole"}
@@ -85,12 +87,10 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
 def _on_disk(view: View, limits: Limits, damage: Damage) -> Iterator[Finding]:
     """Every save that is damaged now."""
     by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
-    newest = next((c for c in by_time if c.state != "pending"), None)
-    good = next((c for c in by_time if c.state == "ok"), None)
     damaged = (c for c in by_time if c.state in ("corrupt", "incomplete"))
     bad = [c for c in damaged if not is_nonfinite(c)]
     for seen in bad[: limits.told]:
-        yield _damaged(seen, good, newest=seen is newest)
+        yield _damaged(seen, last_good(seen, by_time), newest=is_newest(seen, by_time))
     left = sorted(damage.left.values(), key=lambda c: (c.saved_at, c.path), reverse=True)
     shown = {seen.path for seen in bad}
     for seen in left[: limits.told]:

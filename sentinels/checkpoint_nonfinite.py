@@ -1,18 +1,20 @@
 """A checkpoint is whole on disk, and what it holds is NaN or infinite.
 
 Decides: by what the verifier read: every floating tensor of a save, once it stood still. The newest
-    save wakes a person, because a restart would begin there, an older one is a warning. Where the
+    save wakes a person, because a restart would begin there (the best weights alone or an adapter,
+    saved after it, do not take its place), an older one is a warning. Where the
     training loss had stopped being a number before that save, this is said, and the two are one
     trouble; weights that are broken under a healthy loss are a trouble of their own.
 Classes: ckpt_nonfinite
 Sources: torch.load and safetensors read NaN without a word, and a trainer goes on saving them.
     Masks of 0 and -inf, and infinite numbers that are no weights, are no fault: the verifier leaves
-    them out.
+    them out. Our choice: over after ten minutes, because a file that is always written in place is
+    judged only now and then, and must not wake anybody each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
@@ -20,6 +22,10 @@ from .kit.damage import Damage, is_nonfinite
 from .kit.finite import Finiteness
 from .kit.ledger import Mark
 from .kit.numbers import number, short_path
+from .kit.siblings import is_newest, last_good
+
+_READ = ("finite", "load")
+"""Levels at which the numbers were read."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +45,24 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     bad = [c for c in by_time if is_nonfinite(c)]
     if not bad:
         return
-    newest = next((c for c in by_time if c.state != "pending"), None)
-    good = next((c for c in by_time if c.state == "ok"), None)
     since = _loss_lost(view)
+    fit = _worth_naming(by_time, since)
     for seen in bad[: limits.told]:
-        yield _not_finite(seen, good, since, newest=seen is newest)
+        good = last_good(seen, fit)
+        yield _not_finite(seen, good, since, newest=is_newest(seen, by_time))
+
+
+def _worth_naming(
+    newest_first: Sequence[CheckpointSeen], since: Mark | None
+) -> list[CheckpointSeen]:
+    """Good saves that can be advised here: those whose numbers were read, if there are any.
+
+    One whose numbers were not read yet is no advice after saves of NaN, and least of all when it
+    was made after the loss had stopped being a number.
+    """
+    good = [c for c in newest_first if c.state == "ok"]
+    read = [c for c in good if c.level in _READ]
+    return read or [c for c in good if since is None or not _is_after(c, since)]
 
 
 def _loss_lost(view: View) -> Mark | None:
@@ -69,7 +88,7 @@ def _not_finite(
         resume = "no finite one is on disk"
         remedy = "let nothing be deleted: no finite checkpoint is on disk, look for an earlier copy"
     else:
-        read = good.level in ("finite", "load")
+        read = good.level in _READ
         kind = "the last finite one" if read else "the last whole one, its numbers not read yet,"
         resume = f"{kind} is {short_path(good.path)}{_at_step(good.step)}"
         remedy = f"keep {good.path} from deletion: `middlewatch resume` would take it"
@@ -114,7 +133,7 @@ SENTINEL = Sentinel(
     Limits(),
     on=(CheckpointSeen,),
     every_tick=True,
-    clears_after_s=30.0,
+    clears_after_s=600.0,
     ledgers=(Damage,),
     learns=(Finiteness,),
 )

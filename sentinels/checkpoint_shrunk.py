@@ -4,7 +4,8 @@ Decides: a save is whole by itself and has fewer files of a kind, a group of ten
     fewer bytes than at least two saves of this run before it that agree. Only saves of one name
     (numbers wiped) and one format are compared: what is kept as best, an adapter or an export is
     of another kind. Where saves of less and of more take turns under one name, that is how this
-    run saves, and nothing is said.
+    run saves, and nothing is said; nor is it where fewer ranks run than before and leave fewer
+    files.
 Classes: ckpt_shrunk
 Sources: our choice: two siblings, because one could itself be the odd one; a tenth less and twice
     what the siblings differ by, because saves of one program differ by bytes, and what is ever left

@@ -133,7 +133,10 @@ class Finder:
             folder.mtime_ns = -1  # too fresh to trust: look again next time
         file_names = {e.name for e in files}
         name = path.rpartition("/")[2]
+        among_data = self._among_data(path)
         folder.kind = names.folder_kind(name, file_names, {e.name for e in folders})
+        if among_data and folder.kind == "folder" and not names.says_save(name):
+            folder.kind = None
         if folder.kind == "folder" and not any(map(names.is_weights, file_names)):
             # samples/step_100 holds pictures; a watched folder called 20000 holds checkpoints.
             folder.kind = None if depth == 0 or not folders else "folder"
@@ -143,15 +146,21 @@ class Finder:
             folder.here = [
                 Place(e.path, None, names.is_leftover(e.name), 0)
                 for e in files
-                if names.is_checkpoint_file(e.name) or names.is_leftover_checkpoint(e.name)
+                if (names.is_checkpoint_file(e.name) or names.is_leftover_checkpoint(e.name))
+                and (not among_data or names.says_save(e.name))
             ]
             folder.below = [
                 e.path
                 for e in folders
                 if names.is_leftover_checkpoint(e.name)
-                or not (e.name.startswith(".") or e.name in _NEVER)
+                or not (e.name.startswith(".") or e.name in _NEVER or names.is_compiled(e.name))
             ]
         return folder
+
+    def _among_data(self, path: str) -> bool:
+        """Below a watched folder, in one of data. A watched one may be called as it likes."""
+        root = max((r for r in self.roots if path.startswith(r)), key=len, default="")
+        return any(map(names.is_data, path[len(root) :].split("/")))
 
     def _leads_out(self, path: str) -> bool:
         """A link into the watched folders shows what is seen anyway (``last.ckpt``)."""

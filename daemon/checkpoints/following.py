@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
@@ -94,33 +95,42 @@ class Followed:
             return False
         if mark.bytes > self.mark.bytes or mark.newest_ns > self.mark.newest_ns:
             self.grew_at = now
+        # Touched, with size and time as they were: whoever did it, no save. What was read
+        # before is what it is measured by.
+        same = mark[:3] == self.mark[:3]
+        self.earlier = (self._known() or self.earlier) if same else None
+        self.again = self.earlier is not None
         self.mark = mark
         self.changed_at = self.ask_at = now
         self.settled = False
         self.failures = 0
-        self.fresh, self.done, self.began, self.earlier = True, False, None, None
-        self.again = False
+        self.fresh, self.done, self.began = True, False, None
         return True
 
     def forget(self, now: float) -> None:
         """Have it verified again from the start; its digest is what the next is measured by."""
-        seen = self.seen
-        if seen is not None and seen.digest is not None:
-            self.earlier = {
-                "saved_at": iso(seen.saved_at),
-                "bytes": seen.bytes,
-                "files": seen.files,
-                "digest": seen.digest,
-                "verified": {
-                    "state": seen.state,
-                    "level": seen.level,
-                    "at": iso(seen.at),
-                    "detail": seen.detail,
-                },
-            }
+        self.earlier = self._known() or self.earlier
         self.settled = self.done = False
         self.fresh = self.again = True
         self.began, self.ask_at, self.failures = None, now, 0
+
+    def _known(self) -> Mapping[str, object] | None:
+        """What an index would say of it, where all of it was read."""
+        seen = self.seen
+        if seen is None or seen.digest is None:
+            return None
+        return {
+            "saved_at": iso(seen.saved_at),
+            "bytes": seen.bytes,
+            "files": seen.files,
+            "digest": seen.digest,
+            "verified": {
+                "state": seen.state,
+                "level": seen.level,
+                "at": iso(seen.at),
+                "detail": seen.detail,
+            },
+        }
 
     def left_over(self, now: float) -> CheckpointSeen:
         """As a temporary that nobody writes any more; changes nothing here."""
@@ -241,7 +251,9 @@ class Followed:
         )
         first = (self.earlier or {}).get("digest")
         rotten = rot.told(self.earlier or {}, digest, self.seen.bytes, self.seen.saved_at)
-        if rotten:
+        if rotten and state == "corrupt":
+            self.seen = dataclasses.replace(self.seen, digest=_word(first))
+        elif rotten:
             self.seen = dataclasses.replace(
                 self.seen, state="corrupt", level="checksum", detail=rotten, digest=_word(first)
             )
@@ -299,15 +311,16 @@ def _when(text: object, otherwise: float) -> float:
 
 
 def mark_of(place: Place) -> Mark:
-    """How the files stand now; all zero when they are gone."""
+    """How the files stand now; all zero when they are gone, or in a folder that nobody may read."""
     total = files = newest = mixed = 0
     weights = place.kind != "folder"
-    for name, found in _members(place):
-        total += found.st_size
-        files += 1
-        newest = max(newest, found.st_mtime_ns)
-        mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
-        weights = weights or names.is_weights(name)
+    with contextlib.suppress(OSError):
+        for name, found in _members(place):
+            total += found.st_size
+            files += 1
+            newest = max(newest, found.st_mtime_ns)
+            mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
+            weights = weights or names.is_weights(name)
     return Mark(total, files, newest, mixed, weights)
 
 

@@ -111,9 +111,8 @@ def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSee
     why = rot.told(entry, seen.digest, seen.bytes, seen.saved_at)
     if not why:
         return seen if seen.digest else replace(seen, digest=first)
-    verified = entry["verified"]
-    if verified["state"] == "corrupt" and verified["level"] == "checksum":
-        why = verified["detail"]  # it is known since then
+    if seen.state == "corrupt":
+        return replace(seen, digest=first)  # by its own checksums, which say where
     return replace(seen, state="corrupt", level="checksum", detail=why, digest=first)
 
 

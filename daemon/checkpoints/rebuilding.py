@@ -61,4 +61,8 @@ def rebuilt(
     ``marked`` adds what is known of the places where they lie.
     """
     seen = [checked(each, now, level, progress) for each in on_disk(folders, now)]
-    return build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)
+    index = build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)
+    for entry in index["checkpoints"]:
+        entry["mirrored"] = None
+    index["resumed_from"] = (before or {}).get("resumed_from")
+    return index

@@ -19,6 +19,7 @@ from ..durability import Marked, Places
 from ..errors import DaemonUnreachable, UsageError
 from ..runs import RunSpec
 from ..sinks.checkpoint_index import write_index
+from ..sources.mirror import Copies
 from . import bar, offline, out
 from .context import client, configuration, state
 
@@ -90,7 +91,9 @@ def _written(
 ) -> Index:
     """Verify here, and replace the file of the run."""
     path = state(args).checkpoint_index(run)
-    index = _verified(args, run, folders, started_at=started_at, before=read(str(path)))
+    before = read(str(path))
+    index = _verified(args, run, folders, started_at=started_at, before=before)
+    Copies.of(before or {}).into(index)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_index(str(path), index)
     return index

@@ -17,7 +17,7 @@ from ..checkpoints.keeping import removal
 from ..checkpoints.keeping.holders import holders
 from ..checkpoints.keeping.pointers import pointers
 from ..checkpoints.keeping.removal import Footprint, Unsafe
-from ..checkpoints.keeping.retention import Choice, Policy, choose, rocks, series_of
+from ..checkpoints.keeping.retention import Choice, Policy, bests, choose, rocks, series_of
 from ..clock import epoch
 from ..errors import Refused, UsageError
 from . import out
@@ -100,7 +100,7 @@ def propose(found: Known, policy: Policy, *, again: bool = False) -> Plan:
     while True:
         choices = _unshared(choose(found.index, policy, held), prints)
         doomed = [c.path for c in choices if not c.keep] + unfinished
-        if _rest_on_rock(found.index, doomed, read, again=again):
+        if _rest_on_rock(found.index, policy, doomed, read, again=again):
             break
     return Plan(found, choices, prints, unfinished)
 
@@ -155,14 +155,22 @@ def _rocks_under(path: str, stand: Mapping[str, dict[str, Any]]) -> list[dict[st
 
 
 def _rest_on_rock(
-    index: dict[str, Any], doomed: Collection[str], read: set[str], *, again: bool
+    index: dict[str, Any],
+    policy: Policy,
+    doomed: Collection[str],
+    read: set[str],
+    *,
+    again: bool,
 ) -> bool:
-    """Read in full what the doomed rest on, unless that was done; False when one did not pass.
+    """Read in full what the doomed rest on, and the best ones; False when one did not pass.
 
-    ``read``: paths of those that were read by this command.
+    What was read before is believed, but for ``again``. ``read``: paths of those that were read
+    by this command.
     """
     stand = rocks(index)
     under = {r["path"]: r for path in doomed for r in _rocks_under(path, stand)}
+    if doomed:
+        under |= {entry["path"]: entry for entry in bests(index, policy)}
     passed = True
     for path, rock in under.items():
         known = rock["verified"]["level"] != structure.LEVEL or rock.get("digest")
@@ -183,9 +191,11 @@ def _rest_on_rock(
 
 def _take_off(index: dict[str, Any], entry: dict[str, Any]) -> None:
     """What did not pass is neither the best one nor what one would resume from."""
-    for name in ("best", "resume_from"):
-        if index.get(name) == entry["path"]:
-            index[name] = None
+    if index.get("resume_from") == entry["path"]:
+        index["resume_from"] = None
+    if index.get("best") == entry["path"]:
+        next_best = bests(index, Policy())
+        index["best"] = next_best[0]["path"] if next_best else None
     entry["tags"] = [tag for tag in entry["tags"] if tag != "best"]
 
 

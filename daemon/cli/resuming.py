@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +19,11 @@ from ..checkpoints.checks import verify
 from ..client import Client
 from ..clock import SystemClock
 from ..errors import Refused, UsageError
+from ..launch.needs import lacking, missing_names
 from ..launch.start import Via
 from ..runs import RunSpec
 from . import out
-from .context import client
+from .context import client, state
 from .launching import begin, show
 
 Row = Mapping[str, Any]
@@ -45,19 +48,46 @@ def resume(args: argparse.Namespace) -> int:
     if not run["command"]:
         raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
     run = _settled(daemon, run)
-    plan = _plan(args, daemon, runs, run)
-    shown = resuming.as_dict(plan)
-    refusal = _refusal(args, shown)
-    shown["allowed"] = refusal is None and shown["checkpoint"] is not None
-    shown["started"] = None
-    if args.execute and shown["allowed"]:
-        shown["started"] = _start(args, run, shown["command"])
+    with _alone(args, run):
+        plan = _plan(args, daemon, daemon.ask("runs"), run)
+        shown = resuming.as_dict(plan)
+        refusal = _refusal(args, run, shown)
+        shown["allowed"] = refusal is None and shown["checkpoint"] is not None
+        shown["started"] = None
+        if args.execute and shown["allowed"]:
+            shown["started"] = _start(args, run, shown["command"])
     _print(args, shown)
     if refusal is None:
         return int(not shown["allowed"])
     if args.execute:
         raise refusal
     return refusal.exit_code
+
+
+@contextlib.contextmanager
+def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
+    """Of two that would start it at once, one does. Raises Refused.
+
+    Two trainings that save to one folder spoil each other's checkpoints.
+    """
+    if not args.execute:
+        yield
+        return
+    folder = state(args).run(run["run"])
+    folder.mkdir(parents=True, exist_ok=True)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(f"another resume of {run['run']} is at work") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)  # whoever was started may have a copy of it
+        os.close(fd)
 
 
 def _settled(daemon: Client, run: Row) -> Row:
@@ -80,6 +110,8 @@ def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Ro
         if any(r["run"] == before for r in runs)
         for i in daemon.ask("incidents", run=before, all=True)
     }
+    if resuming.tried(runs, run):
+        earlier |= {i["class"] for i in incidents}
     if args.from_path:
         path = str(Path(args.from_path).absolute())
         if not Path(path).exists():
@@ -89,8 +121,9 @@ def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Ro
         kind = resuming.framework(run)
         chosen = resuming.choose(index, kind, _check, again=args.execute, now=now)
     retry = resuming.retry_of(run["state"], incidents, earlier)
-    missing = resuming.missing_names(run.get("env_names") or (), os.environ)
-    return resuming.plan(run, runs, chosen, retry, missing)
+    missing = missing_names(run.get("env_names") or (), os.environ)
+    older = resuming.before_trouble(index, retry)
+    return resuming.plan(run, runs, chosen, retry, missing, older)
 
 
 def _check(path: str) -> dict[str, Any]:
@@ -106,7 +139,7 @@ def _check(path: str) -> dict[str, Any]:
     return verify.describe(path, progress=tell)
 
 
-def _refusal(args: argparse.Namespace, shown: Row) -> Refused | None:
+def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
     """Why it may not go on, if it may not; ``--force`` lifts only what the handbook says."""
     if shown["refused"]:
         return Refused("; ".join(shown["refused"]), "end it first, or let it go on")
@@ -117,8 +150,10 @@ def _refusal(args: argparse.Namespace, shown: Row) -> Refused | None:
     if not retry["allowed"] and not args.force:
         about = f"{retry['class']}: " if retry["class"] else ""
         return Refused(f"{about}{retry['why']}", f"{retry['first_step']} Then: --force")
-    if not args.execute:
+    if not args.execute or shown["checkpoint"] is None:
         return None
+    if lacks := lacking(run["command"], run["cwd"]):
+        return Refused(lacks)
     if shown["before"]:
         return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
     if shown["how"] in ("perhaps", "unknown") and not args.force:
@@ -172,6 +207,7 @@ def lines(plan: Row) -> list[str]:
         rows.append(("trouble" if about else "state", f"{about}{retry['why']}"))
         if not retry["allowed"]:
             rows.append(("first step", retry["first_step"]))
+            rows.append(("refused", "until then, or with --force"))
     rows += [("refused", text) for text in plan["refused"]]
     return [_head(plan), *(f"  {key:<12} {text}" for key, text in rows)]
 

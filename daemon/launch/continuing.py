@@ -144,7 +144,9 @@ def _by_itself(script: Script, framework: str, checkpoint: str) -> Continuation:
         )
         return Continuation(framework, "perhaps", script.words, words, newest=True)
     reason = "the script names no option to resume with"
-    if script.at is None:
+    if script.gone:
+        reason = f"{script.gone} is not there"
+    elif script.at is None:
         reason = "the command hides its script, so its options are not known"
     elif not script.passes_on:
         reason = f"{script.program} passes no options on to what it starts"

@@ -32,6 +32,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _MODULE = re.compile(r"\w+(?:\.\w+)*")
+_PYTHON_FILE = re.compile(r"(?:^|(?<=[\s\"']))[\w./-]+\.py(?=[\s\"']|$)")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _FLAG = re.compile(r"store_(?:true|false|const)|BooleanOptionalAction|is_flag\s*=\s*True")
 _CONFIGURATOR = re.compile(r"open\(\s*[\"']configurator\.py[\"']")
@@ -63,6 +64,9 @@ class Script:
     """Of the script and of what it imports from its own folder; empty when it cannot be read."""
     passes_on: bool = True
     """Words at the end of the command reach it; not so for a shell script without ``"$@"``."""
+
+    gone: str = ""
+    """A Python file that it names and that is not there, where it names no other."""
 
     @property
     def program(self) -> str:
@@ -146,11 +150,21 @@ def find(command: Sequence[str], cwd: str) -> Script:
         if word.endswith(".py") and path.is_file():
             return Script(words, place, _text(path, Path(cwd)))
         if word.endswith(_SHELL_ENDINGS) and path.is_file():
-            text = _read(path, MOST_BYTES)
-            return Script(words, place, "", passes_on='"$@"' in text or "$*" in text)
+            return _shell(words, place, _read(path, MOST_BYTES), Path(cwd))
         if word.rpartition("/")[2] in TRAINERS:
             return Script(words, place, "")
-    return Script(words, None, "", passes_on=False)
+    gone = next((word for word in words if word.endswith(".py")), "")
+    return Script(words, None, "", passes_on=False, gone=gone)
+
+
+def _shell(words: tuple[str, ...], place: int, text: str, cwd: Path) -> Script:
+    """A shell script: its words reach the one Python script that it hands ``"$@"`` to."""
+    lines = _COMMENT.sub("", text).replace("\\\n", " ").split("\n")
+    handed = [line for line in lines if '"$@"' in line or "$*" in line]
+    inside = {name for line in handed for name in _PYTHON_FILE.findall(line)}
+    files = [path for name in inside if (path := cwd / name).is_file()]
+    within = _text(files[0], cwd) if len(files) == 1 and len(handed) == 1 else ""
+    return Script(words, place, within, passes_on=bool(handed))
 
 
 def _place(words: Sequence[str], name: str, at: int | None) -> int | None:

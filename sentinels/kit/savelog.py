@@ -122,7 +122,9 @@ class SaveLog(Ledger):
         """The saves, and the hour of the mounts that fill."""
         low = self._low
         return {
-            "saves": [[s.path, s.at, s.bytes, s.files, s.open, s.levels] for s in self.saves],
+            "saves": [
+                [s.path, s.at, s.bytes, s.files, s.open, s.levels, s.began] for s in self.saves
+            ],
             "levels": self.levels,
             "space": {m: t.save() for m, t in self.space.items() if m in low},
             "inodes": {m: t.save() for m, t in self.inodes.items() if m in low},
@@ -140,9 +142,12 @@ class SaveLog(Ledger):
         self.space, self.inodes = trends
 
 
-def _restored(path: str, at: float, size: int, files: int, open_: bool, levels: Any) -> Save:
+def _restored(
+    path: str, at: float, size: int, files: int, open_: bool, levels: Any, began: Any = None
+) -> Save:
     save = Save(str(path), float(at), int(size), int(files))
     save.open, save.levels = bool(open_), _levels(levels)
+    save.began = None if began is None else float(began)
     return save
 
 

@@ -6,10 +6,11 @@ import re
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 from .ledger import Ledger
-from .observations import CheckpointSeen, Observation
+from .observations import CheckpointSeen, Observation, ProcessesSeen
 
 KINDS = 16
 """Kinds of saves that are remembered: a trainer writes two or three."""
@@ -26,6 +27,9 @@ two thirds of a save, a numeric type half of it."""
 SIZE_SPREADS = 2.0
 """And by so many times what its siblings differ among themselves, for saves that vary."""
 
+LOOKED_AT = 32
+"""Newest good saves among which one of the same kind is looked for."""
+
 _NUMBER = re.compile(r"\d+")
 _TIMES = "×"
 
@@ -38,6 +42,31 @@ def kind_of(seen: CheckpointSeen) -> str:
     return f"{seen.format}:{_NUMBER.sub('#', seen.path)}"
 
 
+def is_newest(seen: CheckpointSeen, newest_first: Sequence[CheckpointSeen]) -> bool:
+    """True where a restart would begin at this save.
+
+    What was saved later counts where it is of the same kind, or not smaller: the best weights
+    alone, an adapter or an export, written right after a save, do not take its place.
+    """
+    for other in newest_first:
+        if other is seen:
+            return True
+        if other.state != "pending" and (
+            other.bytes >= seen.bytes or kind_of(other) == kind_of(seen)
+        ):
+            return False
+    return True
+
+
+def last_good(
+    seen: CheckpointSeen, newest_first: Iterable[CheckpointSeen]
+) -> CheckpointSeen | None:
+    """The newest good save of the same kind as this one, else the newest good one of any kind."""
+    good = list(islice((c for c in newest_first if c.state == "ok"), LOOKED_AT))
+    kind = kind_of(seen)
+    return next((c for c in good if kind_of(c) == kind), good[0] if good else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """One save that was whole when it was looked at."""
@@ -48,6 +77,8 @@ class Made:
     files: int
     parts: Mapping[str, int]
     """Pattern -> how many."""
+    ranks: int = 0
+    """Processes of this box that had a rank then; 0 where none told."""
 
     def __lt__(self, other: Made) -> bool:
         return (self.saved_at, self.path) < (other.saved_at, other.path)
@@ -69,12 +100,13 @@ class Shrunk:
 class Siblings(Ledger):
     """The newest saves of every kind."""
 
-    takes: ClassVar[tuple[type, ...]] = (CheckpointSeen,)
+    takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, ProcessesSeen)
 
     def __init__(self) -> None:
         self._kinds: dict[str, list[Made]] = {}
         self._shrunk: set[str] = set()
         """Kinds that have one, whoever saved it."""
+        self._look: ProcessesSeen | None = None
 
     @property
     def quiet(self) -> bool:
@@ -83,6 +115,9 @@ class Siblings(Ledger):
 
     def add(self, seen: Observation) -> None:
         """Take a save that is whole; one that is not is another trouble."""
+        if isinstance(seen, ProcessesSeen):
+            self._look = seen
+            return
         if not isinstance(seen, CheckpointSeen) or seen.state == "pending" or not seen.files:
             return
         kind = kind_of(seen)
@@ -91,7 +126,9 @@ class Siblings(Ledger):
         for old in same:
             known.remove(old)
         if seen.state in ("ok", "unverifiable"):
-            made = Made(seen.saved_at, seen.path, seen.bytes, seen.files, counted(seen.parts))
+            ranks = same[0].ranks if same else self._ranks()
+            parts = counted(seen.parts)
+            made = Made(seen.saved_at, seen.path, seen.bytes, seen.files, parts, ranks)
             if kind not in self._kinds:
                 self._make_room()
                 known = self._kinds[kind] = []
@@ -106,6 +143,10 @@ class Siblings(Ledger):
             for kind in sorted(self._shrunk)
             for one in compared([m for m in self._kinds[kind] if m.saved_at >= since])
         ]
+
+    def _ranks(self) -> int:
+        look = self._look
+        return 0 if look is None else sum(p.rank is not None for p in look.processes)
 
     def _make_room(self) -> None:
         if len(self._kinds) >= KINDS:
@@ -122,7 +163,7 @@ class Siblings(Ledger):
     def save(self) -> dict[str, Any]:
         """Everything."""
         return {
-            kind: [[m.saved_at, m.path, m.bytes, m.files, dict(m.parts)] for m in known]
+            kind: [[m.saved_at, m.path, m.bytes, m.files, dict(m.parts), m.ranks] for m in known]
             for kind, known in self._kinds.items()
         }
 
@@ -140,9 +181,9 @@ class Siblings(Ledger):
 _NEVER = Made(0.0, "", 0, 0, {})
 
 
-def _restored(saved_at: Any, path: Any, size: Any, files: Any, parts: Any) -> Made:
+def _restored(saved_at: Any, path: Any, size: Any, files: Any, parts: Any, ranks: Any = 0) -> Made:
     counts = {str(name): int(many) for name, many in parts.items()}
-    return Made(float(saved_at), str(path), int(size), int(files), counts)
+    return Made(float(saved_at), str(path), int(size), int(files), counts, int(ranks))
 
 
 def counted(parts: Iterable[str]) -> dict[str, int]:
@@ -181,10 +222,13 @@ def _measured(made: Made, siblings: Sequence[Made]) -> Shrunk | None:
         return None
     missing = []
     if made.parts and all(s.parts for s in siblings):
+        # Other ranks than before: a launcher that went on with fewer of them.
+        same_ranks = all(s.ranks == made.ranks for s in siblings)
         for name in siblings[-1].parts:
             usual = {s.parts.get(name, 0) for s in siblings}
             here = made.parts.get(name, 0)
-            if len(usual) == 1 and here < min(usual):
+            counts = same_ranks or here == 0 or "#" not in name
+            if len(usual) == 1 and here < min(usual) and counts:
                 missing.append((name, here, min(usual)))
     elif len({s.files for s in siblings}) == 1 and made.files < siblings[-1].files:
         missing.append(("files", made.files, siblings[-1].files))

@@ -242,8 +242,31 @@ def test_an_evaluation_after_the_save_is_no_part_of_it() -> None:
     for _ in range(4):
         run.train(30).save(12.0, seen_after_s=1.0, extra_s=60.0)
     seen = run.train(3).measure()
-    assert seen.save_s == pytest.approx(11.0, abs=0.1)
+    assert seen.save_s == pytest.approx(12.0, abs=0.1)
     assert seen.save_from == "files"
+
+
+@pytest.mark.parametrize("held", [1.0, 2.0, 6.0])
+def test_a_save_is_noticed_late(held: float) -> None:
+    """Folders are looked at every two seconds; what is not seen is reckoned with."""
+    run = Run()
+    for late in (0.2, 0.6, 1.0, 1.4, 1.8):
+        run.train(30).save(held, seen_after_s=late * min(held, 2.0) / 2, extra_s=60.0)
+    seen = run.train(3).measure()
+    assert seen.save_s == pytest.approx(held, abs=0.1)
+    assert seen.save_from == "files"
+
+
+def test_what_a_step_takes_when_reports_and_reading_do_not_keep_time() -> None:
+    """A report each 0.75 s, read by the second: 5 steps, 5, 10, …; a pause now and then."""
+    run = Run()
+    for second in range(1, 200):
+        told = int(second / 0.75) * 5
+        more = told - int(run.number)
+        run.now += 1.0 + (6.0 if second % 40 == 0 else 0.0)
+        run.number += more
+        run.history.add(Step(run.now, run.number, {"train_loss": 1.0}))
+    assert run.measure().step_s == pytest.approx(0.15, rel=0.03)
 
 
 def test_steps_in_bursts_tell_nothing() -> None:

@@ -11,6 +11,7 @@ from middlewatch.daemon import wire
 from middlewatch.daemon.causes import JOIN_S, cause_rank
 from middlewatch.daemon.incidents import (
     MAX_EVIDENCE,
+    MOST_SYMPTOMS,
     QUIET,
     Change,
     Incident,
@@ -144,6 +145,24 @@ def test_a_symptom_whose_numbers_change_stays_one_line(watch: Watch) -> None:
     (one,) = watch.keeper.open()
     assert one.symptoms == ["hang: no step for 299 s"]
     assert len(one.evidence) == 1
+
+
+def test_symptoms_without_end_are_bounded(watch: Watch) -> None:
+    watch.say(("save", finding("ckpt_nonfinite", key="step_0")))
+    for step in range(1, MOST_SYMPTOMS + 50):
+        said = ("save", finding("ckpt_nonfinite", key=f"step_{step}", summary=f"{step} is NaN"))
+        assert watch.say(said) == []
+    (one,) = watch.keeper.open()
+    assert len(one.symptoms) == len(one.joined) == MOST_SYMPTOMS
+    assert one.symptoms[-1] == f"ckpt_nonfinite: {MOST_SYMPTOMS + 49} is NaN"
+
+
+def test_what_is_milder_now_is_said_so_and_is_no_news(watch: Watch) -> None:
+    watch.say(("save", finding("ckpt_corrupt", summary="the newest one is bad")))
+    milder = finding("ckpt_corrupt", Severity.WARNING, summary="an older one is bad")
+    assert watch.say(("save", milder)) == []
+    (one,) = watch.keeper.open()
+    assert (one.severity, one.summary) == (Severity.CRITICAL, "an older one is bad")
 
 
 def test_a_cause_that_is_found_later_corrects(watch: Watch) -> None:

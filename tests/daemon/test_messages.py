@@ -111,6 +111,17 @@ def test_no_checkpoint_is_promised_that_may_hold_the_trouble(known: list[Checkpo
     assert "No good checkpoint from before it is known." in body
 
 
+@pytest.mark.parametrize("key", ["valid", "finite"])
+def test_the_good_save_is_the_one_that_the_finding_names(key: str) -> None:
+    details = {"step": 4000.0, "path": "/data/out/step_4000", key: "/data/out/step_4100"}
+    bad = incident(trouble="ckpt_corrupt", summary="an older checkpoint is bad", details=details)
+    known = [checkpoint(3900, 900), checkpoint(4000, 600, "corrupt"), checkpoint(4100, 300)]
+    wanted = "Last good checkpoint: /data/out/step_4100 (step 4100)"
+    assert wanted in push(bad, checkpoints=known).body
+    pruned = push(bad, checkpoints=known[:2]).body
+    assert "Last good checkpoint: /data/out/step_3900 (step 3900)" in pruned
+
+
 def test_the_first_step_is_the_finding_s_own_else_the_handbook_s() -> None:
     entry = Entry("x", "", {}, (RemedyStep("reboot it", False),), ())
     assert first_step(incident(remedy="kill -CONT 7"), entry) == ("kill -CONT 7", True)

@@ -13,6 +13,7 @@ import pytest
 
 from middlewatch.daemon import resuming
 from middlewatch.daemon.clock import iso
+from middlewatch.daemon.launch.needs import lacking, missing_names
 from middlewatch.sentinels.handbook import pages
 
 NOW = 1_800_000_000.0
@@ -45,6 +46,7 @@ def incident(trouble: str, **more: Any) -> dict[str, Any]:
         "class": trouble,
         "severity": "critical",
         "state": "open",
+        "opened_at": iso(NOW - 60),
         "last_seen_at": iso(NOW),
         "remedy": {"first_step": "Look."},
         **more,
@@ -182,6 +184,37 @@ def test_once_is_once() -> None:
     assert again["why"].startswith("it was tried once already")
 
 
+def test_once_is_once_for_the_run_itself_too() -> None:
+    """By its id it could be gone on with for ever, one run after the other."""
+    first = run()
+    assert not resuming.tried([first], first)
+    assert resuming.tried([first, run(run="gpt-2", resumed_from="gpt-1")], first)
+
+
+def test_a_save_from_after_the_numbers_went_bad_is_told(disk: Disk) -> None:
+    good, late = disk.save("a.pt", 10), disk.save("b.pt", 50)
+    retry = resuming.retry_of("failed", [incident("loss_nan", opened_at=iso(NOW - 570))], ())
+    index = {"checkpoints": [good, late]}
+    older = resuming.before_trouble(index, retry)
+    assert older == good["path"]
+    chosen = resuming.Chosen(late, late["verified"])
+    plan = resuming.plan(run(), [run()], chosen, retry, [], older)
+    assert any(f"from before is {older}: --from" in text for text in plan.warnings)
+    plan = resuming.plan(run(), [run()], resuming.Chosen(good, good["verified"]), retry, [], older)
+    assert not any("--from" in text for text in plan.warnings)
+    killed = resuming.retry_of("failed", [incident("process_killed")], ())
+    assert resuming.before_trouble(index, killed) == ""
+
+
+def test_what_the_command_needs_is_looked_for(tmp_path: Path) -> None:
+    assert lacking(["sh", "-c", "true"], str(tmp_path)) == ""
+    assert lacking(["sh"], str(tmp_path / "gone")).startswith("its folder")
+    assert lacking(["./train"], str(tmp_path)) == "its program ./train is not there"
+    (tmp_path / "train").write_text("")
+    (tmp_path / "train").chmod(0o755)
+    assert lacking(["./train"], str(tmp_path)) == ""
+
+
 def test_open_critical_ones_decide_the_strictest_first() -> None:
     rows = [incident("preempted"), incident("loss_nan"), incident("cuda_oom", state="resolved")]
     assert resuming.retry_of("failed", rows, ())["class"] == "loss_nan"
@@ -243,7 +276,7 @@ def test_which_run_is_meant() -> None:
 
 def test_variables_that_are_not_set_now() -> None:
     names = ["CUDA_VISIBLE_DEVICES", "SHLVL", "SSH_CONNECTION", "HOME", "WANDB_PROJECT", "LC_ALL"]
-    assert resuming.missing_names(names, {"HOME": "/root"}) == [
+    assert missing_names(names, {"HOME": "/root"}) == [
         "CUDA_VISIBLE_DEVICES",
         "WANDB_PROJECT",
     ]
@@ -256,3 +289,13 @@ def test_a_tier_that_dies_is_said(disk: Disk) -> None:
     plan = resuming.plan(run(), [run()], chosen, resuming.NOTHING, ["WANDB_PROJECT"])
     assert "lost when this box is stopped: /tmp of the container" in plan.warnings[0]
     assert "not set now: WANDB_PROJECT" in plan.warnings[1]
+
+
+def test_who_is_started_inherits_nothing_of_the_check() -> None:
+    """The check of the numbers keeps its library to one thread; the training has all of them."""
+    code = (
+        "import os; was = dict(os.environ); import middlewatch.daemon.cli.resuming; "
+        "import middlewatch.daemon.checkpoints.checks.nonfinite; assert dict(os.environ) == was"
+    )
+    bare = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    subprocess.run([sys.executable, "-c", code], env=bare, check=True)

@@ -62,6 +62,7 @@ def test_while_it_runs_and_when_it_is_over(box: Any, program: Program) -> None:
     assert (newest["state"], newest["level"]) == ("corrupt", "checksum")
 
     box.command("start")
+    assert verdicts()[2] == ("corrupt", "checksum"), "what the command found is not forgotten"
     os.kill(box.status(run)["pid"], 9)
     box.until(lambda: box.status(run)["ended_at"], 60, "the run is over")
     rotten(out / "step_2.safetensors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
@@ -38,6 +39,15 @@ def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]
     shown = box.command("resume", run, check=False).stdout
     assert shlex.join(words) in shown
     assert "the script names no option to resume with" in shown
+    assert len(box.ask("runs")) == 1
+
+    # Another resume is about to start it.
+    fd = os.open(box.state / "runs" / run, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    done = box.command("resume", run, "--exec", "--force", check=False)
+    os.close(fd)
+    assert done.returncode == 4
+    assert f"another resume of {run} is at work" in done.stderr
     assert len(box.ask("runs")) == 1
 
     # No good checkpoint is left.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from middlewatch.sentinels.checkpoint_nonfinite import Limits
 from middlewatch.sentinels.kit import CheckpointSeen, Finding, Severity
@@ -87,6 +88,19 @@ def test_one_whose_numbers_were_not_read_is_not_called_finite(story: Story) -> N
     assert "the last whole one, its numbers not read yet, is out/step_1.pt" in finding.summary
 
 
+def test_one_that_was_read_is_named_before_a_newer_one_that_was_not(story: Story) -> None:
+    finding = told(save(bad(save(story, 1), 2), 3, level="structure"))
+    assert finding.summary.endswith("the last finite one is out/step_1.pt (step 1)")
+    assert finding.details["finite_step"] == 1.0
+
+
+def test_nobody_is_sent_to_an_unread_save_of_a_loss_that_was_nan(story: Story) -> None:
+    story.train(9)
+    story.train(4, train_loss=math.nan, text="loss nan")
+    finding = told(save(bad(story, 12), 13, level="structure"))
+    assert "no finite one is on disk" in finding.summary
+
+
 def test_none_is_left(story: Story) -> None:
     finding = told(bad(story, 1))
     assert "no finite one is on disk" in finding.summary
@@ -129,3 +143,15 @@ def test_it_is_over_when_a_finite_one_came_and_it_is_gone(story: Story) -> None:
 
 def test_an_old_log_says_nothing_of_the_disk(story: Story) -> None:
     assert bad(story, 1).replayed().asks("checkpoint_nonfinite") == []
+
+
+def test_the_best_weights_beside_it_do_not_take_its_place(story: Story) -> None:
+    bad(save(story.train(5), 2), 3)
+    whole = story.checkpoints[-1]
+    best = replace(whole, path="/data/out/best.pt", bytes=1 << 28, state="ok", detail="")
+    story.checkpoints.append(replace(best, saved_at=whole.saved_at + 1))
+    finding = told(story)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.details["finite"] == "/data/out/step_2.pt"
+    story.checkpoints[-1] = replace(best, saved_at=whole.saved_at + 1, bytes=1 << 30)
+    assert told(story).severity is Severity.WARNING

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from middlewatch.sentinels.checkpoint_shrunk import Limits
-from middlewatch.sentinels.kit import CheckpointSeen, Finding, Severity
+from middlewatch.sentinels.kit import CheckpointSeen, Finding, ProcessesSeen, Severity
 from middlewatch.sentinels.kit.siblings import KINDS, Siblings, counted
 
-from .story import MIB, Story
+from .story import MIB, Story, sample
 
 FULL = ("model.safetensors×1", "optimizer.pt×1", "scheduler.pt×1", "rng_state_#.pth×8")
 BARE = ("model.safetensors×1", "rng_state_#.pth×8")
@@ -196,3 +196,25 @@ def test_it_remembers_no_more_than_it_needs(story: Story) -> None:
 
 def test_counts_of_parts() -> None:
     assert counted(["a×2", "b", "×3", "c×d", "x×y×4"]) == {"a": 2, "x×y": 4}
+
+
+def of_ranks(story: Story, ranks: int, files: int) -> list[Finding]:
+    """What is told of a save by so many ranks that left so many files of theirs."""
+    seen = tuple(sample(pid=200 + rank, rank=rank) for rank in range(ranks))
+    story.seen(ProcessesSeen(story.now, seen))
+    save(story, (*FULL[:3], f"rng_state_#.pth×{files}"))
+    return asked(story)
+
+
+def test_fewer_ranks_leave_fewer_files(story: Story) -> None:
+    for _ in range(3):
+        assert of_ranks(story, 8, 8) == []
+    for ranks in (6, 6, 6, 8, 8):
+        assert of_ranks(story, ranks, ranks) == []
+
+
+def test_a_rank_that_left_no_file(story: Story) -> None:
+    for _ in range(3):
+        of_ranks(story, 8, 8)
+    (finding,) = of_ranks(story, 8, 7)
+    assert "7 of 8 rng_state_#.pth" in finding.summary

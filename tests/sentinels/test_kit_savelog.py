@@ -122,3 +122,16 @@ def test_a_clock_that_was_set_back() -> None:
 )
 def test_instants(after_s: float, text: str) -> None:
     assert clock(BEGIN + after_s, BEGIN) == text
+
+
+def test_when_a_save_began_outlives_a_restart() -> None:
+    log = SaveLog()
+    for at, state in ((101.0, "pending"), (110.0, "ok")):
+        log.add(CheckpointSeen(at, "/out/a.pt", 105.0, 9, 1, "torch", 1.0, state=state))  # type: ignore[arg-type]
+    again = SaveLog()
+    again.restore(json.loads(json.dumps(log.save())))
+    assert (again.saves[0].began, again.saves[0].at) == (101.0, 105.0)
+    old = log.save()
+    old["saves"] = [one[:6] for one in old["saves"]]  # as the version before wrote it
+    again.restore(old)
+    assert again.saves[0].began is None

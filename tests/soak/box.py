@@ -220,7 +220,7 @@ class Box:
         self.steps += act.doing == "train"
         if act.saves is not None:
             now = self.clock.now()
-            self._tell_saves(self._saves.add(act, now, now - BEGIN))
+            self._tell_saves(self._saves.add(act, now, now - BEGIN, self._ranks))
         if act.restarts:
             self._ranks = act.ranks or self._ranks
             self._pids += 1000

@@ -17,7 +17,13 @@ PLACES = (
     Durability(True, True, "network (nfs4 /data)"),
 )
 """What nobody calls a trouble: a lasting place, and one of which nothing is known."""
-PARTS = ("model×148", "optimizer×296")
+
+
+def parts_of(ranks: int) -> tuple[int, tuple[str, ...]]:
+    """Files and parts of a save: one file of a single process, a folder with a file of each rank."""
+    if ranks == 1:
+        return 1, ("model×148", "optimizer×296")
+    return ranks + 2, ("model.safetensors×1", "optimizer.pt×1", f"rng_state_#.pth×{ranks}")
 
 
 class Saves:
@@ -40,12 +46,15 @@ class Saves:
         """Of all of them."""
         return sum(s.bytes for s in (*self._kept, *self._rotated))
 
-    def add(self, act: Act, now: float, since: float) -> list[CheckpointSeen]:
+    def add(self, act: Act, now: float, since: float, ranks: int) -> list[CheckpointSeen]:
         """A save that is complete now, ``since`` seconds into the run; what is told of it."""
         path = f"/data/ckpt/save-{int(since)}-{len(self._rotated)}"
         size = (act.saves or 0) + self._rng.randrange(4096)  # counters, names, alignment
-        pending = CheckpointSeen(now, path, now, size, 1, "torch", act.step, durability=self._place)
-        whole = replace(pending, state="ok", level="structure", parts=PARTS)
+        files, parts = parts_of(ranks)
+        pending = CheckpointSeen(
+            now, path, now, size, files, "torch", act.step, durability=self._place
+        )
+        whole = replace(pending, state="ok", level="structure", parts=parts)
         if act.kept_for_ever:
             self._kept.append(whole)
         else:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from .verdicts import State
 
 if TYPE_CHECKING:
-    from .nonfinite import Numbers
+    from ..inside.packed import Tensors
+    from .nonfinite import NotFinite, Numbers
     from .sums import Sums
 
 STRUCTURE, CHECKSUM, FINITE = LEVELS = ("structure", "checksum", "finite")
@@ -43,6 +44,8 @@ class Findings:
         self._records_more = 0
         self._bad: list[str] = []
         self._bad_count = self._tensors = 0
+        self._chunked: set[int] = set()
+        self._bad_chunked: set[str] = set()
         self._remarks: list[str] = []
         self._remark_count = 0
         self._notes: dict[str, list[str]] = {}
@@ -56,25 +59,34 @@ class Findings:
         """Something to say that changes nothing."""
         self._notes.setdefault(text, []).append(file)
 
-    def read(self, file: str, sums: Sums, numbers: Numbers, total: int) -> None:
-        """All of a file, which has ``total`` floating tensors, was read."""
+    def read(self, file: str, sums: Sums, numbers: Numbers | None, table: Tensors) -> None:
+        """All of a file with these floating tensors was read."""
         for name, start, end in sums.broken[: SHOWN - len(self._records)]:
-            inside = numbers.names_in(start, end, SHOWN + 1)
+            inside = [] if numbers is None else numbers.names_in(start, end, SHOWN + 1)
             holds = f" ({_listed(inside[:SHOWN], len(inside) > SHOWN)})" if inside else ""
             shown = f"{file}: " if self._many else ""
             self._records.append(f"{shown}the data of {name} does not match its checksum{holds}")
         self._records_more += sums.broken_count
-        self._tensors += total
-        for tensor in numbers.found():
+        self._tensors += table.total
+        self._chunked |= table.chunked
+        for tensor in () if numbers is None else numbers.found():
             text = f"{tensor} in {file}" if self._many else str(tensor)
-            if tensor.bad:
+            if tensor.bad and not self._again(tensor):
                 self._bad_count += 1
                 if len(self._bad) < SHOWN:
                     self._bad.append(text)
-            elif not tensor.mask:
+            elif not tensor.bad and not tensor.mask:
                 self._remark_count += 1
                 if len(self._remarks) < SHOWN:
                     self._remarks.append(text)
+
+    def _again(self, tensor: NotFinite) -> bool:
+        """Another chunk of a tensor that was told of another file."""
+        if tensor.chunk and tensor.name in self._bad_chunked:
+            return True
+        if tensor.chunk:
+            self._bad_chunked.add(tensor.name)
+        return False
 
     def reached(self, file: str, sums: Sums, unplaced: int, *, known: bool) -> None:
         """How far one file with tensors has come; ``known``: its format was."""
@@ -97,7 +109,7 @@ class Findings:
             verb = "is" if self._bad_count == 1 else "are"
             listed = _listed(self._bad, self._bad_count > len(self._bad))
             parts.append(
-                f"{self._bad_count} of {self._tensors} tensors {verb} not finite: {listed}"
+                f"{self._bad_count} of {self._tensors + len(self._chunked)} tensors {verb} not finite: {listed}"
             )
         if self._remarks:
             listed = _listed(self._remarks, self._remark_count > len(self._remarks))

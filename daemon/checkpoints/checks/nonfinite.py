@@ -16,11 +16,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core, and no memory for 64 threads
+_THREADS = "OPENBLAS_NUM_THREADS"
+_given = os.environ.get(_THREADS)
+os.environ.setdefault(_THREADS, "1")  # one core, and no memory for 64 threads
 
-import numpy as np
+import numpy as np  # noqa: E402 (it reads the variable as it is loaded)
 
-from ..inside.packed import KINDS, Tensors
+from ..inside.packed import KINDS, Tensors  # noqa: E402
+
+if _given is None:  # it was read; a training that this process starts must not inherit it
+    del os.environ[_THREADS]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
 _WHOLE = 0xFF
 """Mask of the types of one byte with a single NaN, and no infinity."""
+_LOOKED_AT = 1000
+"""Tensors in one record that are looked at for their names."""
 _DOT = {4: "f4", 8: "f8"}
 """Types by their width whose dot product is the gate."""
 
@@ -48,6 +55,8 @@ class NotFinite:
     """A fault. Else a remark: a mask made of minus infinity, a best score that is not set."""
     mask: bool = False
     """Nothing to speak of: infinities are what it is made of."""
+    chunk: bool = False
+    """Counted are the chunks in this file; others may lie in other files."""
 
     def __str__(self) -> str:
         counts = []
@@ -92,26 +101,29 @@ class Numbers:
         if self._counts is None:
             return
         hit = np.flatnonzero(self._counts.any(axis=1))
-        for index in hit[np.argsort(self._low[hit], kind="stable")].tolist():
-            yield self._judge(index)
+        hit = hit[np.argsort(self._low[hit], kind="stable")]
+        owners = np.frombuffer(self._tensors.owners, np.int64)
+        for owner in dict.fromkeys(owners[hit].tolist()):
+            yield self._judge(np.flatnonzero(owners == owner))
 
     def names_in(self, start: int, end: int, most: int) -> list[str]:
         """Tensors that have bytes in this range of the file, the first ``most`` of them."""
-        inside = np.flatnonzero((self._low < end) & (self._high > start))[:most]
-        return [self._tensors.names[index] for index in inside.tolist()]
+        inside = np.flatnonzero((self._low < end) & (self._high > start))
+        found = dict.fromkeys(self._tensors.whole(row) for row in inside[:_LOOKED_AT].tolist())
+        return list(found)[:most]
 
-    def _judge(self, index: int) -> NotFinite:
+    def _judge(self, rows: _Array) -> NotFinite:
+        """One tensor, from all the rows of it that are in this file."""
         assert self._counts is not None
-        tensors = self._tensors
-        nan, plus, minus = (int(count) for count in self._counts[index])
-        name = tensors.names[index]
-        total = (tensors.high[index] - tensors.low[index]) // KINDS[tensors.kinds[index]].width
-        scalar = tensors.is_scalar(index) or total == 1
-        mask = not nan and (
-            "mask" in name.lower() or (not scalar and not plus and not self._others[index])
-        )
-        bad = tensors.is_weight(index) and (nan > 0 or (not scalar and not mask))
-        return NotFinite(name, nan, plus + minus, total, bad, mask)
+        tensors, first = self._tensors, int(rows[0])
+        nan, plus, minus = (int(count) for count in self._counts[rows].sum(axis=0))
+        name, scalar = tensors.whole(first), tensors.is_scalar(first)
+        width = KINDS[tensors.kinds[first]].width
+        total = int((self._high[rows] - self._low[rows]).sum()) // width
+        ordinary = any(self._others[row] for row in rows.tolist())
+        mask = not nan and ("mask" in name.lower() or not (scalar or plus or ordinary))
+        bad = tensors.is_weight(first) and (nan > 0 or not (scalar or mask))
+        return NotFinite(name, nan, plus + minus, total, bad, mask, tensors.is_chunk(first))
 
     def _part(self, segment: _Segment, start: int, data: memoryview) -> None:
         """Cut the bytes of one segment out of ``data`` and look at its whole elements."""

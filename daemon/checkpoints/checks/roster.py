@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..inside import archives, contents, formats, names, tensors
 from ..inside.peek import Cut, Peek
+from ..inside.placed import TensorAt
 
 MOST = 32
 """Parts that are told; what is beyond them is counted together."""
@@ -29,7 +30,8 @@ def roster(path: str) -> list[str]:
         files = list(_files(path))
         if files:
             return _told(Counter(_wiped(name) for name in files), "other files")
-        return _told(_groups(path), "other tensors")
+        with Peek(path) as peek:
+            return list(of_tensors(contents.contents(peek, path).tensors))
     except (OSError, Cut, archives.Broken, tensors.TooLong, ValueError, MemoryError):
         return []
 
@@ -48,11 +50,19 @@ def _files(path: str) -> Iterator[str]:
                 yield part.base
 
 
-def _groups(path: str) -> Counter[str]:
-    """Floating tensors by the first word of their names."""
-    with Peek(path) as peek:
-        found = contents.contents(peek, path).tensors
-    return Counter(_wiped(tensor.name.partition(".")[0]) for tensor in found)
+def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:
+    """Floating tensors by the first word of their names; the parts of one count once."""
+    counts: Counter[str] = Counter()
+    wholes = set()
+    for tensor in tensors:
+        if tensor.of not in wholes:
+            counts[tensor.name.partition(".")[0]] += 1
+        if tensor.of:
+            wholes.add(tensor.of)
+    wiped: Counter[str] = Counter()
+    for name, count in counts.items():
+        wiped[_wiped(name)] += count
+    return tuple(_told(wiped, "other tensors"))
 
 
 def _wiped(name: str) -> str:

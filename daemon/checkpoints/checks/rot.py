@@ -18,6 +18,7 @@ _LONGEST_INDEX = 16 << 20
 """Bytes of an index that are read: 20,000 checkpoints."""
 _GRAIN_S = 0.002
 """The index keeps times to the millisecond."""
+_ROTTEN = "although nobody wrote it"
 _ABOVE = 3
 """Folders above a checkpoint in which an index is looked for."""
 
@@ -38,9 +39,11 @@ def told(known: Mapping[str, Any], digest: str | None, bytes_: int, saved_at: fl
     if then is None or abs(then - saved_at) > _GRAIN_S:
         return ""
     verified = known.get("verified")
+    if isinstance(verified, dict) and _ROTTEN in (said := str(verified.get("detail"))):
+        return said  # it is known since then
     since = _time(verified.get("at") if isinstance(verified, dict) else None)
     when = str(iso(then if since is None else since))[:19].replace("T", " ")
-    return f"its bytes changed since {when} although nobody wrote it"
+    return f"its bytes changed since {when} {_ROTTEN}"
 
 
 def recorded(indexes: Iterable[str]) -> dict[str, Mapping[str, Any]]:

@@ -9,15 +9,17 @@ This module imports numpy: only the verifier child and commands may, and where t
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Generator, Mapping
 from typing import NamedTuple
 
 import xxhash
 
-from ..inside import archives, contents, formats, names, tensors
+from ..inside import archives, contents, formats, names, rows, tensors
 from ..inside.packed import Tensors
 from ..inside.peek import Cut, Peek
+from . import thrift
 from .findings import FINITE, STRUCTURE, Findings
 from .findings import Scanned as Scanned
 from .reading import Mark, Reader
@@ -26,6 +28,8 @@ from .sums import Sums
 LEVEL = FINITE
 _KNOWN = ("zip", "legacy", "safetensors", "hdf5")
 """Kinds of files of which all is known, even if there is no tensor in them."""
+_MANY = 5000
+"""Tensors and records whose tables, as they were objects, have taken megabytes."""
 _HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
 
 
@@ -64,6 +68,8 @@ class Scan:
             self._result = self._unread(f"its data cannot be read: {error.strerror or error}")
         self.total = sum(member.bytes for member in self._members)
         """Bytes to read."""
+        self._beside: dict[str, dict[str, rows.Rows]] = {}
+        """By folder."""
         self._work = self._run()
 
     def go(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
@@ -81,6 +87,7 @@ class Scan:
     def _run(self) -> Generator[None, None, None]:
         digests: dict[str, str] = {}
         marks: dict[str, Mark] = {}
+        self._survey()
         try:
             for member in self._members:
                 marks[member.path] = Mark.of(os.stat(member.path))
@@ -100,11 +107,23 @@ class Scan:
         digits = combined(digests) if self._many else next(iter(digests.values()))
         self._result = self._findings.scanned(f"xxh3:{digits}", self.done)
 
+    def _survey(self) -> None:
+        """What the ``.metadata`` of a distributed checkpoint names, once for all of its files."""
+        for member in self._members:
+            folder, name = os.path.split(member.path)
+            if name != ".metadata":
+                continue
+            unread = (OSError, archives.Broken, Cut, tensors.TooLong)  # who reads a file says so
+            with contextlib.suppress(*unread), Peek(member.path) as peek:
+                self._beside[folder] = found = rows.survey(peek)
+                if sum(map(len, found.values())) > _MANY:
+                    thrift.now()
+
     def _file(
         self, member: Member, mark: Mark, digest: xxhash.xxh3_128
     ) -> Generator[None, None, None]:
         found = self._findings
-        inside, kind = _inside(member, found)
+        inside, kind = _inside(member, found, self._beside.get(os.path.dirname(member.path)))
         sums, table = Sums(inside.records), Tensors(inside.tensors if self._finite else ())
         unplaced = inside.unplaced + table.unknown if self._finite else 0
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
@@ -114,10 +133,14 @@ class Scan:
             of = sum(1 for record in inside.records if record.bytes)
             found.note(member.name, _left_out(sums.left_out, of))
         del inside
-        # Only now: numpy takes as much memory as the objects of 34,000 tensors, just freed.
-        from .nonfinite import Numbers
+        numbers = None
+        if len(table):
+            # Only now: numpy takes as much memory as the objects of 34,000 tensors, just freed.
+            if len(table) + len(sums) > _MANY:
+                thrift.now()
+            from .nonfinite import Numbers
 
-        numbers = Numbers(table)
+            numbers = Numbers(table)
         with Reader(member.path) as reader:
             if reader.mark != mark:
                 raise _Changed
@@ -125,13 +148,14 @@ class Scan:
             for offset, data in reader.chunks():
                 digest.update(data)
                 sums.feed(offset, data)
-                numbers.feed(offset, data)
+                if numbers is not None:
+                    numbers.feed(offset, data)
                 end = offset + len(data)
                 self.done += len(data)
                 yield
             if end != reader.size or reader.changed():
                 raise _Changed
-        found.read(member.name, sums, numbers, table.total)
+        found.read(member.name, sums, numbers, table)
         if known or _should_hold_tensors(member.name):
             found.reached(member.name, sums, unplaced, known=known and self._finite)
 
@@ -196,12 +220,14 @@ def _left_out(left_out: int, of: int) -> str:
     return f"{left_out} of {of} records have no checksum"
 
 
-def _inside(member: Member, found: Findings) -> tuple[contents.Contents, formats.FileKind | None]:
+def _inside(
+    member: Member, found: Findings, beside: Mapping[str, rows.Rows] | None
+) -> tuple[contents.Contents, formats.FileKind | None]:
     """What lies where in a file, and its kind; nothing where that cannot be told."""
     try:
         with Peek(member.path) as peek:
             kind = formats.file_kind(peek, member.path)
-            return contents.contents(peek, member.path), kind
+            return contents.contents(peek, member.path, beside), kind
     except (archives.Broken, Cut) as error:
         if _should_hold_tensors(member.name):
             cut = isinstance(error, Cut)

@@ -29,7 +29,7 @@ from ..inside import (
 from ..inside.formats import UNTOLD, Format, Progress
 from ..inside.peek import Cut, Peek
 from ..inside.symbols import Tensor
-from . import dangers, folders
+from . import dangers, folders, roster
 from .verdicts import FileVerdict, State, together
 
 LEVEL = "structure"
@@ -50,6 +50,8 @@ class Verdict:
     files: int
     format: Format = "unknown"
     progress: Progress = UNTOLD
+    parts: tuple[str, ...] | None = None
+    """See ``roster``; ``None`` where this check did not come across them."""
 
 
 def check(path: str) -> Verdict:
@@ -68,7 +70,14 @@ def check(path: str) -> Verdict:
     if names.is_leftover(os.path.basename(path)) and found.state == "ok":
         found = replace(found, state="incomplete", detail="a temporary file: never renamed")
     return Verdict(
-        found.state, LEVEL, found.detail, size, 1, found.format, _joined(path, found.progress)
+        found.state,
+        LEVEL,
+        found.detail,
+        size,
+        1,
+        found.format,
+        _joined(path, found.progress),
+        found.parts,
     )
 
 
@@ -130,7 +139,7 @@ def _zip(peek: Peek, path: str) -> FileVerdict:
     listed = _listed(None if archive.walk is None else archive.walk.root)
     danger = dangers.remark(archive.walk.globals) if archive.walk else ""
     detail = "; ".join(text for text in (detail, danger) if text)
-    return FileVerdict("ok", detail, kind, told, listed, counters)
+    return FileVerdict("ok", detail, kind, told, listed, counters, _parts(found))
 
 
 def _inside(peek: Peek, archive: archives.Archive, path: str) -> tuple[list[str], Progress]:
@@ -155,6 +164,16 @@ def _inside(peek: Peek, archive: archives.Archive, path: str) -> tuple[list[str]
     return [text for text in said if text], told
 
 
+def _parts(found: placing.Torch | None) -> tuple[str, ...] | None:
+    """What a torch file is made of; its tables are empty afterwards."""
+    if found is None:
+        return None
+    try:
+        return roster.of_tensors(t for t in placing.tensors_of(found) if t is not None)
+    except (archives.Broken, tensors.TooLong):
+        return ()
+
+
 def _listed(root: object) -> frozenset[str] | None:
     """Names of the tensors in a file that is one state dict."""
     if not isinstance(root, dict) or not all(isinstance(v, Tensor) for v in root.values()):
@@ -169,7 +188,8 @@ def _legacy(peek: Peek) -> FileVerdict:
         found = placing.of_legacy(peek, whole)
     except tensors.TooLong as error:
         return FileVerdict("unverifiable", str(error), "torch")
-    return FileVerdict("ok", danger, "torch", placing.progress_of(found))
+    told = placing.progress_of(found)
+    return FileVerdict("ok", danger, "torch", told, parts=_parts(found))
 
 
 def _plain_pickle(peek: Peek, guess: Format) -> FileVerdict:

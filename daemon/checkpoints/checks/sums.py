@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
-from ..inside.packed import Names
+from ..inside.packed import Records
 from ..inside.placed import Record
 
 
@@ -33,32 +34,32 @@ class Sums:
         self.broken: list[Mismatch] = []
         """The first ``most`` of them, in the order of the file."""
         self.broken_count = 0
-        self._starts, self._ends, self._wanted = array("q"), array("q"), array("L")
-        self._names = Names(self._take(records))
-        starts = self._starts
-        self._order = array("q", sorted(range(len(starts)), key=starts.__getitem__))
+        self._records = records if isinstance(records, Records) else Records(records)
+        self._order = array("L", self._comparable())
         """Numbers of the records as they come in the file."""
         self._next = 0
         self._open: list[tuple[int, int]] = []
         """Number and checksum so far of the records that were begun; one, unless they overlap."""
 
-    def _take(self, records: Sequence[Record]) -> Iterator[str]:
-        """Pack the records that can be compared, one by one: they may be made as we ask."""
-        for record in records:
-            if record.crc is not None and record.bytes:
-                self._starts.append(record.start)
-                self._ends.append(record.start + record.bytes)
-                self._wanted.append(record.crc)
-                yield record.name
-            elif record.bytes:
-                self.left_out += 1
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def _comparable(self) -> Iterable[int]:
+        """Numbers of the records that have bytes and a checksum, by offset."""
+        starts, sizes, crcs = self._records.starts, self._records.bytes, self._records.crcs
+        for size, crc in zip(sizes, crcs, strict=True):
+            self.left_out += size > 0 > crc
+        found = array("L", (n for n, crc in enumerate(crcs) if crc >= 0 and sizes[n]))
+        ordered = all(starts[a] <= starts[b] for a, b in itertools.pairwise(found))
+        return found if ordered else sorted(found, key=starts.__getitem__)
 
     def feed(self, start: int, data: memoryview) -> None:
         """Take the bytes that come next in the file; ``start`` is their offset."""
         end = start + len(data)
+        starts, sizes = self._records.starts, self._records.bytes
         going_on = []
         for number, crc in self._open:
-            until = self._ends[number]
+            until = starts[number] + sizes[number]
             crc = crc32(data[: until - start] if until < end else data, crc)
             if until > end:
                 going_on.append((number, crc))
@@ -66,11 +67,11 @@ class Sums:
                 self._compare(number, crc)
         while self._next < len(self._order):
             number = self._order[self._next]
-            if self._starts[number] >= end:
+            if starts[number] >= end:
                 break
             self._next += 1
-            until = self._ends[number]
-            crc = crc32(data[self._starts[number] - start : until - start])
+            until = starts[number] + sizes[number]
+            crc = crc32(data[starts[number] - start : until - start])
             if until > end:
                 going_on.append((number, crc))
             else:
@@ -79,9 +80,9 @@ class Sums:
 
     def _compare(self, number: int, crc: int) -> None:
         self.compared += 1
-        if crc == self._wanted[number]:
+        if crc == self._records.crcs[number]:
             return
         self.broken_count += 1
         if len(self.broken) < self.most:
-            name = self._names[number]
-            self.broken.append(Mismatch(name, self._starts[number], self._ends[number]))
+            record = self._records[number]
+            self.broken.append(Mismatch(record.name, record.start, record.start + record.bytes))

@@ -22,6 +22,8 @@ class FileVerdict:
     tensors: frozenset[str] | None = None
     """Names of the tensors, where the format lists them in clear."""
     counters: dict[str, float] | None = None
+    parts: tuple[str, ...] | None = None
+    """What a single file is made of, see ``roster``; ``None`` where nobody has looked."""
 
 
 @dataclass(frozen=True, slots=True)

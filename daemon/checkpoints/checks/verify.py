@@ -9,7 +9,7 @@ from typing import Any
 
 from ..finder import Finder, Place
 from ..inside import formats, names
-from . import folders, roster, structure
+from . import folders, roster, structure, thrift
 from .verdicts import one_detail
 
 FINITE = "finite"
@@ -29,6 +29,7 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
     are ``None``, numbers that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``;
     ``digest`` is ``None`` unless all was read.
     """
+    thrift.begin()
     verdict = structure.check(path)
     found = {
         "path": path,
@@ -42,12 +43,19 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
         "step_origin": verdict.progress.origin or None,
         "epoch": _strict(verdict.progress.epoch),
         "metrics": {name: _strict(v) for name, v in verdict.progress.metrics.items()},
-        "parts": roster.roster(path) if verdict.state == "ok" else [],
+        "parts": _parts(path, verdict),
         "digest": None,
     }
     if level in READS and verdict.state == "ok":
         found.update(_read(path, level, verdict.detail, progress))
     return found
+
+
+def _parts(path: str, verdict: structure.Verdict) -> list[str]:
+    """What it is made of: told by who checked a single file, looked for otherwise."""
+    if verdict.state != "ok":
+        return []
+    return roster.roster(path) if verdict.parts is None else list(verdict.parts)
 
 
 def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, Any]:

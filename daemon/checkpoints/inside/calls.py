@@ -74,15 +74,18 @@ def _view(
         return None
     if len(sizes) != len(strides):
         return None
-    count, last = 1, 0
-    for length, step in zip(sizes, strides, strict=True):
+    count, last, in_order = 1, 0, True
+    for length, step in zip(reversed(sizes), reversed(strides), strict=True):
+        in_order &= step == count or length == 1
         count = min(count * length, 1 << 62)
         last += (length - 1) * step
     start = storage.shift + offset * item
     if not count:
         return Tensor(storage.key, dtype, start)
-    runs = None if count == last + 1 else _runs(sizes, strides, item)
-    return Tensor(storage.key, dtype, start, (last + 1) * item, count == 1, runs)
+    if in_order:
+        return Tensor(storage.key, dtype, start, count * item, count == 1)
+    runs = _runs(sizes, strides, item)
+    return Tensor(storage.key, dtype, start, (last + 1) * item, count == 1, runs, count * item)
 
 
 def _runs(sizes: tuple[int, ...], strides: tuple[int, ...], item: int) -> Runs | None:

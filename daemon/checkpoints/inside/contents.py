@@ -7,7 +7,7 @@ checksum, some with the numbers of a tensor. Nothing in a file is executed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import archives, arrays, formats, hdf5, legacy, placing, rows, tensors
@@ -21,14 +21,16 @@ from .placed import TensorAt as TensorAt
 from .placing import Members
 
 
-def contents(peek: Peek, path: str) -> Contents:
+def contents(peek: Peek, path: str, beside: Mapping[str, rows.Rows] | None = None) -> Contents:
     """Take one file apart. ``path`` is where it is: its name and its neighbours count.
+
+    ``beside``: what ``rows.survey`` has found in the ``.metadata`` beside a ``.distcp`` file.
 
     A file of no known format has nothing in it. Raises Broken, Cut or TooLong, and OSError
     where a neighbour cannot be read.
     """
     if path.endswith(".distcp"):
-        return _distributed(peek, path)
+        return _distributed(peek, path, beside)
     kind = formats.file_kind(peek, path)
     if kind == "zip":
         return _archive(peek)
@@ -114,25 +116,30 @@ def _sorted(
 
 def _safetensors(peek: Peek) -> Contents:
     header, start = tensors.header(peek)
-    found: list[TensorAt | None] = []
-    for name, entry in header.items():
-        kind, begin, end = tensors.dtype_of(entry.dtype), entry.begin, entry.end
-        if kind is None:
-            found.append(None)
-            continue
-        scalar = end - begin == FLOATING.get(kind, 0)
-        found.append(TensorAt(name, kind, start + begin, end - begin, scalar))
-    return _sorted((), found)
+
+    def found() -> Iterator[TensorAt | None]:
+        while header:
+            name, entry = header.popitem()
+            kind, begin, end = tensors.dtype_of(entry.dtype), entry.begin, entry.end
+            if kind is None:
+                yield None
+            else:
+                scalar = end - begin == FLOATING.get(kind, 0)
+                yield TensorAt(name, kind, start + begin, end - begin, scalar)
+
+    return _sorted((), found())
 
 
-def _distributed(peek: Peek, path: str) -> Contents:
+def _distributed(peek: Peek, path: str, beside: Mapping[str, rows.Rows] | None) -> Contents:
     """A row of archives, one for each piece; ``.metadata`` beside it says where they begin."""
     folder, name = os.path.split(path)
-    try:
-        with Peek(f"{folder or '.'}/.metadata") as metadata:
-            here = rows.pieces(metadata, name)
-    except FileNotFoundError:
-        return Contents(notes=("no .metadata beside it",), unplaced=1)
+    if beside is None:
+        try:
+            with Peek(f"{folder or '.'}/.metadata") as metadata:
+                beside = rows.survey(metadata)
+        except FileNotFoundError:
+            return Contents(notes=("no .metadata beside it",), unplaced=1)
+    here = beside.get(name, ())
     placed: list[TensorAt | None] = []
 
     def records() -> Iterator[Record]:
@@ -141,5 +148,5 @@ def _distributed(peek: Peek, path: str) -> Contents:
             placed.extend(row.tensors())
             yield from row.records()
 
-    whole = _sorted(rows.Members(records()), placed)
+    whole = _sorted(Records(records()), placed)
     return replace(whole, progress=rows.progress_of(peek, here))

@@ -34,6 +34,8 @@ class Piece(NamedTuple):
     """What the tensor alone takes; ``None`` for objects and where it is not told."""
     plain: bool = True
     """The row is an archive as it is, not packed by an extension."""
+    chunk: bool = False
+    """One of several of its tensor: ``[4,0]`` behind the name says where in it."""
 
 
 def compact(made_by: str, state: object) -> object:
@@ -74,7 +76,8 @@ def pieces(root: object) -> Iterator[Piece]:
             sizes = {name: _chunks(shapes.get(name))}  # those of one tensor follow each other
         at = _numbers(position) or ()
         shown = f"{name}[{','.join(map(str, at))}]" if len(sizes[name]) > 1 else name
-        yield Piece(shown, file, offset, length, sizes[name].get(at), not packed)
+        chunk = shown is not name
+        yield Piece(shown, file, offset, length, sizes[name].get(at), not packed, chunk)
 
 
 def contradiction(root: object) -> str:

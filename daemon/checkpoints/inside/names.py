@@ -40,6 +40,17 @@ _SPEAKS_OF_STATE = re.compile(
     r"model|ckpt|checkpoint|weights|state|adapter|snapshot|step|epoch|iter|(?:^|[-_.])ema",
     re.IGNORECASE,
 )
+_COMPILED = re.compile(
+    r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
+)
+_DATA = re.compile(
+    r"(?:train|val|test|raw|my)?[-_.]?data(?:[-_.]?sets?)?|(?:\w+[-_.])?caches?"
+    r"|features?|embeddings?|latents|activations|tokenized|preprocessed|processed|samples",
+    re.IGNORECASE,
+)
+_NAMED_AS_SAVE = re.compile(
+    r"(?:^|[-_.])(?:best|last|latest|final|resume)(?:$|[-_.\d])", re.IGNORECASE
+)
 _DEEPSPEED_PART = re.compile(r"(?:mp_rank_\d+|layer_\d+.*)_?-?model_states\.pt$|_optim_states\.pt$")
 _HF_FOLDER = re.compile(r"^checkpoint-\d+$")
 _STEP_FOLDER = re.compile(
@@ -134,6 +145,24 @@ def is_checkpoint_file(name: str) -> bool:
     if is_weights(name):
         return True
     return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
+
+
+def is_compiled(name: str) -> bool:
+    """A folder in which a compiler keeps what it has made: some of that is called ``.pt``."""
+    return _COMPILED.search(name) is not None
+
+
+def is_data(name: str) -> bool:
+    """A folder of samples and what was worked out of them, kept as tensors by many.
+
+    What lies there is a checkpoint only when its own name says so.
+    """
+    return _DATA.fullmatch(name) is not None
+
+
+def says_save(name: str) -> bool:
+    """A name that speaks of a model's state: ``step_100``, ``best.pt``, not ``part_7.pt``."""
+    return bool(_SPEAKS_OF_STATE.search(name) or _NAMED_AS_SAVE.search(name))
 
 
 def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> Kind | None:

@@ -85,6 +85,8 @@ class Tensor:
     scalar: bool = False
     runs: Runs | None = None
     """Where its numbers lie when others lie between them; ``None``: all that it reaches over."""
+    shown: int | None = None
+    """Bytes of the numbers that it shows; ``None``: of those it reaches over, each once."""
 
 
 @dataclass(slots=True)

@@ -95,6 +95,12 @@ def rocks(index: Mapping[str, Any]) -> dict[str, Entry]:
     return {series_of(e["path"]): e for e in index["checkpoints"] if _sound(e)}
 
 
+def bests(index: Mapping[str, Any], policy: Policy) -> list[Entry]:
+    """The verified ones that stay for their metric, best first: at least one."""
+    sound = [e for e in index["checkpoints"] if _sound(e)]
+    return _ranked(index, sound)[: max(1, policy.best)]
+
+
 def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Reasons to stay that no policy overrides."""
     entries: Sequence[Entry] = index["checkpoints"]

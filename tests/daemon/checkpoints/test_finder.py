@@ -143,3 +143,32 @@ def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     words = [*plain, sys.executable, "-c", SCAN, str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
+
+
+def test_data_and_caches_beside_checkpoints_are_none(tmp_path: Path) -> None:
+    for name in (
+        "step_10.pt",
+        "data/part_7.pt",
+        "data/train/000001/x.pt",
+        "data/ckpt/step_20.pt",
+        "datasets/features_1.safetensors",
+        "datasets/best.pt",
+        "preprocess_cache/part_0.pt",
+        "torchinductor_root/fx/graph.pt",
+        "compile_cache/model_step_1.pt",
+        "database/last.pt",
+    ):
+        touch(tmp_path / name)
+    here = Finder([str(tmp_path)]).scan(LATER)
+    assert {str(Path(p).relative_to(tmp_path)) for p in here} == {
+        "step_10.pt",
+        "data/ckpt/step_20.pt",
+        "datasets/best.pt",
+        "database/last.pt",
+    }
+
+
+def test_a_watched_folder_may_be_called_data(tmp_path: Path) -> None:
+    touch(tmp_path / "data" / "cache" / "part_7.pt")
+    touch(tmp_path / "data" / "part_8.pt")
+    assert found(Finder([str(tmp_path / "data")])) == {"part_8.pt": None}

@@ -2,19 +2,27 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import pty
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.checks import verify
+from middlewatch.daemon.checkpoints.keeping.retention import Policy
+from middlewatch.daemon.checkpoints.ranking import Rules
 from middlewatch.daemon.cli import main
+from middlewatch.daemon.cli.known import Known, from_disk
+from middlewatch.daemon.cli.pruning import apply, propose
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -181,7 +189,6 @@ def test_what_a_crash_left_stays_where_nothing_else_is_verified(say: Say, out: P
 def indexed(out: Path, state: Path, name: str = "gpt-1a2b", **more: Any) -> dict[str, Any]:
     """The index that a daemon has left, everything read to the last number."""
     from middlewatch.daemon.checkpoints import rebuilding
-    from middlewatch.daemon.checkpoints.ranking import Rules
 
     index = rebuilding.rebuilt(name, [str(out)], time.time(), Rules())
     for entry in index["checkpoints"]:
@@ -229,6 +236,57 @@ def test_two_trainings_in_one_folder(say: Say, tmp_path: Path) -> None:
     assert (steps(tmp_path / "out" / "a"), steps(tmp_path / "out" / "model1")) == ([3], [30])
 
 
+SAVES = st.lists(
+    st.tuples(
+        st.sampled_from("aaab"),
+        st.sampled_from("GGGD"),
+        st.integers(1, 6),
+        st.sampled_from(["good", "good", "good", "nan", "nan", "cut", "empty"]),
+        st.integers(1, 9),
+    ),
+    min_size=1,
+    max_size=10,
+    unique_by=lambda save: save[:3],
+)
+
+
+NAN_IS_BEST = [("a", "G", 1, "good", 3), ("a", "G", 2, "nan", 1), ("a", "G", 3, "good", 5)]
+
+
+@settings(max_examples=40, deadline=None)
+@example(NAN_IS_BEST, 0, 1, 0.0, False)
+@example(NAN_IS_BEST, 1, 0, 0.0, True)
+@given(SAVES, st.integers(0, 3), st.integers(0, 2), st.sampled_from([0.0, 2.0]), st.booleans())
+def test_whatever_lies_there_the_good_ones_stay(
+    saves: list[Any], latest: int, best: int, every: float, damaged: bool
+) -> None:
+    """On real files: what a header cannot tell (NaN in the weights) must mislead nobody."""
+    with tempfile.TemporaryDirectory() as name:
+        good: dict[Path, tuple[str, int, int]] = {}
+        for folder, half, step, state, loss in saves:
+            path = save(Path(name, folder), step, math.nan if state == "nan" else 1.0)
+            was = path.stat()
+            whole = {"cut": -1, "empty": -path.stat().st_size}.get(state, 0)
+            os.truncate(path, was.st_size + whole)
+            named = path.with_name(f"{half}_step={step}-val_loss=0.{loss}.safetensors")
+            path.rename(named)
+            os.utime(named, ns=(was.st_atime_ns, was.st_mtime_ns))
+            if state == "good":
+                good[named] = (f"{folder}{half}", step, loss)
+        known = Known(from_disk(name, Rules()), (name,), "disk", "it")
+        plan = propose(known, Policy(latest, best, every, damaged), again=True)
+        apply(plan)
+        assert not plan.refused
+        assert not plan.failed
+        left = {path for path in good if path.exists()}
+        for series in {key for key, _, _ in good.values()}:
+            own = sorted((step, path) for path, (key, step, _) in good.items() if key == series)
+            assert {path for _, path in own[-1:]} <= left
+        if good:
+            assert min(loss for _, _, loss in good.values()) == min(good[p][2] for p in left)
+        assert len(plan.deleted) == len(saves) - len(list(Path(name).rglob("*.safetensors")))
+
+
 def test_usage(say: Say, out: Path) -> None:
     assert say("prune", "--dir", str(out / "nowhere"))[0] == 2
     assert say("prune", "gpt")[0] == 2  # no daemon, and no such run in the state directory
@@ -239,9 +297,6 @@ def test_usage(say: Say, out: Path) -> None:
 
 def test_the_index_of_a_stopped_daemon(say: Say, out: Path, tmp_path: Path) -> None:
     """What changed since it was written is not verified any more."""
-    from middlewatch.daemon.checkpoints.ranking import Rules
-    from middlewatch.daemon.cli.known import from_disk
-
     index = from_disk(str(out), Rules())
     for entry in index["checkpoints"]:
         entry["verified"]["level"] = "finite"

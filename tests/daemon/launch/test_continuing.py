@@ -205,6 +205,27 @@ def test_shell_scripts(tmp_path: Path) -> None:
     assert "hides its script" in way.words
 
 
+def test_a_shell_script_that_hands_its_words_on(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text('import argparse\np.add_argument("--resume")\n')
+    (tmp_path / "other.py").write_text("")
+    for text, how in (
+        ('#!/bin/sh\n# python other.py "$@"\nexec python -u \\\n  train.py "$@" 2>&1\n', "option"),
+        ('python train.py "$@"\npython other.py "$@"\n', "unknown"),
+        ('python other.py "$@"\npython train.py\n', "unknown"),
+    ):
+        (tmp_path / "run.sh").write_text(text)
+        way = continuation(("./run.sh", "--lr", "1"), str(tmp_path), CKPT)
+        assert way.how == how, text
+        more = ("--resume", CKPT) if how == "option" else ()
+        assert way.command == ("./run.sh", "--lr", "1", *more)
+
+
+def test_a_script_that_is_gone(tmp_path: Path) -> None:
+    way = continuation(("python", "gone.py"), str(tmp_path), CKPT)
+    assert way.how == "unknown"
+    assert "gone.py is not there" in way.words
+
+
 def test_only_what_the_framework_goes_on_from() -> None:
     entries = [{"path": "/o/checkpoint-40", "format": "hf"}, {"path": "/o/model.safetensors", "format": "safetensors"}]  # fmt: skip
     assert fitting("transformers", entries) == entries[:1]

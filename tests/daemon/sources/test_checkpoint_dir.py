@@ -411,6 +411,52 @@ def test_a_rescan_finds_bytes_that_changed_by_themselves(out: Path, watch: Watch
         assert after.digest == before.digest
 
 
+def test_a_bit_that_flips_where_no_checksum_is(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    (out / "step_1.safetensors").write_bytes(tensors())
+    for _ in range(8):
+        watch.look(4)
+    (before,) = watch.source.known()
+    assert (before.state, before.level) == ("ok", "finite")
+    flip_bit(out / "step_1.safetensors")
+    began = watch.now
+    while watch.states["step_1.safetensors"] != "corrupt":
+        watch.look(2)
+        assert watch.now - began < 60
+    (known,) = watch.source.known()
+    assert (known.level, known.digest) == ("checksum", before.digest)
+    since = known.detail
+    assert "although nobody wrote it" in since
+    watch.source.rescan(watch.now)  # known to be bad until its data was read again, and then
+    for _ in range(6):
+        watch.look(1)
+        (known,) = watch.source.known()
+        assert (known.state, known.detail) == ("corrupt", since)
+
+
+def test_who_touches_a_checkpoint_does_not_harm_it(out: Path, watch: Watch) -> None:
+    out.mkdir()
+    watch.look()
+    path = out / "step_1.safetensors"
+    path.write_bytes(tensors())
+    for _ in range(8):
+        watch.look(4)
+    (before,) = watch.source.known()
+    path.chmod(0o600)
+    for _ in range(20):
+        watch.look(4)
+    (after,) = watch.source.known()
+    assert (after.state, after.level, after.digest) == ("ok", "finite", before.digest)
+    assert after.at > before.at
+    path.write_bytes(tensors()[:-1] + b"\x40")  # saved anew, by somebody who may
+    for _ in range(20):
+        watch.look(4)
+    (after,) = watch.source.known()
+    assert (after.state, after.level) == ("ok", "finite")
+    assert after.digest not in (None, before.digest)
+
+
 def test_a_folder_that_is_cut_later_is_told_within_a_minute(out: Path, watch: Watch) -> None:
     (out / "checkpoint-5").mkdir(parents=True)
     for name in ("model.safetensors", "optimizer.safetensors"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -66,7 +67,8 @@ def in_memory(bench: Bench) -> None:
 
 def flipped_quietly(bench: Bench) -> None:
     """A bit of the newest save changes, and its times of change stay as they were."""
-    _save(bench, bench.root / "out", every=250)
+    manner = bench.random.choice(["numbered", "infinite"])  # the other saves best.pt after it
+    _save(bench, bench.root / "out", "none", manner, every=250)
     path = bench.until(lambda: _newest(bench.root / "out", "step-*.pt", 2), 100, "saves")
     bench.pause(2.0)
     bench.inject(lambda: _flip(bench, path))
@@ -80,8 +82,7 @@ def rotten(bench: Bench) -> None:
     out = bench.root / "out"
     _save(bench, out, "none", "safe", every=400)
     path = bench.until(lambda: _newest(out, "*.safetensors", 2), 120, "saves")
-    run = ours.box.ask("runs")[0]["id"]
-    index = bench.state / "runs" / run / "checkpoints_index.json"
+    index = bench.state / "runs" / bench.subjects[0].log.parent.name / "checkpoints_index.json"
     bench.until(lambda: str(path) in _digested(index), 60, "a digest of it")
     os.kill(ours.box.ask("ping")["pid"], signal.SIGKILL)
     bench.inject(lambda: _flip(bench, path))
@@ -90,8 +91,6 @@ def rotten(bench: Bench) -> None:
 
 def _digested(index: Path) -> list[str]:
     """Paths whose bytes were read to the end."""
-    import json
-
     return [e["path"] for e in json.loads(index.read_text())["checkpoints"] if e.get("digest")]
 
 
@@ -172,12 +171,20 @@ FAULTS = (
         deadline_s=2 * PACE + DELIVERY_S,
         after_s=40.0,  # saves of NaN follow, and are no second page
     ),
+    replace(
+        NOT_FINITE,
+        number="35d",
+        name="nan_saved_in_place",
+        arrange=saving("nan_weights", "in_place", every=120),
+        after_s=60.0,  # always the same file: one trouble, told once
+    ),
     SHRUNK,
     replace(
         SHRUNK,
         number="36b",
         name="folder_without_optimizer",
-        arrange=saving("no_optimizer", "folder"),
+        arrange=saving("no_optimizer", "folder", every=300),  # eight saves last longer than 90 s
+        begins_within_s=240.0,
         deadline_s=FOLDER_S,
     ),
     replace(
@@ -231,7 +238,7 @@ FAULTS = (
     ),
     QUIET,
     replace(
-        QUIET, number="C12", name="saved_in_place", arrange=saving("none", "in_place", every=40)
+        QUIET, number="C12", name="saved_in_place", arrange=saving("none", "in_place", every=65)
     ),
     replace(QUIET, number="C13", name="adapters_beside_full", arrange=saving("none", "adapters")),
     replace(QUIET, number="C14", name="narrow_types_and_views", arrange=saving("none", "halves")),
@@ -240,14 +247,14 @@ FAULTS = (
         QUIET,
         number="C16",
         name="deleted_while_read",
-        arrange=saving("none", "numbered", "--size", 40 << 20, "--keep", 1, every=50),
+        arrange=saving("none", "numbered", "--size", 40 << 20, "--keep", 1, every=75),
         weight=0.4,
     ),
     replace(
         QUIET,
         number="C17",
         name="folders_deleted_while_read",
-        arrange=saving("none", "sharded", "--size", 20 << 20, "--keep", 2, every=50),
+        arrange=saving("none", "sharded", "--size", 20 << 20, "--keep", 1, every=75),
         weight=0.4,
     ),
     replace(

@@ -57,7 +57,8 @@ class Trainer:
 
     def train(self) -> float:
         x = torch.randint(LETTERS - UNSEEN, (BATCH,))
-        y = (7 * x + 3) % (LETTERS - UNSEEN)
+        noise = torch.randint(LETTERS - UNSEEN, (BATCH,))  # a rule alone is learnt to a loss of 0
+        y = torch.where(torch.rand(BATCH) < 0.2, noise, (7 * x + 3) % (LETTERS - UNSEEN))
         loss = F.cross_entropy(self.model(x), y)
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)

@@ -1,0 +1,36 @@
+"""What a start command needs, and whether it is there now."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+_SESSION = """
+_ COLUMNS DBUS_SESSION_BUS_ADDRESS DISPLAY LESSCLOSE LESSOPEN LINES LOGNAME LS_COLORS MAIL
+MOTD_SHOWN OLDPWD PWD SHLVL TERM TERM_PROGRAM TERM_PROGRAM_VERSION TMUX TMUX_PANE STY WINDOW
+COLORTERM EDITOR VISUAL PAGER PS1 PROMPT_COMMAND INVOCATION_ID JOURNAL_STREAM
+"""
+_OF_A_SESSION = frozenset(_SESSION.split())
+"""Variables that a shell, a terminal or a login sets for itself: no training asks for them."""
+_OF_A_SESSION_PREFIXES = ("SSH_", "XDG_", "LC_", "VSCODE_", "BASH_FUNC_", "GNOME_", "SUDO_")
+
+
+def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
+    """Variables that the start had and that are not set now, without those of a login."""
+    return sorted(
+        name
+        for name in names
+        if name not in environ
+        and name not in _OF_A_SESSION
+        and not name.startswith(_OF_A_SESSION_PREFIXES)
+    )
+
+
+def lacking(command: Sequence[str], cwd: str) -> str:
+    """A sentence about its folder, or its program; empty when both are there."""
+    if not cwd or not Path(cwd).is_dir():
+        return f"its folder {cwd or '(unknown)'} is not there"
+    program = command[0]
+    found = str(Path(cwd, program)) if "/" in program else program
+    return "" if shutil.which(found) else f"its program {program} is not there"
