@@ -57,6 +57,8 @@ class Incident:
     """When it was last opened, raised or corrected: what follows within two minutes joins."""
     alerted_at: float | None = None
     reminders: int = 0
+    over: bool = False
+    """What is left of it is of the past, as its rule says: the same once more is news."""
 
     @property
     def fingerprint(self) -> tuple[str, str, str]:
@@ -137,6 +139,12 @@ class IncidentKeeper:
             seen.add((run, sentinel, finding.key))
             changes += self._take(run, sentinel, finding, now)
         for incident in self.open(run):
+            said = [
+                f.details.get("over") is True
+                for sentinel, f in findings
+                if sentinel == incident.sentinel and f.trouble == incident.trouble
+            ]
+            incident.over = incident.over or (bool(said) and all(said))
             clears = asked.get(incident.sentinel)
             if clears is None or incident.fingerprint in seen:
                 continue
@@ -226,7 +234,7 @@ class IncidentKeeper:
         ):
             return [Change("joined", incident)]
         else:
-            if not other and finding.severity < incident.severity:
+            if not other and finding.severity < incident.severity and not incident.joined:
                 # Milder now, like a bad save after which a good one came: no news, but what is
                 # said on the page must be so.
                 incident.summary, incident.remedy = finding.summary, finding.remedy
@@ -253,6 +261,10 @@ class IncidentKeeper:
         if finding.severity >= min(incident.severity, Severity.CRITICAL):
             incident.last_seen_at = now  # what is milder must not keep it open
             incident.fatal = incident.fatal or finding.fatal
+        if finding.details.get("newest") and finding.trouble == incident.trouble:
+            # Of saves that are bad in the same way the newest counts: a restart would begin there.
+            incident.summary, incident.remedy = finding.summary, finding.remedy
+            incident.details = dict(finding.details)
         line = f"{finding.trouble}: {finding.summary}"
         mild, grave = (_tag(sentinel, finding.key, s) for s in (Severity.INFO, Severity.CRITICAL))
         if finding.severity is Severity.CRITICAL:
@@ -262,8 +274,10 @@ class IncidentKeeper:
         if fresh:
             room = MAX_EVIDENCE - len(incident.evidence)
             incident.evidence += [e for e in finding.evidence if e not in incident.evidence][:room]
-        if finding.severity > incident.severity:
-            was, incident.severity = incident.severity.label, finding.severity
+        again = incident.over and fresh and finding.trouble == incident.trouble
+        if finding.severity > incident.severity or (again and finding.details.get("newest")):
+            was = Severity.WARNING.label if again else incident.severity.label
+            incident.severity, incident.over = max(finding.severity, incident.severity), False
             incident.state, incident.changed_at = "open", now
             return [Change("raised", incident, was)]
         return [Change("joined", incident)] if fresh else []

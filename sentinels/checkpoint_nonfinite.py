@@ -47,9 +47,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     since = _loss_lost(view)
     fit = _worth_naming(by_time, since)
+    read = [c for c in by_time if c.state == "ok" and c.level in _READ]
     for seen in bad[: limits.told]:
         good = last_good(seen, fit)
-        yield _not_finite(seen, good, since, newest=is_newest(seen, by_time))
+        over = not is_newest(seen, [c for c in by_time if c is seen or c in read])
+        yield _not_finite(seen, good, since, newest=is_newest(seen, by_time), over=over)
 
 
 def _worth_naming(
@@ -76,7 +78,12 @@ def _loss_lost(view: View) -> Mark | None:
 
 
 def _not_finite(
-    seen: CheckpointSeen, good: CheckpointSeen | None, since: Mark | None, *, newest: bool
+    seen: CheckpointSeen,
+    good: CheckpointSeen | None,
+    since: Mark | None,
+    *,
+    newest: bool,
+    over: bool,
 ) -> Finding:
     which = "the newest checkpoint" if newest else "an older checkpoint"
     after = since is not None and _is_after(seen, since)
@@ -111,6 +118,7 @@ def _not_finite(
             "path": seen.path,
             "step": seen.step,
             "newest": newest,
+            "over": over,
             "finite": good.path if good else None,
             "finite_step": good.step if good else None,
             "after_loss": after,

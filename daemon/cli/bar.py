@@ -44,8 +44,8 @@ class Bar:
         self._due = now + REDRAW_S
         columns = shutil.get_terminal_size().columns
         line = draw(taken, self._total, now - self._begun, name, columns - 1, utf8=_utf8())
+        self._drawn = True  # before it is: Ctrl-C may come in between
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
-        self._drawn = True
 
     def clear(self) -> None:
         """Erase it, so that something else can be printed."""

@@ -157,6 +157,41 @@ def test_symptoms_without_end_are_bounded(watch: Watch) -> None:
     assert one.symptoms[-1] == f"ckpt_nonfinite: {MOST_SYMPTOMS + 49} is NaN"
 
 
+def test_of_bad_saves_the_newest_is_named(watch: Watch) -> None:
+    def save(step: int, severity: Severity = CRITICAL) -> tuple[str, Finding]:
+        more = {"path": f"step_{step}", "newest": severity is CRITICAL}
+        said = f"{'the newest' if more['newest'] else 'an older'} one, {step}, is NaN"
+        return "save", finding(
+            "ckpt_nonfinite", severity, key=str(step), summary=said, details=more
+        )
+
+    assert watch.kinds(save(1)) == [("opened", "ckpt_nonfinite")]
+    assert watch.kinds(save(2), save(1, Severity.WARNING), after=4000) == []
+    assert watch.kinds(save(3), save(2, Severity.WARNING), after=4000) == []
+    (one,) = watch.keeper.open()
+    assert (one.summary, one.details["path"]) == ("the newest one, 3, is NaN", "step_3")
+
+
+def test_bad_saves_after_a_good_one_are_news(watch: Watch) -> None:
+    def save(step: int, *, newest: bool = True, over: bool = False) -> tuple[str, Finding]:
+        severity = CRITICAL if newest else Severity.WARNING
+        more = {"newest": newest, "over": over}
+        return "save", finding("ckpt_nonfinite", severity, key=str(step), details=more)
+
+    watch.say(save(1))
+    assert watch.kinds(save(2), save(1, newest=False), after=4000) == []
+    # a newer one is there, and was not read yet
+    assert watch.kinds(save(2, newest=False), save(1, newest=False)) == []
+    assert watch.kinds(save(3), save(2, newest=False)) == []
+    # that one was good
+    past = [save(step, newest=False, over=True) for step in (2, 3)]
+    assert watch.kinds(*past, after=4000) == []
+    watch.restart()
+    (change,) = watch.say(save(9), *past, after=4000)
+    assert (change.kind, change.was, change.incident.state) == ("raised", "warning", "open")
+    assert watch.kinds(save(10), save(9, newest=False), *past, after=4000) == []
+
+
 def test_what_is_milder_now_is_said_so_and_is_no_news(watch: Watch) -> None:
     watch.say(("save", finding("ckpt_corrupt", summary="the newest one is bad")))
     milder = finding("ckpt_corrupt", Severity.WARNING, summary="an older one is bad")

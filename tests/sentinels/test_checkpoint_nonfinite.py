@@ -101,6 +101,14 @@ def test_nobody_is_sent_to_an_unread_save_of_a_loss_that_was_nan(story: Story) -
     assert "no finite one is on disk" in finding.summary
 
 
+def test_it_is_over_once_a_newer_one_was_read_and_is_finite(story: Story) -> None:
+    assert told(bad(save(story, 1), 2)).details["over"] is False
+    assert told(save(story, 3, level="structure")).details["over"] is False
+    assert told(save(story, 3)).details["over"] is True
+    found = bad(story, 4).asks("checkpoint_nonfinite")
+    assert [(f.details["step"], f.details["over"]) for f in found] == [(4.0, False), (2.0, True)]
+
+
 def test_none_is_left(story: Story) -> None:
     finding = told(bad(story, 1))
     assert "no finite one is on disk" in finding.summary

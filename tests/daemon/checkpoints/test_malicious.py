@@ -154,9 +154,11 @@ def test_the_verifier_of_the_daemon_runs_nothing(evil: Den) -> None:
         assert child.stdout is not None
         for path in places:
             for question in ({"path": path}, {"path": path, "level": "finite"}):
-                child.stdin.write(json.dumps(question).encode() + b"\n")
-                child.stdin.flush()
-                answer = json.loads(child.stdout.readline())
+                answer: dict[str, Any] = {"more": True}
+                while answer.get("more"):  # a second's worth, on a busy machine
+                    child.stdin.write(json.dumps(question).encode() + b"\n")
+                    child.stdin.flush()
+                    answer = json.loads(child.stdout.readline())
                 assert "error" not in answer, answer
                 assert answer["state"] in STATES
         child.stdin.close()

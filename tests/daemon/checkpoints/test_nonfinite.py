@@ -153,6 +153,28 @@ def test_one_range_read_as_two_types() -> None:
     assert {f.name: f.inf for f in found(tensors, data)} == {"a": 1, "b": 1}
 
 
+def test_the_parts_of_one_tensor_are_one_tensor() -> None:
+    nan, one = BITS["float32"][NAN], BITS["float32"][ONE]
+    rows = [TensorAt("v", "float32", 8 * n, 4, of="v") for n in range(3)]
+    chunks = [TensorAt(f"w[{n},0]", "float32", 8 * n + 4, 4, of="w") for n in range(3)]
+    tensors = [*rows, *chunks, at("x", "float32", 24, 1)]
+    data = nan + one + nan + nan + one + nan + one
+    assert found(tensors, data) == [
+        NotFinite("v", 2, 0, 3, bad=True),
+        NotFinite("w", 2, 0, 3, bad=True, chunk=True),
+    ]
+    table = Tensors(tensors)
+    assert (table.total, table.chunked) == (2, {hash("w")})
+
+
+def test_one_element_of_a_larger_tensor_is_no_scalar() -> None:
+    part = TensorAt("v", "float32", 0, 4, of="v")
+    (told,) = found(
+        [part, TensorAt("v", "float32", 4, 4, of="v")], BITS["float32"][PLUS] + BITS["float32"][ONE]
+    )
+    assert told == NotFinite("v", 0, 1, 2, bad=True)
+
+
 def test_types_that_are_not_known_are_counted() -> None:
     rows = [TensorAt("a", "float6", 0, 12), TensorAt("b", "float4_e2m1fn_x2", 12, 12)]
     table = Tensors(rows)

@@ -125,7 +125,7 @@ def test_what_somebody_protects_stays_whole(which: str, folder: Path) -> None:
     try:
         if done.returncode:
             (inside / which).chmod(0o555)
-        with pytest.raises(Unsafe, match="protected|may not be written"):
+        with pytest.raises(Unsafe, match=r"protected|may not be written"):
             take(inside)
     finally:
         if done.returncode == 0:

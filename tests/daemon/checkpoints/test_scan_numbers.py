@@ -7,13 +7,16 @@ import os
 import struct
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import xxhash
 
+from middlewatch.daemon.checkpoints.checks import verify
 from middlewatch.daemon.checkpoints.checks.reading import CHUNK
 from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned
 
@@ -195,3 +198,37 @@ def test_memory_for_a_torch_file_with_very_many_tensors(tmp_path: Path, torch: M
     model = {f"model.layers.{n // 20}.{n % 20}.w": torch.ones(16) for n in range(34_000)}
     torch.save({"model": model}, tmp_path / "a.pt")
     assert peak_mb(tmp_path / "a.pt") < MOST_RSS_MB
+
+
+@pytest.mark.slow
+def test_memory_for_a_distributed_one_with_very_many_tensors(
+    tmp_path: Path, torch: ModuleType
+) -> None:
+    dcp: Any = pytest.importorskip("torch.distributed.checkpoint")
+    model = {f"layers.{n // 20}.{n % 20}.w": torch.ones(16) for n in range(12_000)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dcp.save(model, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
+    assert peak_mb(tmp_path / "step_1") < MOST_RSS_MB
+
+
+def test_tensors_that_repeat_their_numbers_in_a_distributed_one(
+    tmp_path: Path, torch: ModuleType
+) -> None:
+    dcp: Any = pytest.importorskip("torch.distributed.checkpoint")
+    base = torch.ones(6)
+    state = {"spread": base[:1].expand(6), "gaps": base[::5].expand(3, 2), "w": torch.ones(3)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dcp.save(state, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
+    found = verify.describe(str(tmp_path / "step_1"))
+    assert (found["state"], found["level"], found["detail"]) == ("ok", "finite", "")
+
+
+def test_a_type_that_is_not_known_is_told_with_the_tensor(tmp_path: Path) -> None:
+    header = b'{"w":{"dtype":"F3_ODD","shape":[4],"data_offsets":[0,4]}}'
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    found = verify.describe(str(path))
+    assert found["state"] == "unverifiable"
+    assert found["detail"] == "w is of a type that is not known here: 'F3_ODD'"

@@ -6,6 +6,7 @@ fault is written down here a second time, in the simplest words.
 
 from __future__ import annotations
 
+import importlib
 import random
 import warnings
 import zipfile
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-import torch.distributed.checkpoint as dcp
 from safetensors.torch import load_file, save_file
+
+dcp: Any = importlib.import_module("torch.distributed.checkpoint")
 
 FLOATS = [
     torch.float64,
@@ -78,7 +80,7 @@ def plain(rng: Maker, most: int = 400) -> torch.Tensor:
 
 def _room(base: torch.Tensor) -> int:
     """Elements of its storage from its first one on."""
-    return base.untyped_storage().nbytes() // base.element_size() - base.storage_offset()
+    return int(base.untyped_storage().nbytes() // base.element_size() - base.storage_offset())
 
 
 def view(rng: Maker, base: torch.Tensor) -> torch.Tensor:
