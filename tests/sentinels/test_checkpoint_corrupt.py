@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from middlewatch.sentinels.checkpoint_corrupt import Limits
 from middlewatch.sentinels.kit import CheckpointSeen, Finding, Severity
 from middlewatch.sentinels.kit.observations import VerifiedState
 
+from . import saved
 from .story import Story
 
-
-def save(
-    story: Story,
-    step: int,
-    state: VerifiedState = "ok",
-    *,
-    level: str | None = "checksum",
-    detail: str = "",
-) -> Story:
-    """A checkpoint as it stands now; one of the same path is replaced."""
-    seen = CheckpointSeen(
-        at=story.now,
-        path=f"/data/out/step_{step}.pt",
-        saved_at=story.now - 60 + step,
-        bytes=1 << 30,
-        files=1,
-        format="torch",
-        step=float(step),
-        state=state,
-        level=level,
-        detail=detail,
-    )
-    others = [c for c in story.checkpoints if c.path != seen.path]
-    story.checkpoints = [*others, seen]
-    story.seen(seen)
-    return story
+save = partial(saved.save, level="checksum")
 
 
 def told(story: Story) -> Finding:

@@ -6,39 +6,12 @@ import math
 from dataclasses import replace
 
 from middlewatch.sentinels.checkpoint_nonfinite import Limits
-from middlewatch.sentinels.kit import CheckpointSeen, Finding, Severity
-from middlewatch.sentinels.kit.observations import VerifiedState
+from middlewatch.sentinels.kit import Finding, Severity
 
+from .saved import save
 from .story import Story
 
 WHY = "3 of 148 tensors are not finite: model.h.0.weight (4096 of 4096 NaN)"
-
-
-def save(
-    story: Story,
-    step: int,
-    state: VerifiedState = "ok",
-    *,
-    level: str | None = "finite",
-    detail: str = "",
-) -> Story:
-    """A checkpoint as it stands now; one of the same path is replaced."""
-    seen = CheckpointSeen(
-        at=story.now,
-        path=f"/data/out/step_{step}.pt",
-        saved_at=story.now - 60 + step,
-        bytes=1 << 30,
-        files=1,
-        format="torch",
-        step=float(step),
-        state=state,
-        level=level,
-        detail=detail,
-    )
-    others = [c for c in story.checkpoints if c.path != seen.path]
-    story.checkpoints = [*others, seen]
-    story.seen(seen)
-    return story
 
 
 def bad(story: Story, step: int) -> Story:

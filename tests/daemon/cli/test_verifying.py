@@ -18,32 +18,10 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.checkpoints.checks import rot
-from middlewatch.daemon.cli import main
 from middlewatch.daemon.clock import iso
 
 COMMAND = str(Path(sys.executable).with_name("middlewatch"))
 Say = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MIDDLEWATCH_CONFIG", str(tmp_path / "config.toml"))
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """One command in this process: exit code, stdout, stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(words)
-        except SystemExit as left:  # argparse
-            status = int(left.code or 0)
-        told = capsys.readouterr()
-        return status, told.out, told.err
-
-    return run
 
 
 def safetensors(path: Path, *numbers: float, size: int = 0) -> Path:
