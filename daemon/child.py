@@ -177,6 +177,8 @@ class JsonChild:
     def close(self) -> None:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
+        if self._killed is not None:
+            _left.add(self._killed)  # nobody asks this one any more: the others look after it
 
     def _start(self) -> bool:
         if self._killed is not None or self._mono < self._not_before:
@@ -276,6 +278,8 @@ class JsonChild:
 
     def _look_after(self) -> None:
         self._listen()
+        if _left:
+            _left.difference_update([pid for pid in _left if pid != self._killed and _gone(pid)])
         if self._killed is not None and self._reap(self._killed):
             self._killed = None
         if self.pid is not None and self._answered and self._mono - self._born > _STEADY_S:
@@ -313,6 +317,17 @@ class JsonChild:
     def _be_patient(self) -> None:
         self._not_before = self._mono + self._pause_s
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+
+
+_left: set[int] = set()
+"""Killed children of owners that are closed, and that were still there then."""
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
 
 
 def module_argv(module: str) -> tuple[str, ...]:

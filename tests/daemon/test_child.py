@@ -333,3 +333,13 @@ def test_close_twice() -> None:
     child.close()
     assert child.fileno() is None
     until(lambda: child.stuck_pid is None)
+
+
+def test_what_a_closed_one_leaves_is_reaped_by_the_others() -> None:
+    gone = JsonChild(python(ECHO), 5.0)
+    assert gone.ask({"n": 1}, 0.0)
+    pid = gone.pid
+    gone.close()
+    with child_of(ECHO) as other:
+        other.ask({"n": 2}, 0.0)
+        until(lambda: other.stuck_pid is None and not Path(f"/proc/{pid}").exists())
