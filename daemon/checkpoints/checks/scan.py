@@ -73,7 +73,7 @@ class Scan:
         self._work = self._run()
 
     def go(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
-        """Read on, at least 256 KiB, until ``stop()``; ``None`` while there is more."""
+        """Read on, at least 512 KiB, until ``stop()``; ``None`` while there is more."""
         if self._result is None:
             for _ in self._work:
                 if stop():
