@@ -12,9 +12,10 @@ import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from . import pickles
+from .lazy import Lazy
 from .peek import LONGEST, Peek
 from .symbols import TooLong
 
@@ -48,7 +49,7 @@ class Record(NamedTuple):
     offset: int
 
 
-class Directory(Sequence[Record]):
+class Directory(Lazy[Record]):
     """The central directory, in its order.
 
     Records are made when they are asked for: those of 34,000 tensors would take 12 MB. Raises
@@ -85,13 +86,8 @@ class Directory(Sequence[Record]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
+    def row(self, place: int) -> Record:
+        """See :class:`Lazy`."""
         return self._at(self._places[place], place)
 
     def __iter__(self) -> Iterator[Record]:

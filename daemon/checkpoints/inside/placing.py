@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import overload
 
 from . import archives, pickles, progress
 from .calls import number_at
 from .dtypes import FLOATING, ITEM_BYTES
 from .formats import UNTOLD, Progress
+from .lazy import Lazy
 from .legacy import Legacy
 from .peek import Peek
 from .placed import Record, TensorAt
@@ -42,7 +42,7 @@ class Torch:
     """Its numbers are big-endian."""
 
 
-class Members(Sequence[Record]):
+class Members(Lazy[Record]):
     """The members of an archive, by offset. CRCs of packed ones are of what they unpack to."""
 
     def __init__(self, peek: Peek, directory: archives.Directory, prefix: str = "") -> None:
@@ -55,13 +55,8 @@ class Members(Sequence[Record]):
     def __len__(self) -> int:
         return len(self._starts)
 
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
+    def row(self, place: int) -> Record:
+        """See :class:`Lazy`."""
         start, record = self._starts[place], self._records[place]
         crc = None if record.method or not record.crc else record.crc
         return Record(self._prefix + record.name, start, record.packed_bytes, crc)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import overload
 
 from . import archives, distributed, pickles, placing, progress
 from .distributed import Piece
 from .formats import Progress
+from .lazy import Lazy
 from .packed import Names
 from .peek import Cut, Peek
 from .placed import Record, TensorAt
@@ -21,7 +21,7 @@ _MOST_BEGINNINGS = 4096
 """Rows whose first bytes are looked at: each costs a page of cache. Beyond, evenly spread."""
 
 
-class Rows(Sequence[Piece]):
+class Rows(Lazy[Piece]):
     """The rows of one file by offset, packed: as objects 12,000 take 3 MiB."""
 
     def __init__(self, file: str, pieces: Iterable[Piece]) -> None:
@@ -41,13 +41,8 @@ class Rows(Sequence[Piece]):
     def __len__(self) -> int:
         return len(self._offsets)
 
-    @overload
-    def __getitem__(self, place: int) -> Piece: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Piece]: ...
-    def __getitem__(self, place: int | slice) -> Piece | list[Piece]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
+    def row(self, place: int) -> Piece:
+        """See :class:`Lazy`."""
         name, offset, size = self._names[place], self._offsets[place], self._bytes[place]
         data, flags = self._data[place], self._flags[place]
         known = None if data < 0 else data
