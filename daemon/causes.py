@@ -49,6 +49,9 @@ _SAVED = frozenset({"ckpt_nonfinite", "ckpt_shrunk", "ckpt_not_durable"})
 """What a save is found to be, or where it lies. That explains nothing that happens to the run, and
 is told beside what does: a restart must not begin there."""
 
+_FROM_OUTSIDE = frozenset({"process_killed", "sigterm_received"})
+"""Ends that a damaged save cannot bring about: it is found beside them, or came of them."""
+
 _LINKED: dict[str, frozenset[str]] = {
     "memory_pressure": _KILLED_FOR_MEMORY,
     "saves_left": _FULL | {"ckpt_write_failed"},
@@ -113,6 +116,8 @@ def explains(
         return False
     if cause in _SAVED or (symptom in _SAVED and cause not in _HARDWARE):
         return symptom == cause
+    if cause == "ckpt_corrupt" and symptom in _FROM_OUTSIDE:
+        return False
     if cause_severity is not Severity.CRITICAL:
         return False
     if severity is Severity.CRITICAL:

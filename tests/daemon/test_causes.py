@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon import wire
-from middlewatch.daemon.causes import FORECASTS, JOIN_S, cause_rank, ends_hang, linked
+from middlewatch.daemon.causes import FORECASTS, JOIN_S, cause_rank, ends_hang, explains, linked
 from middlewatch.daemon.incidents import QUIET, Change, Incident, IncidentKeeper
 from middlewatch.sentinels.kit import Finding, Severity
 
@@ -300,3 +300,12 @@ def test_what_numbers_say_is_no_fallout_of_a_full_disk(desk: Desk) -> None:
     desk.say(("loss_zero", INFO))
     desk.say(("disk_full", CRITICAL), after=20)
     assert sorted(i.trouble for i in desk.keeper.open()) == ["disk_full", "loss_zero"]
+
+
+def test_a_damaged_save_kills_nobody_from_outside() -> None:
+    def explained(symptom: str) -> bool:
+        return explains("ckpt_corrupt", CRITICAL, symptom, CRITICAL, "", near=True)
+
+    assert explained("rank_failed")
+    assert not explained("process_killed")
+    assert not explained("sigterm_received")
