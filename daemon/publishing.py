@@ -30,6 +30,7 @@ class Publisher:
     def publish(self, watched: WatchedRun) -> None:
         """Write the run's files and commit."""
         now, room, run = self._room.clock.now(), self._room, watched.spec.id
+        watched.index_stale = False
         watched.reindex(now, Rules.of(room.config))
         status = room.status(watched)
         text = page(status, room.box_report(watched), status["watch"], str(iso(now)))

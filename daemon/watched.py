@@ -95,7 +95,7 @@ class WatchedRun:
         self.fresh: set[type] = set()
         self.told_end = self.state in ENDED
         self.index_stale = False
-        """Checkpoints came or went since the index was built."""
+        """Checkpoints came or went since the index was written."""
         self._saved = memory
         self._readers: dict[str, LogReader] = {}
         self._tails: dict[str, LogTail] = {}
@@ -270,7 +270,6 @@ class WatchedRun:
 
     def reindex(self, now: float, rules: Rules) -> None:
         """Build the checkpoint index from what is on disk now."""
-        self.index_stale = False
         self.index = build(
             self.spec.id,
             [self._doubted(c) for c in self.history.checkpoints],

@@ -38,6 +38,11 @@ QUIET_S = 20.0
 MEMORY_BYTES = 1 << 30
 """Address space. The longest header and pickle that are parsed need 85 MB (measured); the rest
 is for archives with very many records, and a bug must not cost the run its memory."""
+LARGE_BYTES = 34 << 20
+"""Having been larger than this it ends when it has nothing to do: 30 MiB are usual with numpy."""
+BRIEF_S = 0.7
+"""What comes at once is still answered; looks are two seconds apart, so that no question of the
+next one meets a process that is leaving."""
 PAUSE_S = 900.0
 """The same while the data of a checkpoint is half read: a save has the disk for itself meanwhile,
 and what was read so far is not thrown away for that."""
@@ -55,9 +60,18 @@ def main() -> int:
     """Answer questions until stdin ends or nobody asks any more."""
     step_back()
     limit_memory()
-    serve(answer_to, lambda: PAUSE_S if _job else QUIET_S)
+    serve(answer_to, _patience_s)
     sys.stdout.flush()
     os._exit(0)  # taking numpy apart again costs 0.02 s, half of what importing it did (measured)
+
+
+def _patience_s() -> float:
+    """How long to wait for the next question."""
+    if _job:
+        return PAUSE_S
+    # The next one would begin on top of what a very large table has left behind.
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return BRIEF_S if grown > LARGE_BYTES else QUIET_S
 
 
 def limit_memory() -> None:

@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,15 @@ def test_it_loads_nothing_heavy() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert found.stdout == b"[]\n"
+
+
+def test_it_ends_after_a_very_large_table(child: Child, tmp_path: Path) -> None:
+    names = [f"model.layers.{n}.weight" for n in range(60_000)]
+    entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps(dict.fromkeys(names, entry)).encode()
+    path = tmp_path / "step_1.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    assert child.ask(path)["state"] == "ok"
+    began = time.monotonic()
+    assert child.process.wait(10) == 0
+    assert time.monotonic() - began < verifier_child.QUIET_S / 2
