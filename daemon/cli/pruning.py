@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import math
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..checkpoints.keeping.retention import Choice, Policy, bests, choose, rocks
 from ..clock import epoch
 from ..errors import Refused, UsageError
 from . import out
+from .alone import alone
 from .known import Known, known, mark_now, unchanged
 
 _CHANGED = "the one that everything rests on has changed; look again"
@@ -110,9 +110,9 @@ def apply(plan: Plan) -> None:
     stand = rocks(plan.known.index)
     doomed = plan.doomed
     devices = {plan.prints[path].home for path in doomed}
-    with contextlib.ExitStack() as alone:
+    with contextlib.ExitStack() as locks:
         for folder in sorted({p.home for p in plan.prints.values()}):
-            alone.enter_context(_alone(folder))
+            locks.enter_context(alone(folder, f"another prune is at work in {folder}"))
         before = _free(devices)
         gone: list[Footprint] = []
         for path in doomed:
@@ -240,22 +240,6 @@ def _unshared(choices: Sequence[Choice], prints: Mapping[str, Footprint]) -> lis
         why = f"it shares files with {shared}"
         found.append(choice if shared is None else replace(choice, keep=True, why=(why,)))
     return found
-
-
-@contextlib.contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """One deletion in a folder at a time. Raises Refused."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refused(f"another prune is at work in {folder}") from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-    finally:
-        os.close(fd)
 
 
 def _free(folders: set[str]) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import os
 import shlex
 import sys
@@ -23,6 +22,7 @@ from ..launch.needs import lacking, missing_names
 from ..launch.start import Via
 from ..runs import RunSpec
 from . import out
+from .alone import alone
 from .context import client, state
 from .launching import begin, show
 
@@ -75,19 +75,8 @@ def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
         return
     folder = state(args).run(run["run"])
     folder.mkdir(parents=True, exist_ok=True)
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refused(f"another resume of {run['run']} is at work") from None
-        except OSError:
-            pass  # a file system without locks
+    with alone(folder, f"another resume of {run['run']} is at work"):
         yield
-    finally:
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)  # whoever was started may have a copy of it
-        os.close(fd)
 
 
 def _settled(daemon: Client, run: Row) -> Row:
