@@ -20,7 +20,9 @@ from middlewatch.daemon.checkpoints.checks import verify
 from middlewatch.daemon.checkpoints.checks.reading import CHUNK
 from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned
 
-MOST_RSS_MB = 40
+MOST_MORE_MB = 20.0
+"""A huge or crowded file may take so much more than a file of one number. What Python and numpy
+take by themselves depends on the machine: scripts/bench-checkpoints prints the whole."""
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +145,14 @@ def test_views_and_tied_weights(tmp_path: Path, torch: ModuleType) -> None:
     assert scanned(tmp_path / "a.pt").state == "ok", "what no tensor shows is nobody's"
 
 
+def more_mb(path: Path) -> float:
+    """Memory that one file takes more than the smallest; the least of two looks at both."""
+    small = path.parent / "smallest.safetensors"
+    header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    small.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    return min(peak_mb(path) for _ in range(2)) - min(peak_mb(small) for _ in range(2))
+
+
 def peak_mb(path: Path) -> float:
     """Memory that verifying takes, in a process as the verifier is one."""
     code = (
@@ -175,7 +185,7 @@ def huge(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_memory_for_a_large_file(huge: Path) -> None:
-    assert peak_mb(huge) < MOST_RSS_MB
+    assert more_mb(huge) < MOST_MORE_MB
 
 
 def test_memory_for_very_many_tensors(tmp_path: Path) -> None:
@@ -190,14 +200,14 @@ def test_memory_for_very_many_tensors(tmp_path: Path) -> None:
     header = json.dumps(entries, separators=(",", ":")).encode()
     body = struct.pack("<16f", *range(16)) * len(names)
     path.write_bytes(len(header).to_bytes(8, "little") + header + body)
-    assert peak_mb(path) < MOST_RSS_MB
+    assert more_mb(path) < MOST_MORE_MB
 
 
 @pytest.mark.slow
 def test_memory_for_a_torch_file_with_very_many_tensors(tmp_path: Path, torch: ModuleType) -> None:
     model = {f"model.layers.{n // 20}.{n % 20}.w": torch.ones(16) for n in range(34_000)}
     torch.save({"model": model}, tmp_path / "a.pt")
-    assert peak_mb(tmp_path / "a.pt") < MOST_RSS_MB
+    assert more_mb(tmp_path / "a.pt") < MOST_MORE_MB
 
 
 @pytest.mark.slow
@@ -209,7 +219,7 @@ def test_memory_for_a_distributed_one_with_very_many_tensors(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dcp.save(model, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
-    assert peak_mb(tmp_path / "step_1") < MOST_RSS_MB
+    assert more_mb(tmp_path / "step_1") < MOST_MORE_MB
 
 
 def test_tensors_that_repeat_their_numbers_in_a_distributed_one(
