@@ -125,10 +125,10 @@ def stands(entry: dict[str, Any]) -> bool:
     return same and sum(stat.st_size for stat in stats) == entry["bytes"]
 
 
-def soon(look: Callable[[], float | None]) -> float | None:
-    """What may be written down a moment after it was done."""
+def gone_when(path: str, journal: Journal) -> float | None:
+    """A deletion is written down a moment after it was done."""
     deadline = time.monotonic() + 5
-    while (found := look()) is None and time.monotonic() < deadline:
+    while (found := journal.deleted().get(path)) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     return found
 
@@ -140,7 +140,7 @@ def is_true(index: Index, journal: Journal) -> None:
     for entry in index["checkpoints"]:
         path = entry["path"]
         if not os.path.exists(path):
-            gone_at = deleted.get(path) or soon(lambda path=path: journal.deleted().get(path))
+            gone_at = deleted.get(path) or gone_when(path, journal)
             assert gone_at is not None, f"{path} was never there"
             assert gone_at > written_at - SEEN_WITHIN_S, f"{path} was long gone"
             continue
