@@ -7,8 +7,8 @@ import socket
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from . import wire
-from .errors import DaemonUnreachable, MiddlewatchError
+from .system import jsonlines
+from .system.errors import DaemonUnreachable, MiddlewatchError
 
 
 class RemoteError(MiddlewatchError):
@@ -42,10 +42,10 @@ class Client:
             sock.settimeout(self.timeout_s)
             try:
                 sock.connect(self.path)
-                sock.sendall(wire.encode({"v": wire.VERSION, "op": op, **args}))
+                sock.sendall(jsonlines.encode({"v": jsonlines.VERSION, "op": op, **args}))
                 sock.settimeout(timeout)
                 with sock.makefile("rb") as answers:
-                    while line := answers.readline(wire.MAX_LINE + 1):
+                    while line := answers.readline(jsonlines.MAX_LINE + 1):
                         yield self._open(line)
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error
@@ -53,7 +53,7 @@ class Client:
 
     def _open(self, line: bytes) -> Any:
         try:
-            answer = wire.decode(line)
+            answer = jsonlines.decode(line)
         except ValueError as error:
             raise self._unreachable(error) from error
         if not answer.get("ok"):

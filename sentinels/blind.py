@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
 from .kit.numbers import pace, span
-from .kit.silence import Patience, case_of
+from .kit.pace.silence import Patience, case_of
 
 TOGETHER_S = 60.0
 """A run that took steps for so long after NVML fell silent does not stand still for that."""

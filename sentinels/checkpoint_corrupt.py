@@ -18,20 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import (
-    CheckpointSeen,
-    Evidence,
-    Finding,
-    LogEvent,
-    ProcessEnded,
-    Sentinel,
-    Severity,
-    View,
-)
-from .kit.damage import Damage, is_nonfinite
+from .kit import CheckpointSeen, Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import number, short_path, size
 from .kit.progress import completed
-from .kit.siblings import is_newest, last_good
+from .kit.saves.damage import Damage, is_nonfinite
+from .kit.saves.siblings import is_newest, last_good
 from .kit.troubles import Troubles, said_in_old_log, say
 
 WORDS = {"ckpt_corrupt": "is corrupt", "ckpt_incomplete": "is not whole"}

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
-from .kit.damage import Damage, is_nonfinite
-from .kit.finite import Finiteness
 from .kit.ledger import Mark
+from .kit.loss.finite import Finiteness
 from .kit.numbers import number, short_path
-from .kit.siblings import is_newest, last_good
+from .kit.saves.damage import Damage, is_nonfinite
+from .kit.saves.siblings import is_newest, last_good
 
 _READ = ("finite", "load")
 """Levels at which the numbers were read."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
 from .kit.numbers import number, short_path, size
-from .kit.siblings import Shrunk, Siblings
+from .kit.saves.siblings import Shrunk, Siblings
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
-from .kit.damage import written
 from .kit.numbers import span
-from .kit.saves import LOOKED_AT, expected
+from .kit.saves.damage import written
+from .kit.saves.pattern import LOOKED_AT, expected
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from .kit import CpuQuotaSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.numbers import number
-from .kit.quota import Quota
-from .kit.windows import SLOW, Windows
+from .kit.pace.quota import Quota
+from .kit.pace.windows import SLOW, Windows
 
 
 @dataclass(frozen=True)

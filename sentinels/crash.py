@@ -20,16 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .kit import (
-    Evidence,
-    Finding,
-    LogEvent,
-    MemorySample,
-    ProcessEnded,
-    Sentinel,
-    Severity,
-    View,
-)
+from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.troubles import BY_NUMBERS, Troubles, say

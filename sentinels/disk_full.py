@@ -15,18 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import (
-    CheckpointSeen,
-    DiskSample,
-    Evidence,
-    Finding,
-    LogEvent,
-    Sentinel,
-    Severity,
-    View,
-)
+from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
-from .kit.saves import no_inodes, saves_on
+from .kit.saves.pattern import no_inodes, saves_on
 
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
 """The exact ones first: a checkpoint writer often does not know why it failed."""

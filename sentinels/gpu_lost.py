@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
-from .kit.boards import used
+from .kit.gpus import used
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
 APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)

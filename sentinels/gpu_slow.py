@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, GpuSample, Sentinel, Severity, View
-from .kit.boards import at_work, newest, used
+from .kit.gpus import at_work, newest, used
 from .kit.numbers import median
 
 HARD = ("hw_thermal", "hw_power_brake", "hw_slowdown")

@@ -34,13 +34,14 @@ from .kit import (
     View,
 )
 from .kit.numbers import span
-from .kit.pauses import Pauses
+from .kit.pace.pauses import Pauses
+from .kit.pace.silence import Case, case_of
+from .kit.pace.stack_summary import folded, standings, told
+from .kit.pace.suspects import patience
+from .kit.pace.verdicts import Verdict, idle_verdict, spin_verdict
+from .kit.pace.work import Work, progress, starved, trainers, work_of
 from .kit.progress import completed
-from .kit.silence import Case, Patience, case_of
-from .kit.standing import folded, standings, told, unchanged
 from .kit.troubles import Troubles
-from .kit.verdicts import Verdict, idle_verdict, spin_verdict
-from .kit.work import LOOKS, Work, progress, starved, trainers, work_of
 
 CLASSES = ("hang",)
 LONGEST_LOOK_S = 100.0
@@ -105,39 +106,6 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     judged = _judge(view, limits, work, case)
     if judged is not None:
         yield _finding(view, work, judged, case)
-
-
-def patience(limits: Limits) -> Patience:
-    """What of the limits says when a case opens."""
-    return Patience(limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times)
-
-
-def suspects(view: View, limits: Limits) -> tuple[tuple[int, int | None], ...]:
-    """(pid, rank) of every process whose stack would help to judge an open case.
-
-    Nobody while anything of the run gets on. A process is left alone that works a little,
-    that is stopped or waits for a disk, or whose stacks have shown that it gets on.
-    """
-    if not view.live or view.ending is not None:
-        return ()
-    case = case_of(view, patience(limits))
-    if not case.open:
-        return ()
-    work = work_of(view.looks, view.now, limits.evidence_s)
-    since = view.now - case.silent_s
-    look_s = limits.evidence_s / LOOKS
-    if work is None or progress(view, work, since, look_s, limits.busy_bytes_per_s):
-        return ()
-    found = []
-    for doing in trainers(view, work):
-        one = doing.sample
-        if one.state not in "RS" or not (doing.waits or doing.never_rests):
-            continue
-        taken = sum(s.pid == one.pid and s.at > since for s in view.stacks)
-        if doing.never_rests and taken >= 3 and not unchanged(view, since, one.pid):
-            continue
-        found.append((one.pid, one.rank))
-    return tuple(found)
 
 
 def _judge(view: View, limits: Limits, work: Work, case: Case) -> _Judged | None:

@@ -14,16 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import (
-    Evidence,
-    Finding,
-    LogEvent,
-    MemorySample,
-    ProcessEnded,
-    Sentinel,
-    Severity,
-    View,
-)
+from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import size
 
 CLASSES = ("cgroup_oom_kill", "host_oom_kill")

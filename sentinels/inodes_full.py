@@ -13,18 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import (
-    CheckpointSeen,
-    DiskSample,
-    Evidence,
-    Finding,
-    LogEvent,
-    Sentinel,
-    Severity,
-    View,
-)
+from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
-from .kit.saves import FULL_INODES, no_inodes, saves_on
+from .kit.saves.pattern import FULL_INODES, no_inodes, saves_on
 
 
 @dataclass(frozen=True)

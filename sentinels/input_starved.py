@@ -16,8 +16,8 @@ from itertools import islice, pairwise
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, Step, View
 from .kit.numbers import median, span
-from .kit.silence import Patience, case_of
-from .kit.work import starved, work_of
+from .kit.pace.silence import Patience, case_of
+from .kit.pace.work import starved, work_of
 
 RECENT = 5
 """Newest intervals that must be slow."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
+from .kit.loss.flat import Stillness
 from .kit.numbers import number
-from .kit.still import Stillness
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
-from .kit.losses import Losses
+from .kit.loss.losses import Losses
+from .kit.loss.series import Reset
 from .kit.numbers import number
-from .kit.series import Reset
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.ledger import Mark
+from .kit.loss.scaling import Scaling, Skip
 from .kit.numbers import number
-from .kit.scaling import Scaling, Skip
 from .kit.troubles import Troubles
 
 

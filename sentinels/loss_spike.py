@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
-from .kit.finite import Finiteness
-from .kit.gradients import Gradient
-from .kit.losses import Losses
+from .kit.loss.finite import Finiteness
+from .kit.loss.gradients import Gradient
+from .kit.loss.losses import Losses
+from .kit.loss.series import Jump
 from .kit.numbers import number
-from .kit.series import Jump
 from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("loss_spike", "loss_diverged", "grad_spike")

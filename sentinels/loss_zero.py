@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
-from .kit.losses import Losses
+from .kit.loss.losses import Losses
+from .kit.loss.missing_loss import Missing
+from .kit.loss.series import Leak, Zeros
 from .kit.numbers import number
-from .kit.series import Leak, Zeros
 from .kit.troubles import Troubles, said_in_old_log
-from .kit.wordings import Missing
 
 IN_WORDS = ("loss_zero",)
 """That a loss is gone a line says by itself (``null``), but only its streak means something."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
+from .kit.loss.flat import NoRate, Stillness
 from .kit.numbers import number
 from .kit.progress import planned
-from .kit.still import NoRate, Stillness
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
-from .kit.finite import Finiteness, Streak
+from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
 from .kit.troubles import Troubles
 

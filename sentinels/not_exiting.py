@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Phase, ProcessesSeen, Sentinel, Severity, Step, View
 from .kit.numbers import number, span
+from .kit.pace.stack_summary import standings
+from .kit.pace.work import progress, trainers, work_of
 from .kit.progress import completed
-from .kit.standing import standings
-from .kit.work import progress, trainers, work_of
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from itertools import pairwise
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import REACH, Trend, clock
 from .kit.numbers import size, span
-from .kit.savelog import SaveLog
-from .kit.saves import Saves, intervals, pruned, prunes, saves_on
+from .kit.saves.pattern import Saves, intervals, pruned, prunes, saves_on
+from .kit.saves.save_log import SaveLog
 
 
 @dataclass(frozen=True)

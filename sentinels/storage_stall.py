@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import span
-from .kit.silence import Patience, case_of
-from .kit.work import progress, work_of
+from .kit.pace.silence import Patience, case_of
+from .kit.pace.work import progress, work_of
 
 
 @dataclass(frozen=True)

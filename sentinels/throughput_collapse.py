@@ -22,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
-from .kit.boards import newest, used
+from .kit.gpus import newest, used
 from .kit.numbers import median, number, span
-from .kit.quota import Quota
-from .kit.tempo import Hole, Speed, Tempo
+from .kit.pace.quota import Quota
+from .kit.pace.throughput import Hole, Speed, Tempo
+from .kit.pace.windows import Windows
 from .kit.troubles import Troubles, said_in_old_log
-from .kit.windows import Windows
 
 CLASSES = ("throughput_collapse",)
 

@@ -19,7 +19,7 @@ from .kit import Deadline, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import Deadlines, clock
 from .kit.numbers import median, number, span
 from .kit.progress import completed, planned
-from .kit.saves import Saves, expected
+from .kit.saves.pattern import Saves, expected
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,18 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from middlewatch import __version__
-from middlewatch.daemon import app, causes, config, errors, incidents, publishing, runs, server
 from middlewatch.daemon.cli.arguments import build
-from middlewatch.daemon.exit_record import ExitRecord
-from middlewatch.daemon.mirroring.settings import Mirror
-from middlewatch.daemon.paths import StateDir
-from middlewatch.daemon.platform_facts import Platform, facts_of_all
-from middlewatch.daemon.sinks import phone
+from middlewatch.daemon.config import load, run_spec
+from middlewatch.daemon.config.mirror_settings import Mirror
+from middlewatch.daemon.config.paths import StateDir
+from middlewatch.daemon.config.platform_facts import Platform, facts_of_all
+from middlewatch.daemon.judge import causes, incidents
+from middlewatch.daemon.launch.exit_record import ExitRecord
+from middlewatch.daemon.report import outbox
+from middlewatch.daemon.service import app, publishing, server
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes
-from middlewatch.daemon.store import SCHEMA
+from middlewatch.daemon.system import errors
+from middlewatch.daemon.system.store import SCHEMA
 from middlewatch.sentinels.handbook import TOPICS, pages
 from middlewatch.sentinels.kit import (
     Observation,
@@ -335,11 +338,11 @@ def layers() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
-    "alerts": lambda: _section(config.Alerts()),
-    "watch": lambda: _section(config.Watch()),
+    "alerts": lambda: _section(load.Alerts()),
+    "watch": lambda: _section(load.Watch()),
     "platform": lambda: _section(Platform()),
     "platforms": platforms,
-    "checkpoints": lambda: _section(config.Checkpoints()),
+    "checkpoints": lambda: _section(load.Checkpoints()),
     "mirror": lambda: _section(Mirror()),
     "limits": limits,
     "commands": command_reference,
@@ -391,10 +394,10 @@ def test_every_block_is_somewhere() -> None:
 
 def test_the_printed_defaults_are_the_defaults() -> None:
     sections = {
-        "alerts": config.Alerts(),
-        "watch": config.Watch(),
+        "alerts": load.Alerts(),
+        "watch": load.Watch(),
         "platform": Platform(),
-        "checkpoints": config.Checkpoints(),
+        "checkpoints": load.Checkpoints(),
         "mirror": Mirror(),
     }
     sections |= {f"sentinels.{name}": s.limits for name, s in SENTINELS.items()}
@@ -402,7 +405,7 @@ def test_the_printed_defaults_are_the_defaults() -> None:
         f"[{name}]\n" + "\n".join(f"{k.name} = {k.default}" for k in keys_of(section))
         for name, section in sections.items()
     )
-    read = config.parse(written, "defaults.toml")
+    read = load.parse(written, "defaults.toml")
     assert (read.alerts, read.watch) == (sections["alerts"], sections["watch"])
     assert read.checkpoints == sections["checkpoints"]
     assert read.mirror == sections["mirror"]
@@ -475,18 +478,20 @@ def test_configuration_page_names_every_variable() -> None:
 
 
 def test_wire_format_tells_every_question_and_field() -> None:
-    ops = dict_keys(function("daemon/answers.py", "handlers"))
-    fields = dict_keys(tree_of("daemon/report.py")) | dict_keys(tree_of("daemon/answers.py"))
-    fields |= dict_keys(function("daemon/watched.py", "status"))
-    fields |= dict_keys(function("daemon/room.py", "status"))
-    fields |= dict_keys(function("daemon/server.py", "_no"))
-    fields |= {f.name for f in dataclasses.fields(runs.RunSpec)}
+    ops = dict_keys(function("daemon/service/handlers.py", "handlers"))
+    fields = dict_keys(tree_of("daemon/report/facts.py")) | dict_keys(
+        tree_of("daemon/service/handlers.py")
+    )
+    fields |= dict_keys(function("daemon/service/watched_run.py", "status"))
+    fields |= dict_keys(function("daemon/service/context.py", "status"))
+    fields |= dict_keys(function("daemon/service/server.py", "_no"))
+    fields |= {f.name for f in dataclasses.fields(run_spec.RunSpec)}
     assert missing(ops | fields, "docs/wire-format.md") == []
     assert missing(typing.get_args(incidents.ChangeKind), "docs/wire-format.md") == []
 
 
 def test_files_page_tells_the_status_page() -> None:
-    page = function("daemon/sinks/status_page.py", "page")
+    page = function("daemon/report/status_page.py", "page")
     titles = {
         n.elts[0].value
         for n in ast.walk(page)
@@ -494,7 +499,7 @@ def test_files_page_tells_the_status_page() -> None:
     }
     assert {"Now", "Risks", "Checkpoints", "Box", "Watch"} <= titles
     assert missing(titles, "docs/files.md") == []
-    assert missing(typing.get_args(runs.RunState), "docs/files.md") == []
+    assert missing(typing.get_args(run_spec.RunState), "docs/files.md") == []
 
 
 def test_files_page_tells_every_file_and_table() -> None:
@@ -543,12 +548,12 @@ def test_architecture_page_names_every_room_and_part() -> None:
 
 
 FIGURES = (
-    ("docs/first-watch.md", f"at most {phone.WARNINGS_A_DAY} a day"),
-    ("docs/first-watch.md", f"for {number_word(phone.GIVE_UP_S / 86400)} days"),
+    ("docs/first-watch.md", f"at most {outbox.WARNINGS_A_DAY} a day"),
+    ("docs/first-watch.md", f"for {number_word(outbox.GIVE_UP_S / 86400)} days"),
     ("docs/first-watch.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
     (
         "docs/decisions/0007-warnings-are-pushed-with-a-budget.md",
-        f"At most {phone.WARNINGS_A_DAY} ",
+        f"At most {outbox.WARNINGS_A_DAY} ",
     ),
     ("docs/files.md", f"at least every {app.SAVE_S:.0f} seconds"),
     ("docs/files.md", f"the newest {publishing.KEEP_DOCS:,} incidents and pushes"),
@@ -598,7 +603,7 @@ def test_commands_shown_can_be_typed(path: Path, capsys: pytest.CaptureFixture[s
 def test_examples_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MIDDLEWATCH_ALERT_URLS", raising=False)
     for body in fences(path, "toml"):
-        config.parse(body, name_of(path))
+        load.parse(body, name_of(path))
     for body in fences(path, "json"):
         json.loads(body)
     for body in fences(path, "python"):
@@ -686,8 +691,8 @@ def test_the_picture_is_whole_and_fits_dark_and_light() -> None:
     assert root.find("{*}title") is not None
     assert "prefers-color-scheme: dark" in text
     shown = " ".join(root.itertext())
-    wanted = ("middlewatch daemon", "nvml_child", "notifier_child", "verifier_child", "disk_child")
-    assert [w for w in (*wanted, "keeper", "sentinels", "incidents") if w not in shown] == []
+    wanted = ("middlewatch daemon", "NVML worker", "notifier", "verifier", "disk worker")
+    assert [w for w in (*wanted, "supervisor", "sentinels", "incidents") if w not in shown] == []
 
 
 # In pieces, so that no search for these words finds this file.

@@ -70,9 +70,7 @@ def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: P
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    code = (
-        "import middlewatch.daemon.app as app, middlewatch as m; print(m.__version__, app.__file__)"
-    )
+    code = "import middlewatch.daemon.service.app as app, middlewatch as m; print(m.__version__, app.__file__)"
     version, path = told(sys.executable, "-c", code).split(maxsplit=1)
     assert Path(path).is_relative_to(site)
     for command in ("middlewatch", "mw"):

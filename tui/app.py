@@ -12,12 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from middlewatch.daemon.client import Client
-from middlewatch.daemon.errors import UsageError
+from middlewatch.daemon.system.errors import UsageError
+from middlewatch.daemon.text.rows import Row
 
 from . import details, state
 from .lines import Lines
 from .poll import Poller, Reply
-from .rows import Row
 from .state import SECTIONS, Focus, Link, Look, View
 
 PERIOD_S = 1.0

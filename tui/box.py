@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import answer, figures
+from middlewatch.daemon.text import figures
+from middlewatch.daemon.text.rows import (
+    Row,
+    Span,
+    Tone,
+    cut_left,
+    fill,
+    first_fit,
+    pad,
+    row,
+    width_of,
+)
+
+from . import answer
 from .answer import Answer
-from .rows import Row, Span, Tone, cut_left, fill, first_fit, pad, row, width_of
 
 OLD_S = 30.0
 """Age in seconds from which a reading says how old it is. Sources look every one to ten

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from . import answer, figures, overview
+from middlewatch.daemon.text import figures
+from middlewatch.daemon.text.rows import BLANK, Row, Span, heading, pad, row, wrap
+
+from . import answer, overview
 from .answer import Answer
 from .overview import footer, guilty_lines, header, incident_rows, log_title
 from .panels import SEVERITY, paragraph
-from .rows import BLANK, Row, Span, heading, pad, row, wrap
 from .state import Link, Look, chosen_incident, chosen_run, incidents
 
 KEYS = (

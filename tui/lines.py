@@ -17,7 +17,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .rows import BLANK, Row, Tone, width_of
+from middlewatch.daemon.text.rows import BLANK, Row, Tone, width_of
 
 STYLES: dict[Tone, Style] = {
     "": Style(),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from . import answer, box, figures, panels
-from .answer import Answer
-from .rows import (
+from middlewatch.daemon.text import figures
+from middlewatch.daemon.text.rows import (
     BLANK,
     Row,
     Span,
@@ -20,6 +19,9 @@ from .rows import (
     width_of,
     window,
 )
+
+from . import answer, box, panels
+from .answer import Answer
 from .state import Link, Look, chosen_incident, chosen_run, incidents, index_of, runs
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16

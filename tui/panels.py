@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from . import answer, figures, plot
+from middlewatch.daemon.text import figures, plot
+from middlewatch.daemon.text.rows import (
+    Row,
+    Span,
+    Tone,
+    cut,
+    cut_left,
+    fill,
+    first_fit,
+    pad,
+    row,
+    wrap,
+)
+
+from . import answer
 from .answer import Answer
-from .rows import Row, Span, Tone, cut, cut_left, fill, first_fit, pad, row, wrap
 from .state import Link
 
 STATES: dict[str, Tone] = {

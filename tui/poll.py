@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from middlewatch.daemon.errors import MiddlewatchError
+from middlewatch.daemon.system.errors import MiddlewatchError
 
 from .answer import Answer, clean
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .inside import names
+from .formats import names
 
 DEEPEST = 3
 """Folders below a watched one that are looked into: ``out/run/checkpoints/step_10``."""

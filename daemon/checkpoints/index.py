@@ -15,10 +15,10 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 
-from ..clock import iso
-from .checks import rot
-from .logged import Joined, attach_metrics
+from ..system.clock import iso
+from .from_log import Joined, attach_metrics
 from .ranking import Rules, best_of, in_order, is_milestone, size_trend
+from .verify import bitrot
 
 SCHEMA = "middlewatch/checkpoints/v1"
 
@@ -108,7 +108,7 @@ def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSee
     first = entry.get("digest")
     if not isinstance(first, str) or entry["bytes"] != seen.bytes:
         return seen
-    why = rot.told(entry, seen.digest, seen.bytes, seen.saved_at)
+    why = bitrot.told(entry, seen.digest, seen.bytes, seen.saved_at)
     if not why:
         return seen if seen.digest else replace(seen, digest=first)
     if seen.state == "corrupt":

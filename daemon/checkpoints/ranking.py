@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import CheckpointSeen
-from middlewatch.sentinels.kit.damage import written
-from middlewatch.sentinels.kit.siblings import kind_of
+from middlewatch.sentinels.kit.saves.damage import written
+from middlewatch.sentinels.kit.saves.siblings import kind_of
 
-from ..config import Config
+from ..config.load import Config
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from ..errors import MiddlewatchError
+from ..system.errors import MiddlewatchError
 from .arguments import build
 
 

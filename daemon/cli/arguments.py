@@ -53,25 +53,25 @@ def _json(sub: Parser) -> None:
 def _service(add: Add) -> None:
     add(
         "daemon",
-        "service:daemon",
+        "daemon:daemon",
         "watch in the foreground: what systemd runs",
         "middlewatch daemon",
     )
     sub = add(
         "start",
-        "service:start",
+        "daemon:start",
         "start the daemon detached (no systemd needed)",
         "middlewatch start",
     )
     _json(sub)
-    sub = add("stop", "service:stop", "stop the daemon; runs go on", "middlewatch stop")
+    sub = add("stop", "daemon:stop", "stop the daemon; runs go on", "middlewatch stop")
     _json(sub)
 
 
 def _runs(add: Add) -> None:
     sub = add(
         "run",
-        "launching:run",
+        "run:run",
         "start a command that outlives this session, and watch it",
         "middlewatch run --name gpt --checkpoints out -- python train.py",
     )
@@ -94,7 +94,7 @@ def _runs(add: Add) -> None:
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
     sub = add(
         "watch",
-        "launching:watch",
+        "watch:watch",
         "watch a run that is already going; with no option, find the runs of this box",
         "middlewatch watch --pid 4711 --log train.log",
     )
@@ -113,7 +113,7 @@ def _runs(add: Add) -> None:
     _json(sub)
     sub = add(
         "resume",
-        "resuming:resume",
+        "resume:resume",
         "say how a run that ended goes on from its last good checkpoint, or let it go on",
         "middlewatch resume gpt --exec",
     )
@@ -141,29 +141,29 @@ def _runs(add: Add) -> None:
 
 
 def _shows(add: Add) -> None:
-    sub = add("runs", "showing:runs", "list the runs it knows", "middlewatch runs --json")
+    sub = add("runs", "runs:runs", "list the runs it knows", "middlewatch runs --json")
     _json(sub)
-    sub = add("status", "showing:status", "show what is true now", "middlewatch status gpt")
+    sub = add("status", "status:status", "show what is true now", "middlewatch status gpt")
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
         "--oneline", action="store_true", help="one line, exit 1 when somebody must look"
     )
     _json(sub)
     sub = add(
-        "incidents", "showing:incidents", "list incidents", "middlewatch incidents --all --json"
+        "incidents", "incidents:incidents", "list incidents", "middlewatch incidents --all --json"
     )
     sub.add_argument("--run", help="only of this run")
     sub.add_argument("--all", action="store_true", help="resolved ones too")
     sub.add_argument("--follow", action="store_true", help="go on printing changes as they happen")
     _json(sub)
     sub = add(
-        "ack", "showing:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
+        "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
     )
     sub.add_argument("id", help="id of the incident")
     _json(sub)
     sub = add(
         "silence",
-        "showing:silence",
+        "silence:silence",
         "push nothing about a run or a class for a while",
         "middlewatch silence --run gpt --class disk_full --for 2h",
     )
@@ -173,7 +173,7 @@ def _shows(add: Add) -> None:
     _json(sub)
     sub = add(
         "checkpoints",
-        "indexing:checkpoints",
+        "checkpoints:checkpoints",
         "show the checkpoint index",
         "middlewatch checkpoints gpt",
     )
@@ -185,7 +185,7 @@ def _shows(add: Add) -> None:
     _json(sub)
     sub = add(
         "explain",
-        "explaining:explain",
+        "explain:explain",
         "open the handbook at a class or an incident",
         "middlewatch explain cuda_oom",
     )
@@ -193,14 +193,14 @@ def _shows(add: Add) -> None:
         "what", nargs="?", help="class, rule or incident id; default: an index by topic"
     )
     _json(sub)
-    sub = add("tui", "showing:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
+    sub = add("tui", "tui:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 
 
 def _checks(add: Add) -> None:
     sub = add(
         "verify",
-        "verifying:verify",
+        "verify:verify",
         "check whether checkpoints are whole and finite, and with --deep whether torch loads them",
         "middlewatch verify out/",
     )
@@ -219,7 +219,7 @@ def _checks(add: Add) -> None:
     _json(sub)
     sub = add(
         "replay",
-        "replaying:replay",
+        "replay:replay",
         "read finished logs and say what happened; needs no daemon",
         "middlewatch replay train.log --json --metrics",
     )
@@ -245,12 +245,12 @@ def _checks(add: Add) -> None:
     _json(sub)
     sub = add(
         "audit",
-        "checking:audit",
+        "audit:audit",
         "look over a fresh box: what it has, and what can be watched here",
         "middlewatch audit --json",
     )
     _json(sub)
-    sub = add("alert", "checking:alert", "test the way to the phone", "middlewatch alert test")
+    sub = add("alert", "alert:alert", "test the way to the phone", "middlewatch alert test")
     sub.add_argument("action", choices=("test",), help="what to do")
     _json(sub)
     sub = add(
@@ -265,7 +265,7 @@ def _checks(add: Add) -> None:
     _json(sub)
     sub = add(
         "config",
-        "checking:config",
+        "config:config",
         "check the configuration, or show every value and where it came from",
         "middlewatch config check",
     )
@@ -276,7 +276,7 @@ def _checks(add: Add) -> None:
 def _keeping(add: Add) -> None:
     sub = add(
         "prune",
-        "pruning:prune",
+        "prune:prune",
         "propose which checkpoints may be deleted; --apply deletes them",
         "middlewatch prune --dir out --keep-latest 2 --every 5000",
     )
@@ -299,7 +299,7 @@ def _keeping(add: Add) -> None:
     _json(sub)
     sub = add(
         "mirror",
-        "mirroring:mirror",
+        "mirror:mirror",
         "copy verified checkpoints to a second place and read them back there",
         "middlewatch mirror gpt --to /mnt/durable",
     )

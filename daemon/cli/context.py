@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from ..client import Client
-from ..config import Config, load
-from ..errors import ConfigError
-from ..paths import StateDir, config_file, state_dir
+from ..config.load import Config, load
+from ..config.paths import StateDir, config_file, state_dir
+from ..system.errors import ConfigError
 
 
 def state(args: argparse.Namespace) -> StateDir:

@@ -20,16 +20,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..child import module_argv
 from ..client import Client
-from ..clock import SystemClock
-from ..config import Config
-from ..errors import ConfigError, DaemonUnreachable, MiddlewatchError
+from ..config.load import Config
+from ..config.paths import StateDir, socket_path_fits
+from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.start import Launched, launch
-from ..paths import StateDir, socket_path_fits
-from ..runs import Rank, RunSpec, run_id
-from ..sinks.phone import DEADLINE_S
-from . import out
+from ..report.outbox import DEADLINE_S
+from ..system.clock import SystemClock
+from ..system.errors import ConfigError, DaemonUnreachable, MiddlewatchError
+from ..system.worker import module_argv
+from . import console
 from .context import configuration
 
 START_S = 20.0
@@ -74,7 +74,7 @@ def drill(args: argparse.Namespace) -> int:
     with _interruptible(), _Scene(args, config) as scene:
         report = scene.play(args.trouble)
     if args.json:
-        out.as_json(report)
+        console.as_json(report)
     else:
         _print(report)
     return int(not report["ok"])
@@ -135,7 +135,7 @@ class _Scene:
         words = [str(self._state.root), *([self._config_file] if self._config_file else [])]
         with self._state.daemon_log.open("ab") as log:
             process = subprocess.Popen(
-                [*module_argv("middlewatch.daemon.drill_daemon"), *words],
+                [*module_argv("middlewatch.daemon.cli.drill_daemon"), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -155,7 +155,7 @@ class _Scene:
         run, folder = run_id(f"drill-{trouble}"), self._folder / "toy"
         folder.mkdir()
         words = [trouble, str(self._folder / "mark"), str(folder), *([str(group)] if group else [])]
-        command = [*module_argv("middlewatch.daemon.drill_trainer"), *words]
+        command = [*module_argv("middlewatch.daemon.cli.drill_trainer"), *words]
         toy = launch(
             command,
             name=run,
@@ -284,19 +284,19 @@ def _print(report: dict[str, Any]) -> None:
         after = (
             "" if report["told_after_s"] is None else f" {report['told_after_s']} s after it began"
         )
-        print(f"  told{after}: {out.clean(report['title'])}")
+        print(f"  told{after}: {console.clean(report['title'])}")
     for url in report["urls"]:
         if url["ok"]:
-            print(f"  {out.clean(url['url'])}: delivered after {url['seconds']} s")
+            print(f"  {console.clean(url['url'])}: delivered after {url['seconds']} s")
         else:
-            print(f"  {out.clean(url['url'])}: FAILED: {out.clean(url['error'])}")
+            print(f"  {console.clean(url['url'])}: FAILED: {console.clean(url['error'])}")
     if report["error"]:
-        print(f"  FAILED: {out.clean(report['error'])}")
+        print(f"  FAILED: {console.clean(report['error'])}")
 
 
 def _say(words: str) -> None:
     """Progress goes to standard error, so that ``--json`` stays one object."""
-    print(f"drill: {out.clean(words)}", file=sys.stderr, flush=True)
+    print(f"drill: {console.clean(words)}", file=sys.stderr, flush=True)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -310,10 +310,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _kill(toy: Launched) -> None:
     """End the toy, if it is still the one that was started; its keeper follows by itself."""
-    from ..sources import proc
+    from ..system import procfs
 
     with contextlib.suppress(OSError):
-        seen = proc.stat(toy.pid)
+        seen = procfs.stat(toy.pid)
         if seen is not None and seen.start_ticks == toy.start_ticks:
             os.kill(toy.pid, signal.SIGKILL)
 

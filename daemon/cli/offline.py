@@ -9,10 +9,10 @@ from typing import Any
 
 from middlewatch.sentinels.handbook import page
 
-from ..incidents import Incident
-from ..paths import StateDir
-from ..report import incident
-from ..runs import RunSpec
+from ..config.paths import StateDir
+from ..config.run_spec import RunSpec
+from ..judge.incidents import Incident
+from ..report.facts import incident
 
 
 def stored_incidents(

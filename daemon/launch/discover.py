@@ -14,15 +14,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ..clock import Clock, SystemClock
-from ..errors import UsageError
-from ..runs import Rank, RunSpec
+from ..config.run_spec import Rank, RunSpec
+from ..system.clock import Clock, SystemClock
+from ..system.errors import UsageError
 from .checkpoint_args import checkpoint_dirs
 from .groups import Group, find, group, group_of, top
 from .homes import home_of
 from .outputs import Finder, PipePane
 from .procfs import TICKS_PER_S, Process, Processes
-from .programs import LAUNCHERS, is_excluded, is_notebook, looks_like_training, program
+from .programs import LAUNCHERS, SUPERVISORS, is_excluded, is_notebook, looks_like_training, program
 from .tmux import attach_tmux
 
 MIN_CPU = 0.5
@@ -161,7 +161,7 @@ def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> F
         logs=tuple(out.logs),
         log_via=out.log_via,
         checkpoint_dirs=checkpoint_dirs(main, ranks, started_at),
-        exit_file=_keeper_option(processes.get(main.ppid), "--exit-file"),
+        exit_file=_supervisor_option(processes.get(main.ppid), "--exit-file"),
         started_at=started_at,
         home=home_of(main, processes, processes.get(os.getpid()), out.pane is not None),
         notes=tuple(notes),
@@ -169,9 +169,9 @@ def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> F
     )
 
 
-def _keeper_option(process: Process | None, option: str) -> str | None:
-    """What our keeper was told, when ``process`` is one."""
-    if process is None or not any(word.endswith("daemon/keeper.py") for word in process.argv):
+def _supervisor_option(process: Process | None, option: str) -> str | None:
+    """What our supervisor was told, when ``process`` is one."""
+    if process is None or not any(word.endswith(SUPERVISORS) for word in process.argv):
         return None
     given = dict(zip(process.argv, process.argv[1:], strict=False))
     return given.get(option)
@@ -181,7 +181,7 @@ def name_of(main: Process, processes: Processes) -> str:
     """What a person would call it: the name given to ``middlewatch run``, the Slurm job, the
     rendezvous, the script; the folder where the script is only ``main.py``."""
     for parent in processes.ancestors(main):
-        given = _keeper_option(parent, "--name")
+        given = _supervisor_option(parent, "--name")
         if given:
             return given
     for name in (main.environ.get("SLURM_JOB_NAME", ""), _rendezvous(main.argv)):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from ..clock import Clock, SystemClock
+from ..system.clock import Clock, SystemClock
 
 PIPE_BYTES = 1 << 20
 """fs.pipe-max-size for everybody; most orders then fit without waiting for the reader."""

@@ -33,12 +33,14 @@ NOT_TRAINING = frozenset(_NOT_TRAINING.split())
 """Programs that are Python, busy, or on the GPU, without training."""
 NOTEBOOKS = frozenset({"ipykernel", "ipykernel_launcher"})
 """Trusted only when they hold a GPU: then somebody trains in a notebook."""
+SUPERVISORS = ("daemon/launch/supervisor.py", "daemon/keeper.py")
+"""How the path of our supervisor ends; the second is that of 0.1.0, whose runs go on."""
 HELPERS = (
     "multiprocessing.resource_tracker",
     "multiprocessing.semaphore_tracker",
     "_inductor/compile_worker",
     "_inductor.compile_worker",
-    "daemon/keeper.py",
+    *SUPERVISORS,
     "# middlewatch loader",
 )
 """Pieces of a command line that mark somebody's helper process (and our own)."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..errors import MiddlewatchError, UsageError
+from ..system.errors import MiddlewatchError, UsageError
 from .handshake import Handshake, Report, pack
 
 Via = Literal["setsid", "tmux", "systemd"]
@@ -29,7 +29,7 @@ REPORT_S = 15.0
 server was seen to need 3 s."""
 TOOL_S = 20.0
 """Patience with ``tmux`` and ``systemd-run`` themselves."""
-KEEPER = Path(__file__).parent.with_name("keeper.py")
+KEEPER = Path(__file__).with_name("supervisor.py")
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-]+")
 _PYTHON = re.compile(rb"^(python|pypy)[\d.]*$")

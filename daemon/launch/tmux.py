@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Refused, UsageError
+from ..system.errors import Refused, UsageError
 
 ANSWER_S = 3.0
 """A tmux server answers in 5 ms; one that is stopped never does."""

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from middlewatch.sentinels.kit import Observation
 
-from . import code
 from .finders import Finder
 from .lines import RawLine
+from .numbers import program_text
 from .reader import UNSEEN, Known, LogReader
 from .shapes import MAX_BYTES, zeroed
 from .text import decode
@@ -111,9 +111,9 @@ class EventReader(LogReader):
     def _in_listing(self, rest: str, number: int) -> bool:
         if self._finder is None or self._one_by_one:
             return super()._in_listing(rest, number)
-        if not code.may_be_code(rest):
+        if not program_text.may_be_code(rest):
             return False
-        return number - self._listing_before(self._begin, number)[0] <= code.WINDOW
+        return number - self._listing_before(self._begin, number)[0] <= program_text.WINDOW
 
     def _listing_before(self, begin: int, number: int) -> tuple[int, int]:
         """Numbers of the last two lines of program text before the piece at ``begin``."""
@@ -121,7 +121,7 @@ class EventReader(LogReader):
         found: list[int] = []
         end = text.rfind(b"\n", 0, begin)
         line = number - 1
-        while end >= 0 and line > told and number - line <= code.WINDOW and len(found) < 2:
+        while end >= 0 and line > told and number - line <= program_text.WINDOW and len(found) < 2:
             start = text.rfind(b"\n", 0, end) + 1
             piece = text[start:end].rpartition(b"\r")[2]
             known = self._known(piece) if piece and not piece.isspace() else None

@@ -11,10 +11,10 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Observation, Phase, Step
 
-from .fields import Values
-from .metrics import Report
-from .ranking import MEASURES
-from .series import Series
+from .numbers.disambiguate import MEASURES
+from .numbers.fields import Values
+from .numbers.metrics import Report
+from .numbers.series import Series
 from .text import decode, plain
 from .told_time import WITHIN, ToldTime
 

@@ -15,15 +15,17 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
 
-from . import code, matcher, phases, tables
-from .fields import Values, evaluate
+from . import matcher, phases
 from .frameworks import Recogniser
-from .happenings import Place, of_line, of_raised
-from .heads import rank_prefix
 from .hints import NONE, hints_of
 from .lines import LineCutter, RawLine, Where, places
-from .metrics import Report, examine
-from .plans import Plan
+from .log_events import Place, of_line, of_raised
+from .numbers import program_text as code
+from .numbers import tables
+from .numbers.fields import Values, evaluate
+from .numbers.metrics import Report, examine
+from .numbers.plans import Plan
+from .numbers.prefixes import rank_prefix
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .text import decode, plain

@@ -17,11 +17,11 @@ from typing import Any, Protocol
 from middlewatch.sentinels.kit import CheckpointSeen
 
 from ..checkpoints.finder import Finder, Place
-from ..checkpoints.following import FULL_LOOK_EVERY, Followed, mark_of
-from ..child import module_argv
-from .base import Source
+from ..checkpoints.followed import FULL_LOOK_EVERY, Followed, mark_of
+from ..system.source import Source
+from ..system.worker import module_argv
 
-VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.checks.verifier_child")
+VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
 VERIFIER_DEADLINE_S = 120.0
 """Of one answer. Our choice, reckoned and not measured: 1,000 shards on a cold network disk at
 50 ms each take 50 s, and this is twice that."""

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 
 from middlewatch.sentinels.kit import CpuQuotaSample
 
-from ..errors import Unsupported
-from . import proc
-from .base import Source
-from .cgroup_tree import Layout, directory_of
+from ..system import procfs
+from ..system.cgroupfs import Layout, directory_of
+from ..system.errors import Unsupported
+from ..system.source import Source
 
 SETTLE_EVERY = 3
 """Reads after which the groups are looked up anew: a quota is set while a run lives."""
@@ -41,7 +41,7 @@ class CpuQuota(Source):
         self._pid = pid
         self._root = root.rstrip("/")
         self._reads = 0
-        self._stat: proc.KeptFile | None = None
+        self._stat: procfs.KeptFile | None = None
         self._layout = _V2
         self._name = ""
         self._cores: float | None = None
@@ -58,8 +58,10 @@ class CpuQuota(Source):
         except OSError:
             self._let_go()  # the group is gone: found anew at the next look
             return ()
-        throttled_s = (proc.number(data, self._layout.kills) or 0) / _PER_S[self._layout]
-        periods, throttled = (proc.number(data, n) or 0 for n in (b"nr_periods ", b"nr_throttled "))
+        throttled_s = (procfs.number(data, self._layout.kills) or 0) / _PER_S[self._layout]
+        periods, throttled = (
+            procfs.number(data, n) or 0 for n in (b"nr_periods ", b"nr_throttled ")
+        )
         return (CpuQuotaSample(now, self._name, self._cores, periods, throttled, throttled_s),)
 
     def close(self) -> None:
@@ -83,13 +85,13 @@ class CpuQuota(Source):
         directory, name, self._layout, self._cores = chain[min(quotas)[1] if quotas else 0]
         self._name = name
         with contextlib.suppress(OSError):
-            self._stat = proc.KeptFile(f"{directory}/{_STAT}")
+            self._stat = procfs.KeptFile(f"{directory}/{_STAT}")
 
     def _chain(self) -> Iterator[tuple[str, str, Layout, float | None]]:
         """(directory, name, layout, quota in cores) from the group of the process upwards."""
         try:
-            mounts = proc.mounts(f"{self._root}/proc/self/mountinfo")
-            lines = proc.read_file(f"{self._root}/proc/{self._pid}/cgroup", 65536).splitlines()
+            mounts = procfs.mounts(f"{self._root}/proc/self/mountinfo")
+            lines = procfs.read_file(f"{self._root}/proc/{self._pid}/cgroup", 65536).splitlines()
         except OSError:
             return
         for path, layout in _memberships(lines):
@@ -120,7 +122,7 @@ def _memberships(lines: Iterable[bytes]) -> Iterator[tuple[str, Layout]]:
             yield os.fsdecode(path), _V2
 
 
-def _layout_of(mount: proc.Mount) -> Layout | None:
+def _layout_of(mount: procfs.Mount) -> Layout | None:
     if mount.fstype == "cgroup2":
         return _V2
     return _V1 if mount.fstype == "cgroup" and "cpu" in mount.options else None
@@ -129,9 +131,9 @@ def _layout_of(mount: proc.Mount) -> Layout | None:
 def _quota(directory: str, layout: Layout) -> float | None:
     """Cores that the group may use; ``None`` without a quota."""
     try:
-        words = proc.read_file(f"{directory}/{layout.limit}", 64).split()
+        words = procfs.read_file(f"{directory}/{layout.limit}", 64).split()
         if layout is _V1:
-            words.append(proc.read_file(f"{directory}/{layout.events}", 64).strip())
+            words.append(procfs.read_file(f"{directory}/{layout.events}", 64).strip())
     except OSError:
         return None
     if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import DiskSample, Observation
 
-from ..child import JsonChild
-from ..clock import Clock, SystemClock
-from . import proc
-from .base import Source
-from .mounts import Mounts, is_remote, of_first
+from ..system import procfs
+from ..system.clock import Clock, SystemClock
+from ..system.mounts import Mounts, is_remote, of_first
+from ..system.source import Source
+from ..system.worker import JsonChild
 
 DEADLINE_S = 10.0
 """A busy NFS server may take seconds; after ten nobody can write a checkpoint there either."""
@@ -43,7 +43,7 @@ MOST_CHILDREN = 8
 """Network mounts watched at most: a child is 8 MB of memory."""
 _PROJECT_QUOTAS = frozenset({"ext4", "f2fs", "xfs"})
 """Where ``statvfs`` of a directory may tell the size of its quota."""
-_CHILD = Path(__file__).with_name("disk_child.py")
+_CHILD = Path(__file__).with_name("programs") / "disk.py"
 
 
 class Space(NamedTuple):
@@ -61,7 +61,7 @@ class _Place(NamedTuple):
     """A path of the run, as far as it exists, and the mount it lies on."""
 
     path: str
-    mount: proc.Mount
+    mount: procfs.Mount
     holds: str
     read_only_here: bool
 
@@ -222,7 +222,7 @@ class Disks(Source):
     def _settle(self) -> None:
         """Find out anew where the places lie."""
         self._stale = False
-        mounts = Mounts(proc.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
+        mounts = Mounts(procfs.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
         of_all = Mounts(of_first(self._root), self._root)
         local: dict[tuple[str, int], _Volume] = {}
         remote: dict[str, _Volume] = {}

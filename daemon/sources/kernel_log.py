@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
 
-from ..errors import Unsupported
-from .base import Source
+from ..system.errors import Unsupported
+from ..system.source import Source
 
 RECORDS = 200
 """Handed on per call, and then nothing until the next second: a driver in agony writes tens

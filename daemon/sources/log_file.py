@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ..errors import Unsupported
+from ..system.errors import Unsupported
 
 PRINT_BYTES = 256
 """Of each fingerprint. One line of text tells most logs apart; 256 bytes get past a common

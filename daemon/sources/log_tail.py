@@ -25,9 +25,9 @@ from typing import Any, Protocol
 
 from middlewatch.sentinels.kit import LogGrowth, Observation
 
-from ..errors import Unsupported
-from .base import Source
-from .inotify import Hints, Inotify
+from ..system.errors import Unsupported
+from ..system.inotify import Hints, Inotify
+from ..system.source import Source
 from .log_file import (
     CHUNK_BYTES,
     Identity,

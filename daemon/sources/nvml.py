@@ -21,11 +21,11 @@ from typing import Any
 from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
 from middlewatch.sentinels.kit.numbers import median
 
-from ..child import JsonChild
-from ..clock import Clock
-from ..errors import Unsupported
-from ..xids import HARMLESS, XIDS
-from .base import Source
+from ..parsers.xids import HARMLESS, XIDS
+from ..system.clock import Clock
+from ..system.errors import Unsupported
+from ..system.source import Source, TelemetryLost
+from ..system.worker import JsonChild
 
 DEADLINE_S = 5.0
 """An answer takes 1 to 50 ms; 5 s is long after any lock a healthy driver holds."""
@@ -48,10 +48,6 @@ SLOWING = frozenset(
 TOLD = SLOWING | {"sw_power_cap"}
 """Clock event reasons passed on. A software power cap is the normal state of a busy GPU; it
 explains a clock, it is no trouble."""
-
-
-class TelemetryLost(RuntimeError):
-    """The driver is there and does not tell: nothing is known about the GPUs."""
 
 
 class Nvml(Source):
@@ -140,7 +136,7 @@ class Nvml(Source):
             raise Unsupported("nvidia-ml-py is not installed")
         file = Path(spec.origin)
         folder = file.parent.parent if spec.submodule_search_locations else file.parent
-        program = Path(__file__).with_name("nvml_child.py")
+        program = Path(__file__).with_name("programs") / "nvml.py"
         argv = (sys.executable, "-I", "-S", str(program), str(folder))
         start = max(START_DEADLINE_S, self._deadline_s)
         return JsonChild(argv, self._deadline_s, self._env, start_deadline_s=start)

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
 
-from ..exit_record import ExitRecord, read_exit
-from ..runs import RunSpec
-from . import proc
-from .base import Source
+from ..config.run_spec import RunSpec
+from ..launch.exit_record import ExitRecord, read_exit
+from ..system import procfs
+from ..system.source import Source
 
 MOST = 256
 """Processes sampled of one run. Eight ranks with 16 data loader workers each are 136; one
@@ -46,7 +46,7 @@ class _Process:
 
     __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
-    def __init__(self, file: proc.KeptFile, raw: bytes, seen: proc.Stat) -> None:
+    def __init__(self, file: procfs.KeptFile, raw: bytes, seen: procfs.Stat) -> None:
         self.file = file
         self.raw = raw
         self.last = seen
@@ -54,7 +54,7 @@ class _Process:
         self.plain: ProcessSample | None = None
         """Sample of ``raw`` without the dear figures; a process at rest is not read twice."""
         self.rank: int | None = None
-        self.environ = proc.Ranks(None, None, None)
+        self.environ = procfs.Ranks(None, None, None)
         """As it was started: data loader workers have the variables of their rank as well."""
         self.looks = 0
 
@@ -69,7 +69,7 @@ class Processes(Source):
     name = "processes"
     every_s = 1.0
 
-    def __init__(self, spec: RunSpec, root: str = proc.PROC) -> None:
+    def __init__(self, spec: RunSpec, root: str = procfs.PROC) -> None:
         self.closer_look = False
         """Set while a hang is being judged: every read is a closer one then."""
         self._turned_away: set[int] = set()
@@ -83,7 +83,7 @@ class Processes(Source):
         self._elsewhere: set[int] = set()
         self._zombies: set[_Identity] = set()
         """Reported as ended, but still there because nobody has reaped them."""
-        self._main_lost: proc.Stat | None = None
+        self._main_lost: procfs.Stat | None = None
         self._main_gone_for: int | None = None
         self._main_told: ProcessEnded | None = None
 
@@ -146,13 +146,13 @@ class Processes(Source):
         if pid in self._known:
             return self._known[pid]
         try:
-            file = proc.KeptFile(f"{self._root}/{pid}/stat")
+            file = procfs.KeptFile(f"{self._root}/{pid}/stat")
         except (FileNotFoundError, ProcessLookupError):
             return None
         except PermissionError as error:
             raise _hidden(pid, self._root) from error
         raw = _content(file)
-        seen = proc.parse_stat(raw)
+        seen = procfs.parse_stat(raw)
         if (
             seen is None
             or (ticks is not None and seen.start_ticks != ticks)
@@ -173,7 +173,7 @@ class Processes(Source):
         self._zombies = {z for z in self._zombies if self._still_there(z)}
         queue = list(self._known)
         while queue:
-            pids = proc.children(queue.pop(), self._root, all_threads=False)
+            pids = procfs.children(queue.pop(), self._root, all_threads=False)
             queue += self._take_in(pids or ())
         self._look_at_box()
         self._settle_ranks()
@@ -183,7 +183,7 @@ class Processes(Source):
         if self._reads % FORGET_EVERY == 0:
             self._elsewhere.clear()
         try:
-            present = set(proc.pids(self._root))
+            present = set(procfs.pids(self._root))
         except OSError:
             return
         self._elsewhere &= present
@@ -191,7 +191,7 @@ class Processes(Source):
         for pid in present - self._elsewhere - self._known.keys():
             # A process that left between listing and reading, or is not for us to see.
             with contextlib.suppress(OSError):
-                seen = proc.stat(pid, self._root)
+                seen = procfs.stat(pid, self._root)
                 if seen is not None:
                     parents.setdefault(seen.ppid, []).append(pid)
         queue = list(self._known)
@@ -222,7 +222,7 @@ class Processes(Source):
         """
         for process in self._known.values():
             if process.looks <= _YOUNG_LOOKS:
-                process.environ = proc.ranks(process.last.pid, self._root)
+                process.environ = procfs.ranks(process.last.pid, self._root)
             process.looks += 1
         holders = {p.rank: p for p in self._known.values() if p.rank is not None}
         for process in self._known.values():
@@ -243,13 +243,13 @@ class Processes(Source):
 
     def _still_there(self, identity: _Identity) -> bool:
         with contextlib.suppress(OSError):
-            seen = proc.stat(identity[0], self._root)
+            seen = procfs.stat(identity[0], self._root)
             return seen is not None and seen.start_ticks == identity[1]
         return False
 
     def _say_if_hidden(self, pid: int) -> None:
         """A process that takes signals but has no directory is hidden by ``hidepid``."""
-        if self._root != proc.PROC or os.path.exists(f"{self._root}/{pid}"):
+        if self._root != procfs.PROC or os.path.exists(f"{self._root}/{pid}"):
             return
         try:
             os.kill(pid, 0)
@@ -261,22 +261,22 @@ class Processes(Source):
 
     # -- what they do -------------------------------------------------------------------
 
-    def _look(self, process: _Process) -> proc.Stat | None:
+    def _look(self, process: _Process) -> procfs.Stat | None:
         """``None`` when it is gone, or (in a copy of /proc) its pid is another one's."""
         raw = _content(process.file)
         if raw == process.raw:
             return process.last
-        seen = proc.parse_stat(raw)
+        seen = procfs.parse_stat(raw)
         if seen is None or seen.start_ticks != process.ticks:
             return None
         if not seen.ended:
             process.last, process.raw, process.plain = seen, raw, None
         return seen
 
-    def _sample(self, process: _Process, seen: proc.Stat, closer: bool) -> ProcessSample:
+    def _sample(self, process: _Process, seen: procfs.Stat, closer: bool) -> ProcessSample:
         if process.plain is not None and not closer:
             return process.plain
-        io = proc.io(seen.pid, self._root) if closer else None
+        io = procfs.io(seen.pid, self._root) if closer else None
         sample = ProcessSample(
             pid=seen.pid,
             start_ticks=seen.start_ticks,
@@ -288,8 +288,8 @@ class Processes(Source):
             read_bytes=io.rchar if io else None,
             write_bytes=io.wchar if io else None,
             rss_bytes=seen.rss_bytes,
-            switches=proc.voluntary_switches(seen.pid, self._root) if closer else None,
-            wchan=proc.wchan(seen.pid, self._root) if closer else None,
+            switches=procfs.voluntary_switches(seen.pid, self._root) if closer else None,
+            wchan=procfs.wchan(seen.pid, self._root) if closer else None,
         )
         if not closer:
             process.plain = sample
@@ -298,7 +298,7 @@ class Processes(Source):
     # -- how they end -------------------------------------------------------------------
 
     def _end(
-        self, pid: int, process: _Process, seen: proc.Stat | None, now: float
+        self, pid: int, process: _Process, seen: procfs.Stat | None, now: float
     ) -> Iterator[Observation]:
         """Forget an ended process and report it, the main one only when its status is in."""
         process.file.close()
@@ -313,11 +313,11 @@ class Processes(Source):
         code, signal = self._status(seen)
         yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
 
-    def _status(self, seen: proc.Stat | None) -> tuple[int | None, int | None]:
+    def _status(self, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
         """Exit code and signal of a zombie, as far as the kernel tells us."""
         if seen is None or not seen.ended:
             return None, None
-        status = proc.exit_status(seen, self._root)
+        status = procfs.exit_status(seen, self._root)
         if status is None:
             return None, None
         return (None, status & 0x7F) if status & 0x7F else (status >> 8 & 0xFF, None)
@@ -357,7 +357,7 @@ class Processes(Source):
         return record.pid == pid and (theirs is None or ticks is None or theirs == ticks)
 
 
-def _content(file: proc.KeptFile) -> bytes:
+def _content(file: procfs.KeptFile) -> bytes:
     """Empty when the process is gone."""
     try:
         return file.read()

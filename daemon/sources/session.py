@@ -13,7 +13,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit.observations import GoneWith
 
-from . import proc
+from ..system import procfs
 
 AT_ONCE_S = 5.0
 """The terminal was still there this short a time before the end: they went together. Looks are
@@ -30,7 +30,7 @@ class Session:
         self,
         pid: int,
         saved: Mapping[str, Any] | None = None,
-        root: str = proc.PROC,
+        root: str = procfs.PROC,
         dev: str = "/dev",
     ) -> None:
         self._root = root
@@ -84,9 +84,9 @@ class Session:
 def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] | None]:
     """(terminal that can hang up on the process, the leader of its session if another)."""
     try:
-        fields = proc.read_file(f"{root}/{pid}/stat").rpartition(b") ")[2].split()
+        fields = procfs.read_file(f"{root}/{pid}/stat").rpartition(b") ")[2].split()
         session, device = int(fields[3]), int(fields[4])
-        status = proc.read_file(f"{root}/{pid}/status")
+        status = procfs.read_file(f"{root}/{pid}/status")
     except (OSError, ValueError, IndexError):
         return "", None
     if os.major(device) not in _PTS_MAJORS or _ignores_hangup(status):
@@ -110,7 +110,7 @@ def _ignores_hangup(status: bytes) -> bool:
 
 def _start_ticks(pid: int, root: str) -> int:
     try:
-        seen = proc.stat(pid, root)
+        seen = procfs.stat(pid, root)
     except OSError:
         return 0
     return 0 if seen is None or seen.ended else seen.start_ticks
@@ -118,7 +118,7 @@ def _start_ticks(pid: int, root: str) -> int:
 
 def _boot_id(root: str) -> str:
     try:
-        return proc.read_file(f"{root}/sys/kernel/random/boot_id", 64).decode("ascii").strip()
+        return procfs.read_file(f"{root}/sys/kernel/random/boot_id", 64).decode("ascii").strip()
     except (OSError, ValueError):
         return ""
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import Observation, StackSeen
 
-from ..child import JsonChild
-from ..clock import Clock
-from ..errors import Unsupported
-from .base import Source
+from ..system.clock import Clock
+from ..system.errors import Unsupported
+from ..system.source import Source
+from ..system.worker import JsonChild
 
 DEADLINE_S = 5.0
 """One stack takes 20 to 60 ms; a process whose memory is locked keeps py-spy waiting."""
@@ -33,7 +33,7 @@ MOST = 16
 """Processes looked at: the ranks of two full boxes, or one with a few workers each."""
 TRIES = 3
 """Looks that may fail at one process (it is no Python, or was read in mid-change)."""
-_CHILD = Path(__file__).with_name("stacks_child.py")
+_CHILD = Path(__file__).with_name("programs") / "stacks.py"
 
 
 class Suspect(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from middlewatch.sentinels.kit import Deadline, Observation
 
-from . import proc
-from .base import Source
+from ..system import procfs
+from ..system.source import Source
 
 SLURM = "SLURM_JOB_END_TIME"
 """Epoch seconds at which Slurm ends the job, in the environment of its steps since 22.05."""
@@ -73,10 +73,10 @@ class Walltime(Source):
     def _timeouts(self, pid: int, now: float) -> Iterator[float]:
         """The ends of the ``timeout`` commands among the ancestors, itself included."""
         for _ in range(_ANCESTORS):
-            seen = proc.stat(pid, self._proc)
+            seen = procfs.stat(pid, self._proc)
             if seen is None:
                 return
-            seconds = duration(proc.cmdline(pid, self._proc))
+            seconds = duration(procfs.cmdline(pid, self._proc))
             began = self._began(pid, now) if seconds else None
             if seconds and began is not None:
                 yield began + seconds
@@ -87,9 +87,9 @@ class Walltime(Source):
     def _began(self, pid: int, now: float) -> float | None:
         """Epoch seconds of the start of a process, by its age: the boot time that the kernel
         tells is off by every step of the wall clock since."""
-        seen = proc.stat(pid, self._proc)
+        seen = procfs.stat(pid, self._proc)
         try:
-            uptime_s = float(proc.read_file(f"{self._proc}/uptime", 64).split()[0])
+            uptime_s = float(procfs.read_file(f"{self._proc}/uptime", 64).split()[0])
         except (OSError, ValueError, IndexError):
             return None
         return None if seen is None else now - uptime_s + seen.start_ticks * _TICK_S
@@ -98,7 +98,7 @@ class Walltime(Source):
 def _environ(path: str) -> dict[str, str]:
     """The names that are looked for; empty when the process is somebody else's."""
     try:
-        data = proc.read_file(path, _ENVIRON)
+        data = procfs.read_file(path, _ENVIRON)
     except OSError:
         return {}
     found = {}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.clock import epoch
+from middlewatch.daemon.system.clock import epoch
 
 Program = Callable[[str], list[str]]
 Index = dict[str, Any]

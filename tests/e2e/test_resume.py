@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.clock import epoch
+from middlewatch.daemon.system.clock import epoch
 
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch")

@@ -11,8 +11,8 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from middlewatch.daemon.paths import StateDir
-from middlewatch.daemon.store import Store
+from middlewatch.daemon.config.paths import StateDir
+from middlewatch.daemon.system.store import Store
 
 Program = Callable[[str], list[str]]
 

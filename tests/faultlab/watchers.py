@@ -10,7 +10,7 @@ import sys
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from middlewatch.daemon.errors import DaemonUnreachable
+from middlewatch.daemon.system.errors import DaemonUnreachable
 
 from ..fakes.box import Box, Push, Receiver
 from .bench import Bench, Job, Subject

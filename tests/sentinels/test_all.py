@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from middlewatch.daemon.wire import dumps
+from middlewatch.daemon.system.jsonlines import dumps
 from middlewatch.sentinels.kit import (
     Finding,
     RunFacts,

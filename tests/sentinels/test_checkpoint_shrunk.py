@@ -10,7 +10,7 @@ import pytest
 
 from middlewatch.sentinels.checkpoint_shrunk import Limits
 from middlewatch.sentinels.kit import CheckpointSeen, Finding, ProcessesSeen, Severity
-from middlewatch.sentinels.kit.siblings import KINDS, Siblings, counted
+from middlewatch.sentinels.kit.saves.siblings import KINDS, Siblings, counted
 
 from .story import MIB, Story, sample
 

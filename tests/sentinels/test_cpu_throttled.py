@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from middlewatch.sentinels.kit import CpuQuotaSample, Finding, Severity
-from middlewatch.sentinels.kit.quota import Quota
+from middlewatch.sentinels.kit.pace.quota import Quota
 
 from .story import Story, samples
 

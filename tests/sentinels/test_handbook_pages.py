@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.masking import mask
+from middlewatch.daemon.config.secrets import mask
 from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import discover, handbook

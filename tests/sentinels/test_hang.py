@@ -6,7 +6,7 @@ import pytest
 
 from middlewatch.sentinels.hang import Limits
 from middlewatch.sentinels.kit import Finding, ProcessesSeen, Severity
-from middlewatch.sentinels.kit.work import work_of
+from middlewatch.sentinels.kit.pace.work import work_of
 
 from .story import MIB, Story, sample, samples
 

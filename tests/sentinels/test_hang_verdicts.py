@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from middlewatch.sentinels.hang import Limits, suspects
+from middlewatch.sentinels.hang import Limits
 from middlewatch.sentinels.kit import Finding, ProcessSample, Severity, StackSeen
+from middlewatch.sentinels.kit.pace.suspects import suspects
 
 from .story import MIB, Story, sample, samples
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
-from middlewatch.sentinels.kit.losses import Losses
+from middlewatch.sentinels.kit.loss.losses import Losses
 
 from .story import Story
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from middlewatch.sentinels.kit import Severity
-from middlewatch.sentinels.kit.still import Stillness, exact
+from middlewatch.sentinels.kit.loss.flat import Stillness, exact
 from middlewatch.sentinels.lr_zero import Limits
 
 from .story import Story

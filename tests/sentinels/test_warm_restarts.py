@@ -11,8 +11,8 @@ from itertools import islice
 import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
-from middlewatch.sentinels.kit.losses import Losses
-from middlewatch.sentinels.kit.rates import Rates
+from middlewatch.sentinels.kit.loss.losses import Losses
+from middlewatch.sentinels.kit.loss.rates import Rates
 
 from .story import Story
 from .writers import report

@@ -28,11 +28,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
-from middlewatch.sentinels.kit.observations import (
-    PhaseName,
-    SourceStateName,
-    VerifiedState,
-)
+from middlewatch.sentinels.kit.observations import PhaseName, SourceStateName, VerifiedState
 
 NOW = 1_760_000_000.0
 KINDS = sorted(

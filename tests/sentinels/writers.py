@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from middlewatch.daemon.replay import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, Rules
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()

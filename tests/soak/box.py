@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from middlewatch.daemon.config import Config
-from middlewatch.daemon.engine import Engine
-from middlewatch.daemon.history import BoxHistory
-from middlewatch.daemon.incidents import Change, Incident, IncidentKeeper
+from middlewatch.daemon.config.load import Config
+from middlewatch.daemon.config.run_spec import RunSpec
+from middlewatch.daemon.judge.engine import Engine
+from middlewatch.daemon.judge.history import BoxHistory
+from middlewatch.daemon.judge.incidents import Change, Incident, IncidentKeeper
 from middlewatch.daemon.parsers.reader import LogReader
-from middlewatch.daemon.runs import RunSpec
-from middlewatch.daemon.watched import SETTLE_S, WatchedRun
-from middlewatch.daemon.wire import dumps
+from middlewatch.daemon.service.watched_run import SETTLE_S, WatchedRun
+from middlewatch.daemon.system.jsonlines import dumps
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from middlewatch.daemon.client import Client
-from middlewatch.daemon.errors import DaemonUnreachable
+from middlewatch.daemon.system.errors import DaemonUnreachable
 
 IN = Path("/in")
 PREFIX = Path("/opt/middlewatch")

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from middlewatch.daemon.errors import DaemonUnreachable, UsageError
+from middlewatch.daemon.system.errors import DaemonUnreachable, UsageError
+from middlewatch.daemon.text.rows import plain
 from middlewatch.tui import app as screens
 from middlewatch.tui.app import WatchApp
 from middlewatch.tui.lines import Lines
 from middlewatch.tui.poll import Poller, ask
-from middlewatch.tui.rows import plain
 
 from .overview_answer import overview, run, troubled
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from middlewatch.daemon.text.rows import Row, Span, plain, width_of
 from middlewatch.tui import details, lines, overview, state
-from middlewatch.tui.rows import Row, Span, plain, width_of
 from middlewatch.tui.state import Link, Look
 
 from .overview_answer import GIB, GUILTY, disk, gpu, incident, run, troubled

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import UsageError
-from ...runs import RunSpec
+from ...config.run_spec import RunSpec
+from ...system.errors import UsageError
 
 PROBE_S = 30.0
 """For an interpreter to start and look for torch: 0.05 s here, more on a network disk."""

@@ -5,7 +5,7 @@ Wordings: NVIDIA kernel modules, fabric manager, DCGM, the Kubernetes device plu
 
 from __future__ import annotations
 
-from ...xids import HARMLESS
+from ..xids import HARMLESS
 from .form import Signature
 
 _XID = (

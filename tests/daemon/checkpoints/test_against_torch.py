@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks.verify import describe
+from middlewatch.daemon.checkpoints.verify.levels import describe
 
 ROUNDS = int(os.environ.get("MIDDLEWATCH_TRUTH_ROUNDS", "60"))
 """Files of each form."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import folders, structure, verify
-from middlewatch.daemon.checkpoints.inside import formats
+from middlewatch.daemon.checkpoints.formats import recognise
+from middlewatch.daemon.checkpoints.verify import folders, levels, structure
 
 Copy = Callable[[str], Path]
 INDEX = "sharded/model.safetensors.index.json"
@@ -41,7 +41,7 @@ def test_whole_ones_are_ok(
     verdict = structure.check(str(made / name))
     assert (verdict.state, verdict.detail) == ("ok", "")
     assert (verdict.format, verdict.progress.step, verdict.files) == (kind, step, files)
-    assert formats.recognise(str(made / name)) == kind
+    assert recognise.recognise(str(made / name)) == kind
 
 
 def test_the_trainer_tells_its_metrics(made: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_long_trainer_state_is_read_at_both_ends(copy: Copy, tmp_path: Path) -
     state = {"best_metric": None, "epoch": 1.0, "global_step": 60_000, "log_history": history}
     text = json.dumps(state, indent=2, sort_keys=True)
     (folder / "trainer_state.json").write_text(text)
-    found = verify.describe(str(folder))
+    found = levels.describe(str(folder))
     assert (found["state"], found["step"], found["epoch"]) == ("ok", 60_000, 1.0)
     assert found["metrics"]["train_loss"] == 0.5
     assert found["metrics"]["eval_loss"] == "nan"
@@ -190,7 +190,7 @@ def test_deepspeed_latest_that_names_nothing(made: Path, tmp_path: Path) -> None
     assert folders.dangling_latest(str(root)) == ""
     (root / "latest").write_text("global_step999\n")
     assert "global_step999" in folders.dangling_latest(str(root))
-    found = {entry["path"]: entry["state"] for entry in verify.verify([str(root)])}
+    found = {entry["path"]: entry["state"] for entry in levels.verify([str(root)])}
     assert found == {f"{root}/global_step120": "ok", f"{root}/latest": "incomplete"}
 
 
@@ -215,14 +215,14 @@ def test_verify_expands_folders_in_the_order_of_steps(made: Path, tmp_path: Path
     (tmp_path / "notes.txt").write_text("")
     (tmp_path / "samples" / "step_500").mkdir(parents=True)
     (tmp_path / "samples" / "step_500" / "picture.png").write_text("")
-    found = verify.verify([str(tmp_path), str(made / "ckpt.pt"), str(tmp_path / "samples")])
+    found = levels.verify([str(tmp_path), str(made / "ckpt.pt"), str(tmp_path / "samples")])
     assert [(Path(e["path"]).name, e["state"]) for e in found] == [
         ("checkpoint-500", "ok"),
         ("checkpoint-1000", "ok"),
         ("ckpt.pt", "ok"),
         ("samples", "unverifiable"),
     ]
-    rows = verify.rows(found)
+    rows = levels.rows(found)
     assert rows[0].startswith("ok ")
     assert "step 500" in rows[0]
     assert rows[3].endswith("(no checkpoint in this folder)")

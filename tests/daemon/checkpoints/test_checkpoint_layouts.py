@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.checks import folders, structure, verify
-from middlewatch.daemon.checkpoints.inside.contents import contents
-from middlewatch.daemon.checkpoints.inside.peek import Peek
+from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
+from middlewatch.daemon.checkpoints.formats.contents import contents
+from middlewatch.daemon.checkpoints.verify import folders, levels, structure
 
 from .hdf5_maker import FLOAT32, INT32, hdf5
 
@@ -46,10 +46,10 @@ def megatron(root: Path, step: int, tensor: int, pipeline: int) -> Path:
 
 def test_megatron_with_all_its_ranks(tmp_path: Path) -> None:
     folder = megatron(tmp_path, 100, 2, 2)
-    found = verify.describe(str(folder))
+    found = levels.describe(str(folder))
     assert (found["state"], found["step"], found["format"]) == ("ok", 100, "torch")
     assert found["step_origin"] == "checkpoint"
-    assert [entry["path"] for entry in verify.verify([str(tmp_path)])] == [str(folder)]
+    assert [entry["path"] for entry in levels.verify([str(tmp_path)])] == [str(folder)]
 
 
 @pytest.mark.parametrize("rank", ["mp_rank_00_000", "mp_rank_00_001", "mp_rank_01_000"])
@@ -95,7 +95,7 @@ def test_litgpt_counts_steps_of_the_optimizer(tmp_path: Path) -> None:
     state = {"model": {"w": torch.ones(2)}, "iter_num": 400, "step_count": 100, "hparams": {}}
     torch.save(state, folder / "lit_model.pth")
     (folder / "model_config.yaml").write_text("name: tiny\n")
-    found = verify.describe(str(folder))
+    found = levels.describe(str(folder))
     assert (found["state"], found["step"], found["step_origin"]) == ("ok", 100, "checkpoint")
     (folder / "lit_model.pth").rename(folder / "lit_model.pth.tmp")
     assert state_of(folder)[0] == "incomplete"
@@ -116,7 +116,7 @@ def test_lightning_tells_what_its_callbacks_watch(tmp_path: Path) -> None:
         "callbacks": {"ModelCheckpoint{'monitor': 'val_loss'}": watched},
     }
     torch.save(state, path)
-    found = verify.describe(str(path))
+    found = levels.describe(str(path))
     assert found["metrics"] == {"eval_loss": 0.5, "best_eval_loss": 0.25}
     assert (found["step"], found["epoch"], found["format"]) == (40, 3, "lightning")
 
@@ -130,7 +130,7 @@ def test_nanogpt_and_numbers_in_tensors(tmp_path: Path, new: bool) -> None:
         "best_val_loss": torch.tensor(1.5, dtype=torch.bfloat16),
     }
     torch.save(state, path, _use_new_zipfile_serialization=new)
-    found = verify.describe(str(path))
+    found = levels.describe(str(path))
     assert (found["step"], found["state"]) == (250, "ok")
     assert found["metrics"] == {"eval_loss": 1.5, "best_eval_loss": 1.5}
 
@@ -142,16 +142,16 @@ def test_a_state_file_beside_a_model(tmp_path: Path) -> None:
             json.dumps({"step": step + 1, "val_loss": 2})
         )
     (tmp_path / "state.json").write_text(json.dumps({"step": 5}))  # of neither of the two
-    found = verify.describe(str(tmp_path / "model_002000.pt"))
+    found = levels.describe(str(tmp_path / "model_002000.pt"))
     assert (found["step"], found["step_origin"]) == (2001, "state")
     assert found["metrics"] == {"eval_loss": 2}
     (tmp_path / "meta_002000.json").write_text("{")
-    found = verify.describe(str(tmp_path / "model_002000.pt"))
+    found = levels.describe(str(tmp_path / "model_002000.pt"))
     assert (found["step"], found["step_origin"]) == (2000, "name")
     (tmp_path / "only").mkdir()
     safe.save_file({"w": torch.ones(3)}, tmp_path / "only" / "model.safetensors")
     (tmp_path / "only" / "trainer_state.json").write_text(json.dumps({"global_step": 70}))
-    found = verify.describe(str(tmp_path / "only" / "model.safetensors"))
+    found = levels.describe(str(tmp_path / "only" / "model.safetensors"))
     assert (found["step"], found["step_origin"]) == (70, "state")
 
 
@@ -304,7 +304,7 @@ def test_a_distributed_checkpoint_whose_metadata_lies(
     data = metadata.read_bytes()
     assert old in data
     metadata.write_bytes(data.replace(old, new))
-    found = verify.describe(str(folder))
+    found = levels.describe(str(folder))
     assert found["state"] == ("corrupt" if said else "ok")
     assert said in found["detail"]
 
@@ -325,7 +325,7 @@ def test_the_file_that_a_trainer_writes_behind_the_metadata(
         torch.save({"global_step": 3, "epoch": 1}, folder / last)
     else:
         (folder / last).write_text("{}")
-    found = verify.describe(str(folder))
+    found = levels.describe(str(folder))
     assert (found["state"], found["step"], found["format"]) == ("ok", 3, "dcp")
     assert found["step_origin"] == "checkpoint"
 
@@ -350,7 +350,7 @@ def test_any_damage_to_rows_gets_a_verdict(
     for at, value in edits:
         data[at % len(data)] = value
     (folder / name).write_bytes(data[: max(0, len(data) - cut)])
-    json.dumps(verify.describe(str(folder)), allow_nan=False)
+    json.dumps(levels.describe(str(folder)), allow_nan=False)
 
 
 def test_a_row_of_archives_is_not_one_archive(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.inside import names
+from middlewatch.daemon.checkpoints.formats import names
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.checks import structure, verify
-from middlewatch.daemon.checkpoints.inside import formats
+from middlewatch.daemon.checkpoints.formats import recognise
+from middlewatch.daemon.checkpoints.verify import levels, structure
 
 Copy = Callable[[str], Path]
 FILES = {
@@ -50,7 +50,7 @@ def test_whole_files_are_ok(made: Path, name: str) -> None:
     assert (verdict.state, verdict.detail, verdict.level) == ("ok", "", "structure")
     assert (verdict.format, verdict.progress.step) == (kind, step)
     assert (verdict.bytes, verdict.files) == ((made / name).stat().st_size, 1)
-    assert formats.recognise(str(made / name)) == kind
+    assert recognise.recognise(str(made / name)) == kind
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_malicious_pickle_is_never_executed(tmp_path: Path, new: bool) -> None
     torch = pytest.importorskip("torch")
     path, trap = tmp_path / "model.pt", tmp_path / "executed"
     torch.save({"bomb": Bomb(trap), "w": torch.ones(3)}, path, _use_new_zipfile_serialization=new)
-    assert verify.describe(str(path))["state"] == "ok"
+    assert levels.describe(str(path))["state"] == "ok"
     assert not trap.exists()
     torch.load(path, weights_only=False)
     assert trap.exists(), "the bomb must be a real one"
@@ -201,7 +201,7 @@ def test_safetensors_headers_that_contradict_themselves(tmp_path: Path, header: 
 
 
 BEGINNINGS = st.sampled_from(
-    [b"", b"PK\x03\x04", b"PK\x05\x06", formats.LEGACY_MAGIC, b"\x80\x02", b"\x10\0\0\0\0\0\0\0{"]
+    [b"", b"PK\x03\x04", b"PK\x05\x06", recognise.LEGACY_MAGIC, b"\x80\x02", b"\x10\0\0\0\0\0\0\0{"]
 )
 
 
@@ -214,8 +214,8 @@ BEGINNINGS = st.sampled_from(
 def test_any_bytes_get_a_verdict(tmp_path: Path, start: bytes, rest: bytes, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(start + rest)
-    assert verify.describe(str(path))["state"] in ("corrupt", "incomplete", "unverifiable", "ok")
-    formats.recognise(str(path))
+    assert levels.describe(str(path))["state"] in ("corrupt", "incomplete", "unverifiable", "ok")
+    recognise.recognise(str(path))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -233,4 +233,4 @@ def test_any_damage_gets_a_verdict(
         data[at % min(len(data), 3000)] = value
     path = tmp_path / name
     path.write_bytes(data[: len(data) - cut])
-    json.dumps(verify.describe(str(path)), allow_nan=False)
+    json.dumps(levels.describe(str(path)), allow_nan=False)

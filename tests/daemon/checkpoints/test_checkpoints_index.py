@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints import index, logged, ranking
-from middlewatch.daemon.sinks import checkpoint_index
+from middlewatch.daemon.checkpoints import from_log, index, ranking
+from middlewatch.daemon.report import index_file
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 from middlewatch.sentinels.kit.observations import VerifiedState
 
@@ -151,13 +151,13 @@ def test_metrics_come_from_the_log_by_step() -> None:
 
 def test_metrics_of_a_log_read_in_one_go() -> None:
     steps = [report(5000, 100, train_loss=3.0), report(5000, 200, train_loss=2.0)]
-    (joined,) = logged.attach_metrics([seen("/100", 12, 100)], steps, [])
+    (joined,) = from_log.attach_metrics([seen("/100", 12, 100)], steps, [])
     assert joined.seen.metrics == {"train_loss": 3.0}
 
 
 def test_steps_that_come_twice_after_a_restart() -> None:
     steps = [report(10, 100, train_loss=9.0), report(5000, 100, train_loss=1.0)]
-    old, new = logged.attach_metrics([seen("/old", 11, 100), seen("/new", 5001, 100)], steps, [])
+    old, new = from_log.attach_metrics([seen("/old", 11, 100), seen("/new", 5001, 100)], steps, [])
     assert (old.seen.metrics["train_loss"], new.seen.metrics["train_loss"]) == (9.0, 1.0)
 
 
@@ -169,7 +169,7 @@ def test_the_step_comes_from_a_claim_or_from_the_last_report() -> None:
     ]
     steps = [report(90, 39), report(200, 60), report(400, 70)]
     saved = [seen("/x/out/ckpt.pt", 101), seen("/x/other.pt", 300), seen("/x/first.pt", 1)]
-    joined = logged.attach_metrics(saved, steps, claims)
+    joined = from_log.attach_metrics(saved, steps, claims)
     assert {j.seen.path: j.seen.step for j in joined} == {
         "/x/out/ckpt.pt": 40,
         "/x/other.pt": 60,
@@ -190,7 +190,7 @@ anything = st.builds(
 @given(st.lists(anything), st.lists(st.builds(report, st.floats(0, 1e10), st.none() | st.floats())))
 def test_any_index_is_strict_json(found: list[CheckpointSeen], steps: list[Step]) -> None:
     built = index.build("r", found, NOW, steps=steps, started_at=5e9)
-    json.dumps(checkpoint_index.strict(built), allow_nan=False)
+    json.dumps(index_file.strict(built), allow_nan=False)
     states = {e["path"]: e["verified"]["state"] for e in built["checkpoints"]}
     assert built["resume_from"] is None or states[built["resume_from"]] == "ok"
     assert (built["latest"] is None) == (not found)
@@ -198,18 +198,18 @@ def test_any_index_is_strict_json(found: list[CheckpointSeen], steps: list[Step]
 
 def test_nan_is_written_as_a_string(tmp_path: Path) -> None:
     path = tmp_path / "checkpoints_index.json"
-    checkpoint_index.write_index(str(path), {"a": math.nan, "b": [math.inf, -math.inf], "c": 1.5})
+    index_file.write_index(str(path), {"a": math.nan, "b": [math.inf, -math.inf], "c": 1.5})
     assert json.loads(path.read_text()) == {"a": "nan", "b": ["inf", "-inf"], "c": 1.5}
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "status.md"
-    checkpoint_index.write_whole(str(path), "old")
+    index_file.write_whole(str(path), "old")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):
-        checkpoint_index.write_whole(str(tmp_path / "folder"), "new")
+        index_file.write_whole(str(tmp_path / "folder"), "new")
     with pytest.raises(OSError):
-        checkpoint_index.write_whole(str(tmp_path / "missing" / "status.md"), "new")
+        index_file.write_whole(str(tmp_path / "missing" / "status.md"), "new")
     assert path.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "status.md"]
 
@@ -220,7 +220,7 @@ def test_a_full_disk_raises_and_leaves_no_temporary(tmp_path: Path) -> None:
         pytest.skip("a tmpfs of our own needs root")
     code = f"""
 import os
-from middlewatch.daemon.sinks.checkpoint_index import write_whole
+from middlewatch.daemon.report.index_file import write_whole
 write_whole("{tmp_path}/a", "old")
 try:
     write_whole("{tmp_path}/a", "x" * (1 << 20))
@@ -237,7 +237,7 @@ except OSError as error:
 
 WRITER = """
 import sys
-from middlewatch.daemon.sinks.checkpoint_index import write_index
+from middlewatch.daemon.report.index_file import write_index
 path, number = sys.argv[1], 0
 while True:
     number += 1
@@ -263,5 +263,5 @@ def test_the_index_is_whole_at_any_instant_also_after_kill_9(tmp_path: Path) -> 
             writer.wait()
         json.loads(path.read_text())
     assert reads == 600
-    checkpoint_index.write_index(str(path), {})
+    index_file.write_index(str(path), {})
     assert os.listdir(tmp_path) == [path.name], "what a killed writer left is swept away"

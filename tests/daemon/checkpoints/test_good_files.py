@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import verify
+from middlewatch.daemon.checkpoints.verify import levels
 
 from .goods import GOODS, WANTS, Good, found, made
 
@@ -26,7 +26,7 @@ def test_there_are_enough() -> None:
 def test_a_good_one_is_ok(good: Good, base: Path) -> None:
     path = str(found(good, base))
     for level in ("structure", "checksum", "finite"):
-        entry = verify.describe(path, level)
+        entry = levels.describe(path, level)
         assert entry["state"] == "ok", f"{level}: {entry['detail']}"
         assert (entry["format"], entry["step"], entry["epoch"]) == (
             good.format,
@@ -39,7 +39,7 @@ def test_a_good_one_is_ok(good: Good, base: Path) -> None:
 
 @pytest.mark.parametrize("maker", WANTS)
 def test_all_that_lies_there_is_found_and_ok(maker: str, base: Path) -> None:
-    entries = verify.verify([str(made(maker, base))], "finite")
+    entries = levels.verify([str(made(maker, base))], "finite")
     told = {entry["path"]: (entry["state"], entry["detail"]) for entry in entries}
     wrong = {path: state for path, state in told.items() if state[0] != "ok"}
     assert not wrong

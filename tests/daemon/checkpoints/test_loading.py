@@ -17,14 +17,15 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.inside import slices
-from middlewatch.daemon.checkpoints.inside.archives import Broken
-from middlewatch.daemon.checkpoints.load import interpreters, loading, spare
-from middlewatch.daemon.checkpoints.load.loading import Loader
-from middlewatch.daemon.clock import SystemClock
-from middlewatch.daemon.errors import UsageError
+from middlewatch.daemon.checkpoints.formats import distcp_archives
+from middlewatch.daemon.checkpoints.formats.torch_zip import Broken
+from middlewatch.daemon.checkpoints.load import interpreters, memory_budget
+from middlewatch.daemon.checkpoints.load import loader as loading
+from middlewatch.daemon.checkpoints.load.loader import Loader
+from middlewatch.daemon.config.run_spec import Rank, RunSpec
 from middlewatch.daemon.launch.programs import HELPERS
-from middlewatch.daemon.runs import Rank, RunSpec
+from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.errors import UsageError
 
 from .evil import archive
 
@@ -176,7 +177,7 @@ def test_nothing_to_load_is_said(loader: Loader, tmp_path: Path) -> None:
 
 TRY = """
 import ctypes, os, socket, sys, threading
-from load_walls import wall_in
+from sandbox import wall_in
 home = sys.argv[1]
 assert wall_in()
 libc = ctypes.CDLL(None)
@@ -233,9 +234,9 @@ def test_the_walls_hold_whatever_runs_inside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_every_rule_jumps_to_a_rule(machine: str) -> None:
-    from middlewatch.daemon.checkpoints.load import load_walls
+    from middlewatch.daemon.checkpoints.load import sandbox
 
-    program = load_walls.rules(machine, 4711)
+    program = sandbox.rules(machine, 4711)
     assert len(program) < 4096
     for at, (code, then, other, _) in enumerate(program):
         if code in (0x15, 0x35, 0x45):
@@ -245,7 +246,7 @@ def test_every_rule_jumps_to_a_rule(machine: str) -> None:
 
 
 def test_the_child_is_python_as_old_as_3_8() -> None:
-    for name in ("load_walls", "load_child"):
+    for name in ("sandbox", "program"):
         ast.parse((HERE / f"{name}.py").read_text(), feature_version=(3, 8))
     ast.parse(loading.program(), feature_version=(3, 8))
 
@@ -404,35 +405,35 @@ def test_the_row_of_archives_in_a_distcp_file(tmp_path: Path, made: Path) -> Non
     parts = [archive({}), archive({"data/0": bytes(5000)}), archive({})]
     path = tmp_path / "__0_0.distcp"
     path.write_bytes(b"".join(parts))
-    assert [length for _, length in slices.of(str(path))] == [len(part) for part in parts]
+    assert [length for _, length in distcp_archives.of(str(path))] == [len(part) for part in parts]
     for real in (made / "step_300").glob("*.distcp"):
-        found = slices.of(str(real))
+        found = distcp_archives.of(str(real))
         assert sum(length for _, length in found) == real.stat().st_size
     path.write_bytes(b"".join(parts) + b"x")
     with pytest.raises(Broken, match="no archive ends at byte"):
-        slices.of(str(path))
+        distcp_archives.of(str(path))
 
 
 def test_the_memory_that_may_be_taken(tmp_path: Path) -> None:
     proc, cgroup = tmp_path / "proc", tmp_path / "cgroup"
     (proc / "self").mkdir(parents=True)
     (proc / "meminfo").write_text("MemTotal: 99 kB\nMemAvailable:    8388608 kB\n")
-    assert spare.memory(str(proc), str(cgroup)) == 4 << 30
+    assert memory_budget.memory(str(proc), str(cgroup)) == 4 << 30
     (proc / "self" / "cgroup").write_text("0::/box/job\n")
     (cgroup / "box" / "job").mkdir(parents=True)
     for folder, limit, used in (("box", 6 << 30, 4 << 30), ("box/job", "max", 1)):
         (cgroup / folder / "memory.max").write_text(f"{limit}\n")
         (cgroup / folder / "memory.current").write_text(f"{used}\n")
-    assert spare.memory(str(proc), str(cgroup)) == 1 << 30
-    assert spare.memory(str(tmp_path), str(tmp_path)) == spare.MOST_BYTES // 2
+    assert memory_budget.memory(str(proc), str(cgroup)) == 1 << 30
+    assert memory_budget.memory(str(tmp_path), str(tmp_path)) == memory_budget.MOST_BYTES // 2
     (cgroup / "box" / "memory.current").write_text(f"{6 << 30}\n")
-    assert spare.memory(str(proc), str(cgroup)) == spare.LEAST_BYTES
+    assert memory_budget.memory(str(proc), str(cgroup)) == memory_budget.LEAST_BYTES
 
 
 def test_nothing_of_torch_is_imported_here() -> None:
     code = textwrap.dedent("""
         import sys
-        from middlewatch.daemon.checkpoints.load import interpreters, loading
+        from middlewatch.daemon.checkpoints.load import interpreters, loader as loading
         interpreters.find(sys.executable)
         print({"torch", "numpy", "pickle", "pickletools"} & set(sys.modules))
     """)

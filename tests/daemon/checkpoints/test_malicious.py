@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import dangers, verify
+from middlewatch.daemon.checkpoints.verify import levels, unsafe_globals
 from middlewatch.daemon.sources.checkpoint_dir import VERIFIER_ARGV
 
 from .evil import FORMS, GADGETS, archive, den, safetensors
@@ -111,7 +111,7 @@ def test_the_forms_are_real_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["structure", "checksum", "finite"])
 def test_no_level_runs_anything(evil: Den, level: str) -> None:
-    found = verify.verify(evil.forms, level)
+    found = levels.verify(evil.forms, level)
     assert len(found) > len(FORMS) * len(GADGETS)
     assert {entry["state"] for entry in found} <= STATES
     assert [e["path"] for e in found if e["state"] != "ok" and len(e["detail"]) < 10] == []
@@ -123,7 +123,7 @@ def test_no_level_runs_anything(evil: Den, level: str) -> None:
 def test_what_it_asks_for_is_told_without_loading(evil: Den, gadget: str) -> None:
     """A remark, at the cheapest level: a file that loads well may still be whole."""
     for form in ("zip_pickle", "lightning", "plain"):
-        for entry in verify.verify([str(evil.home / "den" / form / gadget)], "structure"):
+        for entry in levels.verify([str(evil.home / "den" / form / gadget)], "structure"):
             if entry["state"] == "corrupt" or entry["detail"].startswith("not a format"):
                 continue
             assert "its pickle asks for " in entry["detail"], entry
@@ -143,12 +143,12 @@ def test_what_it_asks_for_is_told_without_loading(evil: Den, gadget: str) -> Non
     ],
 )
 def test_which_names_are_remarked(names: tuple[str, ...], told: str) -> None:
-    remark = dangers.remark(names)
+    remark = unsafe_globals.remark(names)
     assert remark == (f"its pickle asks for {told}: loading it in full runs that" if told else "")
 
 
 def test_the_verifier_of_the_daemon_runs_nothing(evil: Den) -> None:
-    places = [path for form in evil.forms for path in verify.expand(form)]
+    places = [path for form in evil.forms for path in levels.expand(form)]
     with subprocess.Popen(VERIFIER_ARGV, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -263,7 +263,7 @@ def test_records_that_lead_out_of_their_archive(tmp_path: Path, name: str) -> No
     with zipfile.ZipFile(path, "a") as made:
         made.writestr(name, b"out")
     before = sorted(tmp_path.rglob("*"))
-    entry = verify.describe(str(path))
+    entry = levels.describe(str(path))
     assert entry["state"] == "corrupt"
     assert "leads out of the archive" in entry["detail"]
     assert sorted(tmp_path.rglob("*")) == before
@@ -277,7 +277,7 @@ def test_shards_that_lead_out_of_their_folder(tmp_path: Path, shard: str) -> Non
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {}, "weight_map": {"w": shard}}))
     for path in (index, folder):
-        (entry,) = verify.verify([str(path)])
+        (entry,) = levels.verify([str(path)])
         assert entry["state"] in ("corrupt", "incomplete"), entry
         assert "names no plain file" in entry["detail"] or "missing" in entry["detail"]
 
@@ -285,6 +285,6 @@ def test_shards_that_lead_out_of_their_folder(tmp_path: Path, shard: str) -> Non
 def test_latest_that_leads_away(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "latest").write_text("../../../etc")
-    found = verify.verify([str(tmp_path / "out")])
+    found = levels.verify([str(tmp_path / "out")])
     assert [e["state"] for e in found] == ["incomplete"]
     assert "which is not there" in found[0]["detail"]

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import rot, verify
-from middlewatch.daemon.clock import iso
+from middlewatch.daemon.checkpoints.verify import bitrot
+from middlewatch.daemon.checkpoints.verify import levels as verify
+from middlewatch.daemon.system.clock import iso
 
 from .damages import DAMAGES, FORMS, Case, Form
 from .goods import MAKERS, made
@@ -287,7 +288,7 @@ def level_of(case: Case, before: dict[str, Any]) -> tuple[str, str]:
     found = checked(case, "finite")
     if found["state"] == "ok":
         known = {key: before[key] for key in ("digest", "bytes")} | {"saved_at": iso(SAVED_AT)}
-        why = rot.told(known, found["digest"], found["bytes"], SAVED_AT)
+        why = bitrot.told(known, found["digest"], found["bytes"], SAVED_AT)
         return ("rot" if why else "missed"), why
     if found["level"] != "structure":
         alone = checked(case, "structure")

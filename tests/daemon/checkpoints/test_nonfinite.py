@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.checks.nonfinite import NotFinite, Numbers
-from middlewatch.daemon.checkpoints.inside.packed import Tensors
-from middlewatch.daemon.checkpoints.inside.placed import TensorAt
+from middlewatch.daemon.checkpoints.formats.extents import TensorAt
+from middlewatch.daemon.checkpoints.formats.packed import Tensors
+from middlewatch.daemon.checkpoints.verify.nonfinite import NotFinite, Numbers
 
 ONE, NAN, PLUS, MINUS, ZERO = "one", "nan", "+inf", "-inf", "zero"
 BITS: dict[str, dict[str, bytes]] = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.inside import pickles
+from middlewatch.daemon.checkpoints.formats import pickle_walk
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -23,27 +23,30 @@ plain = st.recursive(
 @given(plain, st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_every_pickle_is_walked_to_its_end(value: Any, protocol: int) -> None:
     data = pickle.dumps(value, protocol)
-    assert pickles.walk(data + b"more").end == len(data)
+    assert pickle_walk.walk(data + b"more").end == len(data)
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_end_or_are_refused(data: bytes) -> None:
     with contextlib.suppress(ValueError):
-        assert pickles.walk(data).end <= len(data)
+        assert pickle_walk.walk(data).end <= len(data)
 
 
 @pytest.mark.parametrize("protocol", range(1, pickle.HIGHEST_PROTOCOL + 1))
 def test_counters_of_the_outermost_dict_only(protocol: int) -> None:
     nested = {"optimizer": {"step": 7, "epoch": 1}, "items": [1, 2, ("epoch", 5)]}
     value = {"model": OrderedDict(w=1), **nested, "iter_num": 2000, "epoch": 3.5, "lr": 0.1}
-    assert pickles.walk(pickle.dumps(value, protocol)).counters == {"iter_num": 2000, "epoch": 3.5}
+    assert pickle_walk.walk(pickle.dumps(value, protocol)).counters == {
+        "iter_num": 2000,
+        "epoch": 3.5,
+    }
 
 
 def test_cut_anywhere_is_refused() -> None:
     data = pickle.dumps({"step": 1, "text": "x" * 300, "list": list(range(300))})
     for length in range(len(data)):
         with pytest.raises(ValueError, match="pickle"):
-            pickles.walk(data[:length])
+            pickle_walk.walk(data[:length])
 
 
 class Bomb:
@@ -59,7 +62,7 @@ class Bomb:
 def test_nothing_is_executed(tmp_path: Path) -> None:
     target = tmp_path / "executed"
     data = pickle.dumps({"step": 3, "bomb": Bomb(str(target))})
-    assert pickles.walk(data).counters == {"step": 3}
+    assert pickle_walk.walk(data).counters == {"step": 3}
     assert not target.exists()
     pickle.loads(data)
     assert target.exists(), "the bomb must be a real one"

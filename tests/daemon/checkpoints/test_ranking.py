@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from middlewatch.daemon import config
 from middlewatch.daemon.checkpoints.index import build
 from middlewatch.daemon.checkpoints.ranking import Best, Rules, best_of, direction, size_trend
-from middlewatch.daemon.errors import ConfigError
+from middlewatch.daemon.config import load
+from middlewatch.daemon.system.errors import ConfigError
 from middlewatch.sentinels.kit import CheckpointSeen
 from middlewatch.sentinels.kit.observations import VerifiedState
 
@@ -150,9 +150,9 @@ best_mode = "max"
 milestones = ["a*"]
 milestone_every_steps = 1000
 """
-    assert Rules.of(config.parse(text, "x")) == Rules("bleu", "max", ("a*",), 1000)
-    assert Rules.of(config.parse("", "")) == Rules()
-    older = config.parse('[watch]\nbest_metric = "wer"\n', "x")
+    assert Rules.of(load.parse(text, "x")) == Rules("bleu", "max", ("a*",), 1000)
+    assert Rules.of(load.parse("", "")) == Rules()
+    older = load.parse('[watch]\nbest_metric = "wer"\n', "x")
     assert Rules.of(older).best_metric == "wer"
     with pytest.raises(ConfigError, match="best_mode"):
-        config.parse('[checkpoints]\nbest_mode = "most"\n', "x")
+        load.parse('[checkpoints]\nbest_mode = "most"\n', "x")

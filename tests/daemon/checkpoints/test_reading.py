@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import reading
-from middlewatch.daemon.checkpoints.checks.reading import CHUNK, Reader
+from middlewatch.daemon.checkpoints.verify import reading
+from middlewatch.daemon.checkpoints.verify.reading import CHUNK, Reader
 
 MIB = 1 << 20
 SIZES = (0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK, 65 * CHUNK + 4099)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.checkpoints.checks import verify
-from middlewatch.daemon.checkpoints.keeping import removal
-from middlewatch.daemon.checkpoints.keeping.holders import holders
-from middlewatch.daemon.checkpoints.keeping.pointers import pointers
-from middlewatch.daemon.checkpoints.keeping.removal import Footprint, Unsafe
+from middlewatch.daemon.checkpoints.retention import removal
+from middlewatch.daemon.checkpoints.retention.holders import holders
+from middlewatch.daemon.checkpoints.retention.pointers import pointers
+from middlewatch.daemon.checkpoints.retention.removal import Footprint, Unsafe
+from middlewatch.daemon.checkpoints.verify import levels
 
 KINDS = ("checkpoint-500", "step_300", "ds/global_step120", "sharded/model.safetensors.index.json")
 
@@ -188,7 +188,7 @@ def test_pipes_and_devices_stay(folder: Path) -> None:
 
 CRASH = """
 import os, sys
-from middlewatch.daemon.checkpoints.keeping import removal
+from middlewatch.daemon.checkpoints.retention import removal
 path, root, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
 one = removal.footprint(path, [root])
 def count(event, args):
@@ -211,7 +211,7 @@ def test_a_crash_leaves_nothing_that_looks_whole(kind: str, copy: Callable[[str]
         argv = [sys.executable, "-c", CRASH, str(path), str(root), str(steps)]
         done = subprocess.run(argv, check=False, timeout=60)
         assert done.returncode in (0, 9)
-        told = verify.verify([str(root)], "structure")
+        told = levels.verify([str(root)], "structure")
         assert [t["path"] for t in told if t["state"] == "ok"] == []
         assert (done.returncode == 0) is (steps == 100)
         rest = removal.leftovers([str(root)])
@@ -271,7 +271,7 @@ def test_a_mount_inside_is_never_entered(tmp_path: Path) -> None:
         pytest.skip("mounting needs root")
     code = """
 import subprocess, sys
-from middlewatch.daemon.checkpoints.keeping import removal
+from middlewatch.daemon.checkpoints.retention import removal
 root = sys.argv[1]
 def told(path):
     try:

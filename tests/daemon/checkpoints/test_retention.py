@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.checkpoints.keeping.retention import (
+from middlewatch.daemon.checkpoints.ranking import Rules
+from middlewatch.daemon.checkpoints.retention.policy import (
     Policy,
     choose,
     newest_verified,
     series_of,
 )
-from middlewatch.daemon.checkpoints.ranking import Rules
 from middlewatch.sentinels.kit import CheckpointSeen
 
 NOW = 1_800_000_000.0

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints.checks import verifier_child, verify
-from middlewatch.daemon.checkpoints.checks.reading import CHUNK
-from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned, combined, members
-from middlewatch.daemon.checkpoints.inside.contents import contents
-from middlewatch.daemon.checkpoints.inside.peek import Peek
+from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
+from middlewatch.daemon.checkpoints.formats.contents import contents
+from middlewatch.daemon.checkpoints.verify import levels, worker
+from middlewatch.daemon.checkpoints.verify.reading import CHUNK
+from middlewatch.daemon.checkpoints.verify.scan import Scan, Scanned, combined, members
 
 RECORDS = 5
 
@@ -74,9 +74,9 @@ def test_a_flipped_bit(tmp_path: Path, part: float) -> None:
     assert (found.state, found.level) == ("corrupt", "checksum")
     assert found.detail.startswith("the data of ckpt/data/")
     assert found.detail.endswith(" does not match its checksum")
-    assert verify.describe(str(path), "structure")["state"] == "ok", "it does not show there"
+    assert levels.describe(str(path), "structure")["state"] == "ok", "it does not show there"
     for level in ("checksum", "finite"):
-        deep = verify.describe(str(path), level)
+        deep = levels.describe(str(path), level)
         assert (deep["state"], deep["level"]) == ("corrupt", "checksum")
         assert (deep["detail"], deep["digest"]) == (found.detail, f"xxh3:{digest(path)}")
 
@@ -202,7 +202,7 @@ def test_a_flipped_bit_in_every_region_of_a_torch_file(tmp_path: Path, torch: Mo
     for offset in (*(r.start + r.bytes // 2 for r in records if r.bytes), padding):
         path.write_bytes(good)
         flip_at(path, offset)
-        found = verify.describe(str(path))
+        found = levels.describe(str(path))
         assert (found["state"] == "corrupt") == (offset in inside), offset
         assert found["digest"] != before.digest
     path.write_bytes(good)
@@ -231,7 +231,7 @@ def test_digests(made: Path, copy: Callable[[str], Path]) -> None:
     lines = "".join(f"{digest(folder / name)}  {name}\n" for name in names)
     want = "xxh3:" + xxhash.xxh3_128_hexdigest(lines.encode())
     assert scanned(folder).digest == want
-    assert verify.describe(str(folder))["digest"] == want
+    assert levels.describe(str(folder))["digest"] == want
     assert [m.name for m in members(str(folder))] == names
     (folder / names[0]).rename(folder / "another_name")
     assert scanned(folder).digest != want
@@ -252,10 +252,10 @@ def test_later_rot_is_seen_where_a_format_has_no_checksum(copy: Callable[[str], 
 def test_the_child_answers_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive(tmp_path / "a.pt", 2 * CHUNK)
     size = path.stat().st_size
-    monkeypatch.setattr(verifier_child, "SLICE_S", -1.0)
+    monkeypatch.setattr(worker, "SLICE_S", -1.0)
     question = b'{"path": "%s", "level": "finite"}' % bytes(path)
     done = 0
-    while (answer := verifier_child.answer_to(question)).get("more"):
+    while (answer := worker.answer_to(question)).get("more"):
         assert answer == {"path": str(path), "more": True, "done": answer["done"], "of": size}
         assert done < answer["done"] <= size
         done = answer["done"]
@@ -266,31 +266,31 @@ def test_the_child_answers_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "detail": "",
         "digest": f"xxh3:{digest(path)}",
     }
-    assert verifier_child._job == {}
+    assert worker._job == {}
 
 
 def test_the_child_begins_anew_when_asked_for_another_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, other = archive(tmp_path / "a.pt", 2 * CHUNK), archive(tmp_path / "b.pt", 2 * CHUNK)
-    monkeypatch.setattr(verifier_child, "SLICE_S", -1.0)
+    monkeypatch.setattr(worker, "SLICE_S", -1.0)
     data = b'{"path": "%s", "level": "finite"}'
-    first = verifier_child.answer_to(data % bytes(path))
+    first = worker.answer_to(data % bytes(path))
     assert first["more"]
-    verifier_child.answer_to(b'{"path": "%s"}' % bytes(other))
-    assert verifier_child.answer_to(data % bytes(path))["done"] > first["done"]
-    verifier_child.answer_to(b'{"path": "%s"}' % bytes(path))
-    assert verifier_child.answer_to(data % bytes(path))["done"] == first["done"]
-    assert verifier_child.answer_to(data % bytes(other))["more"]
-    assert list(verifier_child._job) == [str(other)], "one at a time"
-    verifier_child._job.clear()
+    worker.answer_to(b'{"path": "%s"}' % bytes(other))
+    assert worker.answer_to(data % bytes(path))["done"] > first["done"]
+    worker.answer_to(b'{"path": "%s"}' % bytes(path))
+    assert worker.answer_to(data % bytes(path))["done"] == first["done"]
+    assert worker.answer_to(data % bytes(other))["more"]
+    assert list(worker._job) == [str(other)], "one at a time"
+    worker._job.clear()
 
 
 def test_the_level_is_told_to_people(tmp_path: Path) -> None:
     archive(tmp_path / "step_3.pt")
     told: list[tuple[str, int, int]] = []
-    found = verify.verify([str(tmp_path)], progress=lambda *now: told.append(now))
-    (row,) = verify.rows(found)
+    found = levels.verify([str(tmp_path)], progress=lambda *now: told.append(now))
+    (row,) = levels.rows(found)
     assert row.startswith("ok (finite) ")
     size = (tmp_path / "step_3.pt").stat().st_size
     assert told[-1] == (str(tmp_path / "step_3.pt"), size, size)

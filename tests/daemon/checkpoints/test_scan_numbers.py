@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints.checks import verify
-from middlewatch.daemon.checkpoints.checks.reading import CHUNK
-from middlewatch.daemon.checkpoints.checks.scan import Scan, Scanned
+from middlewatch.daemon.checkpoints.verify import levels
+from middlewatch.daemon.checkpoints.verify.reading import CHUNK
+from middlewatch.daemon.checkpoints.verify.scan import Scan, Scanned
 
 MOST_MORE_MB = 20.0
 """A huge or crowded file may take so much more than a file of one number. What Python and numpy
@@ -157,9 +157,9 @@ def peak_mb(path: Path) -> float:
     """Memory that verifying takes, in a process as the verifier is one."""
     code = (
         "import sys, resource\n"
-        "from middlewatch.daemon.checkpoints.checks import verifier_child, verify\n"
-        "verifier_child.step_back(); verifier_child.limit_memory()\n"
-        f"found = verify.describe({str(path)!r})\n"
+        "from middlewatch.daemon.checkpoints.verify import levels, worker\n"
+        "worker.step_back(); worker.limit_memory()\n"
+        f"found = levels.describe({str(path)!r})\n"
         "assert found['level'] == 'finite', found\n"
         "print([line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line][0])\n"
     )
@@ -231,7 +231,7 @@ def test_tensors_that_repeat_their_numbers_in_a_distributed_one(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dcp.save(state, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
-    found = verify.describe(str(tmp_path / "step_1"))
+    found = levels.describe(str(tmp_path / "step_1"))
     assert (found["state"], found["level"], found["detail"]) == ("ok", "finite", "")
 
 
@@ -239,6 +239,6 @@ def test_a_type_that_is_not_known_is_told_with_the_tensor(tmp_path: Path) -> Non
     header = b'{"w":{"dtype":"F3_ODD","shape":[4],"data_offsets":[0,4]}}'
     path = tmp_path / "model.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
-    found = verify.describe(str(path))
+    found = levels.describe(str(path))
     assert found["state"] == "unverifiable"
     assert found["detail"] == "w is of a type that is not known here: 'F3_ODD'"

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.inside import machine, pickles
-from middlewatch.daemon.checkpoints.inside.symbols import Blob, Opaque, Tensor, TooLong
+from middlewatch.daemon.checkpoints.formats import pickle_machine, pickle_walk
+from middlewatch.daemon.checkpoints.formats.pickle_symbols import Blob, Opaque, Tensor, TooLong
 
 keys = st.text(max_size=8) | st.integers() | st.booleans() | st.none()
 plain = st.recursive(
@@ -30,14 +30,14 @@ plain = st.recursive(
 
 @given(plain, st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_data_is_what_it_would_be_when_loaded(value: Any, protocol: int) -> None:
-    assert machine.read(pickle.dumps(value, protocol)).root == value
+    assert pickle_machine.read(pickle.dumps(value, protocol)).root == value
 
 
 @given(plain, st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_shared_and_ordered_things(value: Any, protocol: int) -> None:
     shared = [value]
     data = pickle.dumps(OrderedDict(a=shared, b=(shared, defaultdict(list, c=shared))), protocol)
-    root: Any = machine.read(data).root
+    root: Any = pickle_machine.read(data).root
     assert root == {"a": [value], "b": ([value], {"c": [value]})}
     assert root["a"] is root["b"][0]
 
@@ -45,9 +45,9 @@ def test_shared_and_ordered_things(value: Any, protocol: int) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes(data: bytes) -> None:
     with contextlib.suppress(ValueError, TooLong):
-        found = machine.read(data)
+        found = pickle_machine.read(data)
         assert found.end <= len(data)
-        list(pickles.tensors(found.root))
+        list(pickle_walk.tensors(found.root))
 
 
 def model_pickle() -> bytes:
@@ -69,8 +69,8 @@ def model_pickle() -> bytes:
 
 
 def test_a_model() -> None:
-    walk = pickles.walk(model_pickle())
-    found = dict(pickles.tensors(walk.root))
+    walk = pickle_walk.walk(model_pickle())
+    found = dict(pickle_walk.tensors(walk.root))
     assert walk.storages == {str(n): 24 for n in range(8)}
     assert found["layer.3"] == found["layer.3"]
     tensor = found["layer.3"]
@@ -86,8 +86,8 @@ def test_mutated_models(edits: list[tuple[int, int]], cut: int) -> None:
     for at, value in edits:
         data[at % len(data)] = value
     with contextlib.suppress(ValueError, TooLong):
-        walk = pickles.walk(bytes(data[: len(data) - cut]))
-        for path, tensor in pickles.tensors(walk.root):
+        walk = pickle_walk.walk(bytes(data[: len(data) - cut]))
+        for path, tensor in pickle_walk.tensors(walk.root):
             assert len(path) <= 300
             assert tensor is None or tensor.bytes >= 0
 
@@ -127,8 +127,8 @@ def bombs() -> dict[str, bytes]:
 
 MEASURED = """
 import contextlib, sys, time
-from middlewatch.daemon.checkpoints.inside import pickles
-from middlewatch.daemon.checkpoints.inside.symbols import TooLong
+from middlewatch.daemon.checkpoints.formats import pickle_walk as pickles
+from middlewatch.daemon.checkpoints.formats.pickle_symbols import TooLong
 data = sys.stdin.buffer.read()
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
@@ -214,7 +214,7 @@ class Stub:
 def test_how_far_a_view_reaches(
     size: tuple[int, ...], stride: tuple[int, ...], offset: int, bytes_: int | None
 ) -> None:
-    root = machine.read(tensor("k", 100, size, stride, offset)).root
+    root = pickle_machine.read(tensor("k", 100, size, stride, offset)).root
     assert isinstance(root, Tensor)
     assert (root.place, root.start) == ("k", 4 * offset)
     assert bytes_ is None or root.bytes == bytes_
@@ -234,7 +234,7 @@ class Bomb:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_call_is_only_a_symbol(tmp_path: Path, protocol: int) -> None:
     target = str(tmp_path / "executed")
-    root: Any = machine.read(pickle.dumps({"bomb": Bomb(target)}, protocol)).root
+    root: Any = pickle_machine.read(pickle.dumps({"bomb": Bomb(target)}, protocol)).root
     assert isinstance(root["bomb"], Opaque)
     assert root["bomb"].made_by == "posix.mkdir"
     assert root["bomb"].args == (target,)
@@ -243,14 +243,14 @@ def test_a_call_is_only_a_symbol(tmp_path: Path, protocol: int) -> None:
 
 def test_bytes_are_left_where_they_lie() -> None:
     data = pickle.dumps({"raw": b"abc" * 100}, 4)
-    root: Any = machine.read(data).root
+    root: Any = pickle_machine.read(data).root
     assert isinstance(root["raw"], Blob)
     assert data[root["raw"].start :][: root["raw"].bytes] == b"abc" * 100
 
 
 SYNTHETIC = """
 import struct, sys
-from middlewatch.daemon.checkpoints.inside import pickles
+from middlewatch.daemon.checkpoints.formats import pickle_walk as pickles
 parts = [b"\\x80\\x02}q\\x00("]
 for n in range(34000):
     name = b"model.layers.%d.mlp.experts.%d.weight" % (n // 256, n % 256)

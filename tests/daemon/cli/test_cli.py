@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.cli import out
+from middlewatch.daemon.cli import console
 from middlewatch.daemon.cli.arguments import build
-from middlewatch.daemon.incidents import Incident
-from middlewatch.daemon.paths import StateDir
-from middlewatch.daemon.store import Store
+from middlewatch.daemon.config.paths import StateDir
+from middlewatch.daemon.judge.incidents import Incident
+from middlewatch.daemon.system.store import Store
 from middlewatch.sentinels.kit import Severity
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
@@ -128,7 +128,7 @@ def test_stopping_what_does_not_run_is_fine(say: Any) -> None:
 
 
 def test_a_bug_of_ours_is_exit_5(say: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("middlewatch.daemon.cli.explaining.handbook", lambda: 1 / 0)
+    monkeypatch.setattr("middlewatch.daemon.cli.explain.handbook", lambda: 1 / 0)
     status, _, complaint = say("explain")
     assert status == 5
     assert "ZeroDivisionError" in complaint
@@ -368,13 +368,13 @@ def test_a_terminal_that_knows_no_chinese(tmp_path: Path) -> None:
 
 
 def test_text_is_safe_on_a_terminal() -> None:
-    assert out.clean("a\x1b[31mb\nc\udcff\u202e") == "a [31mb c  "
-    assert out.width("损失") == 4
-    assert out.width("e\u0301") == 1
+    assert console.clean("a\x1b[31mb\nc\udcff\u202e") == "a [31mb c  "
+    assert console.width("损失") == 4
+    assert console.width("e\u0301") == 1
 
 
 def test_columns_line_up(capsys: pytest.CaptureFixture[str]) -> None:
-    out.table(("A", "B"), [("损失", 1), ("x", 22)])
+    console.table(("A", "B"), [("损失", 1), ("x", 22)])
     assert capsys.readouterr().out == "A     B\n损失  1\nx     22\n"
 
 

@@ -16,12 +16,12 @@ from typing import TypeVar
 
 import pytest
 
-from middlewatch.daemon.errors import Refused, UsageError
+from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.launch.discover import FoundRun, attached, describe, discover, unique
 from middlewatch.daemon.launch.start import launch
 from middlewatch.daemon.launch.tmux import attach_tmux
-from middlewatch.daemon.runs import RunSpec
-from middlewatch.daemon.sources import proc
+from middlewatch.daemon.system import procfs
+from middlewatch.daemon.system.errors import Refused, UsageError
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def until(look: Callable[[], T | None], seconds: float = 8.0) -> T:
 
 def started(pid: int) -> int:
     """When ``pid`` started, in clock ticks since the box did; 0 when it has gone."""
-    seen = proc.stat(pid)
+    seen = procfs.stat(pid)
     return seen.start_ticks if seen is not None else 0
 
 

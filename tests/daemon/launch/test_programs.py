@@ -110,7 +110,8 @@ def test_what_does_not(box: FakeProc, line: str) -> None:
         "python -m http.server",
         "python /v/bin/tensorboard --logdir x",
         "python -c from~multiprocessing.resource_tracker~import~main",
-        "python -I -S /v/daemon/keeper.py --name x",
+        "python -I -S /v/middlewatch/daemon/launch/supervisor.py --name x",
+        "python -I -S /v/middlewatch/daemon/keeper.py --name x",
         "python -m middlewatch.daemon",
     ],
 )

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon import keeper
-from middlewatch.daemon.errors import UsageError
-from middlewatch.daemon.exit_record import ExitRecord, read_exit
+from middlewatch.daemon.launch import supervisor
+from middlewatch.daemon.launch.exit_record import ExitRecord, read_exit
 from middlewatch.daemon.launch.handshake import pack
 from middlewatch.daemon.launch.start import Launched, launch, line_buffered, safe_name
+from middlewatch.daemon.system.errors import UsageError
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             if lives(pid):
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL) if pid == one.pid else os.kill(pid, 9)
-        Path(keeper.spare_path(one.exit_file)).unlink(missing_ok=True)
+        Path(supervisor.spare_path(one.exit_file)).unlink(missing_ok=True)
 
 
 def ended(one: Launched) -> ExitRecord:
@@ -89,10 +89,10 @@ def test_the_exit_code_and_the_output_are_kept(start: Start) -> None:
 def test_the_exit_file_is_one_page_before_and_after(start: Start) -> None:
     one = start(["sleep", "0.2"])
     assert Path(one.exit_file).read_bytes().strip() == b""
-    assert Path(one.exit_file).stat().st_size == keeper.RECORD_BYTES
+    assert Path(one.exit_file).stat().st_size == supervisor.RECORD_BYTES
     assert read_exit(one.exit_file) is None
     ended(one)
-    assert Path(one.exit_file).stat().st_size == keeper.RECORD_BYTES
+    assert Path(one.exit_file).stat().st_size == supervisor.RECORD_BYTES
     assert json.loads(Path(one.exit_file).read_text())["exit_code"] == 0
 
 
@@ -245,25 +245,25 @@ def test_a_record_that_cannot_be_written_is_kept_in_memory(tmp_path: Path) -> No
     """A limit on file sizes refuses the write, as a full disk does."""
     exit_file = str(tmp_path / "exit.json")
     code = (
-        "import resource, signal, sys; sys.path.insert(0, sys.argv[1]); import keeper\n"
-        "keeper.RETRIES_S = ()\n"
-        "keeper.reserve(sys.argv[2])\n"
-        "whole = keeper.write_whole\n"
+        "import resource, signal, sys; sys.path.insert(0, sys.argv[1]); import supervisor\n"
+        "supervisor.RETRIES_S = ()\n"
+        "supervisor.reserve(sys.argv[2])\n"
+        "whole = supervisor.write_whole\n"
         "def refused(path, data):\n"
         "    limit = 16 if path == sys.argv[2] else resource.RLIM_INFINITY\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))\n"
         "    return whole(path, data)\n"
-        "keeper.write_whole = refused\n"
-        "keeper.save(sys.argv[2], keeper.record(keeper.never_ran(9)))\n"
+        "supervisor.write_whole = refused\n"
+        "supervisor.save(sys.argv[2], supervisor.record(supervisor.never_ran(9)))\n"
     )
-    folder = str(Path(keeper.__file__).parent)
+    folder = str(Path(supervisor.__file__).parent)
     try:
         subprocess.run([sys.executable, "-I", "-c", code, folder, exit_file], check=True)
         record = read_exit(exit_file)
         assert record is not None
         assert record.exit_code == 9
     finally:
-        Path(keeper.spare_path(exit_file)).unlink(missing_ok=True)
+        Path(supervisor.spare_path(exit_file)).unlink(missing_ok=True)
 
 
 @pytest.mark.system
@@ -275,7 +275,7 @@ def test_a_disk_that_fills_up_does_not_swallow_the_record(tmp_path: Path) -> Non
     code = (
         "import sys, time, pathlib\n"
         "from middlewatch.daemon.launch.start import launch\n"
-        "from middlewatch.daemon.exit_record import read_exit\n"
+        "from middlewatch.daemon.launch.exit_record import read_exit\n"
         "one = launch(['sh', '-c', 'cat /dev/zero > filler; exit 5'], name='full', log='l/run.log',"
         " exit_file='exit.json', cwd='.')\n"
         "end = time.monotonic() + 8\n"
@@ -388,9 +388,9 @@ def test_a_broken_exit_file_says_nothing(tmp_path: Path, data: bytes) -> None:
 
 @given(st.dictionaries(st.sampled_from("abc"), st.one_of(st.none(), st.booleans(), st.integers())))
 def test_records_are_json(fields: dict[str, object]) -> None:
-    data = keeper.record(fields)
+    data = supervisor.record(fields)
     assert json.loads(data) == fields
-    assert len(data) == keeper.RECORD_BYTES
+    assert len(data) == supervisor.RECORD_BYTES
 
 
 @given(
@@ -402,7 +402,7 @@ def test_orders_arrive_as_they_were(argv: list[str], env: dict[str, str]) -> Non
     os.write(write, pack("/", argv, env))
     os.close(write)
     try:
-        cwd, got_argv, got_env = keeper.read_orders(f"/proc/self/fd/{read}")
+        cwd, got_argv, got_env = supervisor.read_orders(f"/proc/self/fd/{read}")
     finally:
         os.close(read)
     assert (cwd, got_argv) == (b"/", [os.fsencode(word) for word in argv])

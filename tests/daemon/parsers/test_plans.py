@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from middlewatch.daemon.parsers.fields import Values, evaluate
-from middlewatch.daemon.parsers.metrics import examine
-from middlewatch.daemon.parsers.plans import PATTERN_AFTER
+from middlewatch.daemon.parsers.numbers.fields import Values, evaluate
+from middlewatch.daemon.parsers.numbers.metrics import examine
+from middlewatch.daemon.parsers.numbers.plans import PATTERN_AFTER
 from middlewatch.daemon.parsers.shapes import shape_of
 
 LINES = [

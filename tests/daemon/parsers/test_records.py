@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.frameworks import recognise
-from middlewatch.daemon.parsers.metrics import examine
+from middlewatch.daemon.parsers.numbers.metrics import examine
+from middlewatch.daemon.parsers.numbers.tables import header_of
 from middlewatch.daemon.parsers.phases import phase_candidates, phase_of, saved
 from middlewatch.daemon.parsers.reader import LogReader
-from middlewatch.daemon.parsers.tables import header_of
 from middlewatch.sentinels.kit import Step
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from middlewatch.daemon.parsers.code import is_code
 from middlewatch.daemon.parsers.matcher import candidates, matches
+from middlewatch.daemon.parsers.numbers.program_text import is_code
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
 from middlewatch.sentinels.kit import LogEvent

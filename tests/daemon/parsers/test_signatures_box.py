@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from middlewatch.daemon.parsers.reader import LogReader
-from middlewatch.daemon.xids import HARMLESS, PROGRAM, XIDS, meaning
+from middlewatch.daemon.parsers.xids import HARMLESS, PROGRAM, XIDS, meaning
 from middlewatch.sentinels.kit import LogEvent
 
 TROUBLES = [

@@ -21,9 +21,8 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.following import mark_of
+from middlewatch.daemon.checkpoints.followed import mark_of
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.child import JsonChild
 from middlewatch.daemon.sources.checkpoint_dir import (
     FILE_PATIENCE_S,
     FOLDER_PATIENCE_S,
@@ -36,6 +35,7 @@ from middlewatch.daemon.sources.checkpoint_dir import (
     WRITER_PATIENCE_S,
     CheckpointDir,
 )
+from middlewatch.daemon.system.worker import JsonChild
 from middlewatch.sentinels.kit import CheckpointSeen
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.errors import Unsupported
 from middlewatch.daemon.sources.cpu_quota import SETTLE_EVERY, CpuQuota
+from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import CpuQuotaSample
 
 PID = 42

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.clock import SystemClock
-from middlewatch.daemon.sources import disk_child
 from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks
-from middlewatch.daemon.sources.mounts import is_remote
+from middlewatch.daemon.sources.programs import disk
+from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.mounts import is_remote
 from middlewatch.sentinels.kit import DiskSample
 
 Make = Callable[..., Disks]
@@ -221,14 +221,14 @@ def test_too_many_remote_mounts_are_named(make: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/no/such/thing/at all", "/proc/self/stat/x", "a\0b"])
 def test_the_child_answers_for_any_path(path: str) -> None:
-    answer = disk_child.answer(path)
+    answer = disk.answer(path)
     assert answer["path"] == path
     assert ("blocks" in answer) != ("error" in answer)
 
 
 def test_the_child_skips_what_is_no_question() -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", disk_child.__file__],
+        [sys.executable, "-I", "-S", disk.__file__],
         input=b'\n{\n[]\n{"path": 3}\n{"x": 1}\n\xff\n{"path": "/"}\n',
         capture_output=True,
         check=True,
@@ -324,7 +324,7 @@ def test_a_real_small_file_system_runs_full(tmp_path: Path, unshare: tuple[str, 
 
 MUTE = """
 import select, time
-from middlewatch.daemon.clock import SystemClock
+from middlewatch.daemon.system.clock import SystemClock
 class Moved(SystemClock):
     ahead = 0.0
     def monotonic(self):
@@ -381,7 +381,7 @@ def test_a_read_is_cheap(make: Make) -> None:
 
 
 SAVING = """
-from middlewatch.daemon.history import BoxHistory, RunHistory
+from middlewatch.daemon.judge.history import BoxHistory, RunHistory
 from middlewatch.sentinels.kit import CheckpointSeen, RunFacts, discover
 keep = int(sys.argv[2])
 there = base + "/volume"

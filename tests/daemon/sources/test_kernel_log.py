@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.errors import Unsupported
 from middlewatch.daemon.sources.kernel_log import RECORDS, KernelLog, Record, parse
+from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import LogEvent
 
 F_SETPIPE_SZ = 1031  # linux/fcntl.h
@@ -95,7 +95,7 @@ def test_another_device_is_not_read() -> None:
 def test_without_the_right_to_read_it() -> None:
     code = """
 import os
-from middlewatch.daemon.errors import Unsupported
+from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.daemon.sources.kernel_log import KernelLog
 log = KernelLog(lambda line, now: ())
 if open("/proc/sys/kernel/dmesg_restrict").read().strip() != "0":

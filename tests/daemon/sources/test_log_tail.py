@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.errors import Unsupported
 from middlewatch.daemon.parsers.reader import LogReader
-from middlewatch.daemon.sources.inotify import Inotify
 from middlewatch.daemon.sources.log_file import PRINT_BYTES, Place
 from middlewatch.daemon.sources.log_tail import BEAT_S, REACH_BYTES, READ_BYTES, LogTail, TailState
+from middlewatch.daemon.system.errors import Unsupported
+from middlewatch.daemon.system.inotify import Inotify
 from middlewatch.sentinels.kit import LogGrowth
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="drops root's rights in a child")

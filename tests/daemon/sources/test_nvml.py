@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.errors import Unsupported
-from middlewatch.daemon.sources.nvml import Nvml, TelemetryLost
+from middlewatch.daemon.sources.nvml import Nvml
+from middlewatch.daemon.system.errors import Unsupported
+from middlewatch.daemon.system.source import TelemetryLost
 from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
 
 from ...fakes.nvml_library import NvmlDouble
@@ -464,7 +465,7 @@ def test_the_child_dies_with_the_daemon_even_in_a_hang(nvml_double: NvmlDouble) 
     nvml_double.scenario("delay_ms.nvmlInit = 600000\n")
     program = """
 import signal
-from middlewatch.daemon.clock import SystemClock
+from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.sources.nvml import Nvml
 source = Nvml(SystemClock())
 source.read(0.0)
@@ -476,7 +477,7 @@ signal.pause()
     )
     assert daemon.stdout is not None
     pid = int(daemon.stdout.readline())
-    until(lambda: b"nvml_child" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    until(lambda: b"programs/nvml.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
     daemon.kill()
     daemon.wait()
     daemon.stdout.close()

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.runs import Rank, RunSpec
-from middlewatch.daemon.sources import proc
+from middlewatch.daemon.config.run_spec import Rank, RunSpec
 from middlewatch.daemon.sources import processes as module
 from middlewatch.daemon.sources.processes import Processes
+from middlewatch.daemon.system import procfs
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
 
 STAT = (
@@ -451,7 +451,7 @@ def test_no_descriptor_is_left_open() -> None:
 
 HIDDEN = """
 import ctypes, os, sys
-from middlewatch.daemon.runs import RunSpec
+from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.sources.processes import Processes
 if ctypes.CDLL(None, use_errno=True).mount(b"proc", b"/proc", b"proc", 0, b"hidepid=%d" % int(sys.argv[1])):
     sys.exit("no mount")
@@ -482,7 +482,7 @@ def test_a_hidden_process_is_said_to_be_hidden(level: str) -> None:
 
 COVERED = """
 import ctypes, sys
-from middlewatch.daemon.runs import RunSpec
+from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.sources.processes import Processes
 if ctypes.CDLL(None, use_errno=True).mount(b"none", b"/proc", b"tmpfs", 0, None):
     sys.exit("no mount")
@@ -519,4 +519,4 @@ def test_a_second_of_ten_processes_is_cheap() -> None:
             list(source.read(1.0))
         # About 180 µs on a slow core; a bound that only a change of method can break.
         assert (time.process_time() - began) / 60 < 0.002
-    assert proc.stat(child.pid) is None
+    assert procfs.stat(child.pid) is None

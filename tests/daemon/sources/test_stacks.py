@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.clock import SystemClock
-from middlewatch.daemon.errors import Unsupported
+from middlewatch.daemon.sources.programs.stacks import place, told
 from middlewatch.daemon.sources.stacks import Stacks, Suspect, find_spy
-from middlewatch.daemon.sources.stacks_child import place, told
+from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import ProcessesSeen, ProcessSample, RunFacts, StackSeen, View
-from middlewatch.sentinels.kit.standing import standings, unchanged
-from middlewatch.sentinels.kit.verdicts import idle_verdict, spin_verdict
-from middlewatch.sentinels.kit.work import work_of
+from middlewatch.sentinels.kit.pace.stack_summary import standings, unchanged
+from middlewatch.sentinels.kit.pace.verdicts import idle_verdict, spin_verdict
+from middlewatch.sentinels.kit.pace.work import work_of
 
 from ...fakes.clock import FakeClock
 

@@ -1,0 +1,1 @@
+"""What this machine is: whose it is, what outlives it, what can be watched here."""

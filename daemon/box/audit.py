@@ -1,0 +1,362 @@
+"""The first look over a fresh box: what it has, and what can be watched here.
+
+One shot, for the command; it reads, and changes nothing. Every check says ``ok``, ``warn``,
+``bad`` or ``unknown``, so that what cannot be seen here is listed, not hidden.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample, Observation
+from middlewatch.sentinels.kit.numbers import size, span
+
+from ..config.load import Config
+from ..judge.history import BoxHistory
+from ..report import facts
+from ..sources.cgroup_memory import CgroupMemory
+from ..sources.disk import Disks
+from ..sources.nvml import Nvml
+from ..system.clock import SystemClock
+from ..system.errors import MiddlewatchError
+from ..system.inotify import Inotify
+from ..system.source import Source
+from . import save_interval
+from .durability import Places
+from .platforms import Platform
+
+NVML_S = 10.0
+"""Patience with the driver: its first answer on a cold box takes seconds."""
+SMALL_SHM_BYTES = 1 << 30
+"""Docker's default /dev/shm is 64 MiB; loader workers that pass batches need gibibytes."""
+
+SAVE_TIMES_S = (5.0, 30.0, 120.0)
+"""Saves of a small, a middle and a large model, for advice before there is a run to measure."""
+MOST_SIGNS = 3
+"""Signs of a platform that are named; ``--json`` has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the audit."""
+
+    what: str
+    state: str
+    detail: str
+
+
+def audit(
+    state_root: Path,
+    config: Config,
+    cwd: Path | None = None,
+    runs: Sequence[Mapping[str, Any]] = (),
+    root: str = "/",
+) -> dict[str, Any]:
+    """Look once. ``cwd`` is where training would write (default: the current folder).
+
+    ``runs``: those that are watched, as ``status --json`` has them; of the keys only ``run``,
+    ``checkpoint_dirs`` and ``checkpoints`` count. ``root``: where the platform is looked for.
+    """
+    here = (cwd or Path.cwd()).absolute()
+    clock = SystemClock()
+    now = clock.now()
+    gpus, gpu_trouble = look_at_gpus(clock)
+    disks = [s for s in _once(_disks(here, state_root), now) if isinstance(s, DiskSample)]
+    memory = next(
+        (s for s in _once(CgroupMemory(os.getpid()), now) if isinstance(s, MemorySample)), None
+    )
+    places = Places.of_box(config, root)
+    storage = [*_storage(places, here, runs)]
+    advice = _advice(config, places, runs)
+    places.close()
+    checks = [
+        _gpu_check(gpus, gpu_trouble),
+        _platform_check(places.platforms),
+        *(_disk_check(d) for d in disks),
+        *(_storage_check(row) for row in storage),
+        _cadence_check(advice),
+        *(Check(f"cadence {one['run']}", "ok", one["text"]) for one in advice["runs"]),
+        _memory_check(memory),
+        _cpu_check(),
+        _shm_check(),
+        _network_check(),
+        *_coverage(),
+        _alerts_check(config),
+        _service_check(),
+    ]
+    history = BoxHistory()
+    samples: list[DiskSample | GpuSample] = [*gpus, *disks]
+    for sample in samples:
+        history.add(sample)
+    return {
+        "host": os.uname().nodename,
+        "checks": [{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
+        "box": facts.box(history, memory, (), now),
+        "cpu": cpu(),
+        "platforms": [_platform(p) for p in places.platforms],
+        "durability": storage,
+        "cadence": advice,
+    }
+
+
+def _platform(one: Platform) -> dict[str, Any]:
+    shown = ("id", "name", "role", "signs", "better", "spot", "ends_h")
+    return {key: getattr(one, key) for key in shown}
+
+
+def _platform_check(platforms: Sequence[Platform]) -> Check:
+    if not platforms:
+        return Check("platform", "unknown", "not recognised; say it under [platform] name")
+    told = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
+    spot = f"; {platforms[0].spot}" if platforms[0].spot else ""
+    return Check("platform", "ok", "; ".join(told) + spot)
+
+
+def _storage(
+    places: Places, here: Path, runs: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """What each folder outlives where training writes, or would."""
+    holds: dict[str, list[str]] = {str(here): ["cwd"]}
+    holds.setdefault(str(Path("~").expanduser()), []).append("home")
+    for run in runs:
+        for folder in run["checkpoint_dirs"]:
+            holds.setdefault(folder, []).append(f"checkpoints of {run['run']}")
+    for path, what in holds.items():
+        place = places.of(path)
+        yield {
+            "path": path,
+            "holds": what,
+            "survives_stop": place.survives_stop,
+            "survives_destroy": place.survives_destroy,
+            "where": place.where,
+            "better": place.better,
+            "text": place.words,
+        }
+
+
+def _storage_check(row: Mapping[str, Any]) -> Check:
+    state = {True: "ok", False: "warn", None: "unknown"}[row["survives_stop"]]
+    better = f"; {row['better']}" if row["better"] and state == "warn" else ""
+    what = f"storage {row['path']} ({', '.join(row['holds'])})"
+    return Check(what, state, row["text"] + better)
+
+
+def _advice(config: Config, places: Places, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How often to save: by the length of the job, and by what a save costs where M is known."""
+    between, told_by = save_interval.interruptions(config, places.platforms)
+    known = ((run["run"], (run.get("checkpoints") or {}).get("cadence")) for run in runs)
+    return {
+        "rule_of_thumb": [
+            {"job_s_below": below if below < math.inf else None, "every_s": every}
+            for below, every in save_interval.RULE
+        ],
+        "interruption_hours": between / save_interval.HOUR_S if between else None,
+        "interruption_from": told_by,
+        "by_save_time": [
+            {
+                "save_s": save,
+                "young_s": save_interval.young(save, between),
+                "daly_s": save_interval.daly(save, between),
+            }
+            for save in SAVE_TIMES_S
+            if between
+        ],
+        "runs": [{"run": run, **told} for run, told in known if told and told["text"]],
+    }
+
+
+def _cadence_check(advice: Mapping[str, Any]) -> Check:
+    rule = advice["rule_of_thumb"]
+    parts = [
+        f"{span(row['every_s'])} for jobs under {span(row['job_s_below'])}"
+        if row["job_s_below"]
+        else f"{span(row['every_s'])} for longer ones"
+        for row in rule
+    ]
+    text = f"rule of thumb: save every {', '.join(parts)}"
+    if not advice["by_save_time"]:
+        more = "; for better advice say [checkpoints] interruption_hours"
+        return Check("cadence", "ok", text + more)
+    told = (
+        f"{span(row['daly_s'])} where a save takes {span(row['save_s'])}"
+        for row in advice["by_save_time"]
+    )
+    between = span(advice["interruption_hours"] * save_interval.HOUR_S)
+    first = f"Young/Daly, one interruption every {between} ({advice['interruption_from']}): "
+    return Check("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
+
+
+def _disks(here: Path, state_root: Path) -> Disks:
+    return Disks(
+        {"cwd": [str(here)], "state": [str(state_root)], "tmp": ["/tmp"], "shm": ["/dev/shm"]}
+    )
+
+
+def _once(source: Source, now: float) -> list[Observation]:
+    try:
+        return list(source.read(now))
+    except (OSError, MiddlewatchError):
+        return []
+    finally:
+        source.close()
+
+
+def look_at_gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
+    """One sample of every GPU, and why there is none where there is none."""
+    source = Nvml(clock)
+    deadline = clock.monotonic() + NVML_S
+    try:
+        while clock.monotonic() < deadline:
+            seen = [s for s in source.read(clock.now()) if isinstance(s, GpuSample)]
+            if seen:
+                return seen, ""
+            clock.sleep(0.1)
+        return [], f"the driver did not answer within {NVML_S:.0f} s"
+    except (MiddlewatchError, RuntimeError, OSError) as error:
+        return [], str(error)
+    finally:
+        source.close()
+
+
+def _gpu_check(gpus: list[GpuSample], trouble: str) -> Check:
+    if not gpus:
+        return Check("GPUs", "warn", f"none can be seen: {trouble}")
+    lost = [g.index for g in gpus if g.lost]
+    if lost:
+        return Check("GPUs", "bad", f"lost: {lost}")
+    names = ", ".join(sorted({g.name for g in gpus}))
+    return Check("GPUs", "ok", f"{len(gpus)} x {names}")
+
+
+def _disk_check(disk: DiskSample) -> Check:
+    inodes = (
+        "inodes unknown"
+        if disk.free_inodes is None
+        else f"{disk.free_inodes} of {disk.total_inodes} inodes free"
+    )
+    detail = (
+        f"{size(disk.free_bytes)} of {size(disk.total_bytes)} free, {inodes}, {disk.fstype}"
+        f" (holds {', '.join(disk.holds)})"
+    )
+    share = disk.free_bytes / disk.total_bytes if disk.total_bytes else 1.0
+    inode_share = (disk.free_inodes or 0) / disk.total_inodes if disk.total_inodes else 1.0
+    state = "bad" if disk.read_only or min(share, inode_share) < 0.01 else "ok"
+    if state == "ok" and min(share, inode_share) < 0.1:
+        state = "warn"
+    return Check(f"disk {disk.mount}", state, detail + (", READ-ONLY" if disk.read_only else ""))
+
+
+def _memory_check(memory: MemorySample | None) -> Check:
+    if memory is None:
+        return Check("memory", "unknown", "the cgroup's memory files cannot be read")
+    host = memory.host_available_bytes
+    of_host = "" if host is None else f"; the host has {size(host)} available, which is not yours"
+    if memory.limit_bytes is None:
+        return Check("memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use")
+    return Check(
+        "memory",
+        "ok" if memory.working_set_bytes < 0.9 * memory.limit_bytes else "warn",
+        f"cgroup limit {size(memory.limit_bytes)}, {size(memory.working_set_bytes)} in use{of_host}",
+    )
+
+
+def cpu() -> dict[str, Any]:
+    """Cores: those of the host, those we may run on, and the quota of the cgroup."""
+    return {
+        "host": os.cpu_count(),
+        "allowed": len(os.sched_getaffinity(0)),
+        "quota": _quota(),
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+    }
+
+
+def _quota() -> float | None:
+    """CPU quota in cores (cgroup v2 ``cpu.max``, v1 ``cpu.cfs_quota_us``)."""
+    try:
+        used, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return None if used == "max" else int(used) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        v1 = Path("/sys/fs/cgroup/cpu")
+        quota = int((v1 / "cpu.cfs_quota_us").read_text(encoding="ascii"))
+        return None if quota <= 0 else quota / int((v1 / "cpu.cfs_period_us").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _cpu_check() -> Check:
+    have = cpu()
+    real = min(have["allowed"], have["quota"] or have["allowed"])
+    detail = f"{real:g} cores are ours of {have['host']} on the host"
+    if have["quota"] and have["quota"] < have["allowed"] and not have["threads"]:
+        return Check("CPU", "warn", detail + "; set OMP_NUM_THREADS, libraries count the host's")
+    return Check("CPU", "ok", detail)
+
+
+def _shm_check() -> Check:
+    try:
+        total = os.statvfs("/dev/shm")
+    except OSError as error:
+        return Check("/dev/shm", "warn", f"not there: {error.strerror}")
+    have = total.f_blocks * total.f_frsize
+    state = "ok" if have >= SMALL_SHM_BYTES else "warn"
+    return Check("/dev/shm", state, f"{size(have)}; DataLoader workers pass batches through it")
+
+
+def _network_check() -> Check:
+    routes = _default_routes()
+    if routes:
+        return Check("network", "ok", f"default route over {', '.join(sorted(routes))}")
+    return Check("network", "warn", "no default route: pushes will not leave this box")
+
+
+def _default_routes() -> set[str]:
+    routes = set()
+    for table, column in (("/proc/net/route", 1), ("/proc/net/ipv6_route", 0)):
+        try:
+            lines = Path(table).read_text(encoding="ascii").splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            words = line.split()
+            interface = words[0] if column else words[-1]
+            if len(words) > column and set(words[column]) == {"0"} and interface != "lo":
+                routes.add(interface)
+    return routes
+
+
+def _coverage() -> Iterator[Check]:
+    """What this box lets us see."""
+    try:
+        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+        yield Check("kernel log", "ok", "readable: Xid and OOM kills will be seen")
+    except OSError as error:
+        yield Check("kernel log", "unknown", f"{error.strerror}: GPU faults only through NVML")
+    hints = Inotify()
+    detail = "wakes us at once" if hints.available else f"{hints.why_not}: looking once a second"
+    yield Check("inotify", "ok" if hints.available else "warn", detail)
+    hints.close()
+    if shutil.which("py-spy"):
+        yield Check("stacks", "ok", "py-spy is there")
+    else:
+        yield Check("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")
+
+
+def _alerts_check(config: Config) -> Check:
+    count = len(config.alert_urls)
+    if not count:
+        return Check("alerts", "bad", "no URL is set: nobody would be told; see [alerts] urls")
+    return Check("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
+
+
+def _service_check() -> Check:
+    if Path("/run/systemd/system").is_dir():
+        return Check("service", "ok", "systemd runs: install systemd/middlewatch.service")
+    return Check("service", "ok", "no systemd: middlewatch start, and @reboot or the on-start hook")

@@ -1,0 +1,236 @@
+"""What becomes of a path when its box is stopped, and when it is given back.
+
+Answered by what a person told, else by the file system (memory is gone with a stop, whatever
+the platform), else by the platform's own tiers, else by the kind of mount; and by "not known"
+where none of these says it. Nothing on a network file system is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from middlewatch.sentinels.kit import CheckpointSeen, Durability
+
+from ..system import procfs
+from ..system.mounts import Mounts, is_remote
+
+if TYPE_CHECKING:
+    from ..config.load import Config
+    from .platforms import Platform, Tier
+
+UNKNOWN = Durability()
+"""Nobody can tell."""
+MOST_PATHS = 1024
+"""Answers kept; more paths than that are asked again."""
+
+_MEMORY = frozenset({"devtmpfs", "hugetlbfs", "ramfs", "tmpfs"})
+_LAYERS = frozenset({"aufs", "fuse.fuse-overlayfs", "overlay", "overlayfs"})
+_OF_THE_HOST = frozenset({"9p", "autofs", "virtiofs"})
+"""A folder of whatever runs this virtual machine, or one that is mounted when it is used."""
+# fmt: off
+_STORES = (
+    "blobfuse", "cosfs", "drive", "gcsfuse", "geesefs", "goofys", "google", "juicefs", "lizardfs",
+    "mfs", "moosefs", "mount-s3", "mountpoint-s3", "ossfs", "rclone", "s3", "seaweedfs", "sshfs",
+)
+# fmt: on
+"""FUSE file systems whose data lies on another machine."""
+_EMPTY_DIR = "/volumes/kubernetes.io~empty-dir/"
+"""In the source of a bind mount that the kubelet made."""
+
+
+class Places:
+    """Where paths lie. Answers are kept until something is mounted or unmounted.
+
+    ``told``: folder -> what a person says of it. ``root`` stands before every path that is
+    looked at. One open file is held, on the table of mounts.
+    """
+
+    def __init__(
+        self,
+        platforms: Iterable[Platform] = (),
+        told: Mapping[str, Durability] | None = None,
+        root: str = "/",
+    ) -> None:
+        self.platforms = tuple(platforms)
+        self._told = {_clean(folder): what for folder, what in (told or {}).items()}
+        self._root = root.rstrip("/")
+        self._known: dict[str, Durability] = {}
+        self._mounts: Mounts | None = None
+        self._turn = 0
+        self._table = f"{self._root}/proc/self/mountinfo"
+        self._fd = -1
+        self._poll: select.poll | None = None
+
+    @classmethod
+    def of_box(cls, config: Config, root: str = "/") -> Places:
+        """With the platform recognised here, and what the configuration says."""
+        from .platforms import recognise  # here: reads a file of facts
+
+        return cls(recognise(root, name=config.platform.name), told(config), root)
+
+    def of(self, path: str) -> Durability:
+        """What becomes of ``path``, an absolute one that need not exist. Never raises."""
+        self.turn()
+        known = self._known.get(path)
+        if known is None:
+            if len(self._known) >= MOST_PATHS:
+                self._known.clear()
+            known = self._known[path] = self._look(path)
+        return known
+
+    def turn(self) -> int:
+        """A number that changes when mounts have: answers of another turn may be others."""
+        if self._mounts is None:
+            self._fd, self._poll = _watch(self._table)
+        if self._mounts is None or (self._poll is not None and self._poll.poll(0)):
+            try:
+                self._mounts = Mounts(procfs.mounts(self._table), self._root)
+            except OSError:
+                self._mounts = Mounts((), self._root)
+            self._known.clear()
+            self._turn += 1
+        return self._turn
+
+    def close(self) -> None:
+        """Let the table of mounts go. Safe to call twice."""
+        fd, self._fd, self._poll = self._fd, -1, None
+        if fd >= 0:
+            os.close(fd)
+
+    def _look(self, path: str) -> Durability:
+        if self._mounts is None or path.startswith("/proc/"):
+            return UNKNOWN  # through the root of a process: the mounts of another container
+        mount, found, rest = self._mounts.walk(path)
+        found = found.removeprefix(self._root).rstrip("/") + rest or "/"
+        for one in (found, _clean(path)):
+            if (folder := _nearest(one, self._told)) is not None:
+                return self._told[folder]
+        if mount is None:
+            return UNKNOWN
+        if mount.fstype in _MEMORY:
+            where = f"memory ({mount.fstype} {mount.point})"
+            return Durability(False, False, where, self._better())
+        return self._by_tier(mount, found) or self._by_kind(mount)
+
+    def _by_tier(self, mount: procfs.Mount, path: str) -> Durability | None:
+        """By the tiers of the platforms; a path of theirs before a kind of mount."""
+        kinds = tuple(_kinds(mount))
+        layer = "@layer" in kinds  # of a container on a machine of a cloud: not its root volume
+        best: tuple[tuple[bool, int, bool, int], Platform, Tier] | None = None
+        for place, platform in enumerate(self.platforms):
+            for number, tier in enumerate(platform.tiers):
+                named = _covers(tier, mount, path) and not (layer and platform.role == "cloud")
+                if not named and tier.path not in kinds:
+                    continue
+                # Of the same path: a mount before a folder, then what stands further down.
+                depth = len(tier.path.rstrip("/")) if named else 0
+                rank = (named, depth, not tier.folder, number - 1000 * place)
+                if best is None or rank > best[0]:
+                    best = (rank, platform, tier)
+        if best is None:
+            return None
+        _, platform, tier = best
+        lasting = tier.stop is True and tier.destroy is True
+        where = f"{tier.where} ({platform.name}, {mount.point})"
+        return Durability(tier.stop, tier.destroy, where, "" if lasting else platform.better)
+
+    def _by_kind(self, mount: procfs.Mount) -> Durability:
+        fstype, at = mount.fstype, f"{mount.fstype} {mount.point}"
+        if fstype in _LAYERS:
+            return Durability(None, False, f"container layer ({at})", self._better())
+        if fstype in _OF_THE_HOST:
+            return Durability(None, None, f"a folder of the host ({at})")
+        if _is_network(fstype):
+            return Durability(True, True, f"network ({at})")
+        if is_remote(fstype):
+            return Durability(None, None, f"unknown ({at})")
+        if self._contained() and mount.point != "/":
+            return Durability(None, None, f"a volume from outside the container ({at})")
+        return Durability(None, None, f"local disk ({at})")
+
+    def _contained(self) -> bool:
+        return any(p.role == "container" for p in self.platforms)
+
+    def _better(self) -> str:
+        return self.platforms[0].better if self.platforms else ""
+
+
+class Marked:
+    """The checkpoints of one run, each with what becomes of it."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._turn = 0
+        self._known: list[CheckpointSeen] = []
+        self._marked: list[CheckpointSeen] = []
+
+    def __call__(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
+        """The very same list as before while neither they nor the mounts have changed."""
+        turn = self._places.turn()
+        if turn != self._turn or known != self._known:
+            self._turn, self._known = turn, known
+            self._marked = [replace(c, durability=self._places.of(c.path)) for c in known]
+        return self._marked
+
+
+def told(config: Config) -> dict[str, Durability]:
+    """Folder -> what ``[platform]`` says of it."""
+    where, said = "as configured", config.platform
+    found = {folder: Durability(False, False, where) for folder in said.dies_with_stop}
+    found |= {folder: Durability(True, False, where) for folder in said.survives_stop}
+    return found | {folder: Durability(True, True, where) for folder in said.survives_destroy}
+
+
+def _covers(tier: Tier, mount: procfs.Mount, path: str) -> bool:
+    """A tier is named by the folder of a path, and not by what else is mounted below it."""
+    if tier.folder:
+        above = path == tier.path or path.startswith(f"{tier.path}/")
+        return above and not _is_network(mount.fstype)
+    if mount.point == tier.path:
+        return True
+    return tier.below and mount.point.startswith(f"{tier.path}/")
+
+
+def _kinds(mount: procfs.Mount) -> Iterator[str]:
+    if mount.fstype in _LAYERS:
+        yield "@layer"
+    elif _EMPTY_DIR in mount.root:
+        yield "@empty-dir"
+    elif _is_network(mount.fstype):
+        yield "@network"
+    if mount.point != "/" and mount.fstype not in _LAYERS:
+        yield "@mounted"
+
+
+def _is_network(fstype: str) -> bool:
+    """Its data lies on another machine."""
+    if fstype in _OF_THE_HOST:
+        return False
+    if fstype.startswith("fuse."):
+        return fstype[5:].startswith(_STORES)
+    return is_remote(fstype) and fstype not in ("fuse", "fuseblk", "fusectl")
+
+
+def _nearest(path: str, folders: Iterable[str]) -> str | None:
+    """The longest folder that is above ``path``, or the same."""
+    above = (f for f in folders if path == f or path.startswith(f.rstrip("/") + "/"))
+    return max(above, key=len, default=None)
+
+
+def _clean(path: str) -> str:
+    return os.path.normpath(os.path.expanduser(path))
+
+
+def _watch(table: str) -> tuple[int, select.poll | None]:
+    """The table of mounts, opened to be told of changes: the kernel says so by POLLPRI."""
+    try:
+        fd = os.open(table, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1, None
+    poll = select.poll()
+    poll.register(fd, select.POLLPRI | select.POLLERR)
+    return fd, poll

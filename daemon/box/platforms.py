@@ -1,0 +1,216 @@
+"""Which platform a box was rented from, recognised from inside.
+
+The facts lie in ``platforms.toml``, which is read once and only when somebody asks; what does
+not match is let go again. Signs are names of environment variables (our own, and those of the
+first process), files, mount points, programs, the host name. Only names of variables are looked
+at: their values may be secrets. No metadata service is ever called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from ..config.platform_facts import NOBODY, facts_of_all
+from ..system import procfs
+
+ROLES = ("rental", "notebook", "cluster", "cloud", "container")
+"""Who counts first where several are true."""
+_ENOUGH = 2
+"""Strong signs that decide together; a sure one decides alone."""
+_ENVIRON = 1 << 20
+_FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A kind of storage of a platform, and what it outlives; ``None``: not known."""
+
+    path: str
+    """A mount point, or ``@layer``, ``@network``, ``@mounted``, ``@empty-dir``."""
+    where: str
+    stop: bool | None = None
+    destroy: bool | None = None
+    folder: bool = False
+    """Any folder, not only a mount point."""
+    below: bool = False
+    """What is mounted further down belongs to it as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """One that matched, and why."""
+
+    id: str
+    name: str
+    role: str
+    signs: tuple[str, ...]
+    """What it was recognised by: ``env RUNPOD_POD_ID``, ``mount /root/autodl-tmp``."""
+    tiers: tuple[Tier, ...]
+    better: str
+    """What to do with what should last."""
+    spot: str
+    """What is known about interruptions."""
+    ends_h: float | None = None
+    """Hours after which it ends everything itself."""
+
+
+def detect(
+    root: str = "/", environ: Mapping[str, str] | None = None, name: str = ""
+) -> Platform | None:
+    """The platform that counts most; ``None`` where nothing is sure enough."""
+    return next(iter(recognise(root, environ, name)), None)
+
+
+def recognise(
+    root: str = "/", environ: Mapping[str, str] | None = None, name: str = ""
+) -> tuple[Platform, ...]:
+    """Every platform that is true here, the one that counts most first.
+
+    ``environ``: our own environment (default: that of this process on the real root, none
+    below another one). ``name``: what a person says it is, which is believed; clusters and
+    containers are still recognised beside it. Never raises.
+    """
+    if name == NOBODY:
+        return ()
+    try:
+        facts = facts_of_all()
+    except (OSError, ValueError):  # a broken installation must not blind the rest
+        return ()
+    own = environ if environ is not None else (os.environ if root == "/" else {})
+    box = _Box(root, own)
+    found = []
+    for key, fact in facts.items():
+        signs = ("configuration",) if key == name else _signs(fact, box)
+        if name and key != name and fact["role"] not in ("cluster", "container"):
+            continue
+        if signs:
+            found.append(_platform(key, fact, signs, box))
+    return tuple(sorted(found, key=lambda p: (p.id != name, ROLES.index(p.role))))
+
+
+def _platform(key: str, fact: Mapping[str, Any], signs: tuple[str, ...], box: _Box) -> Platform:
+    ends = fact.get("ends_h")
+    return Platform(
+        id=key,
+        name=fact["name"],
+        role=fact["role"],
+        signs=signs,
+        tiers=tuple(_tiers(fact.get("place", ()), box)),
+        better=fact["better"],
+        spot=fact["spot"],
+        ends_h=None if ends is None else float(ends),
+    )
+
+
+def _tiers(places: Iterable[Mapping[str, Any]], box: _Box) -> Iterator[Tier]:
+    """Those whose variable is there; a place may be named by one (``$TMPDIR``)."""
+    for place in places:
+        if place.get("env", "PATH") not in box.variables | {"PATH"}:
+            continue
+        path = str(place["path"])
+        if path.startswith("$"):
+            path = box.own.get(path[1:], "").rstrip("/")
+        if path.startswith(("/", "@")):
+            yield Tier(
+                path,
+                str(place["where"]),
+                place.get("stop"),
+                place.get("destroy"),
+                bool(place.get("folder")),
+                bool(place.get("below")),
+            )
+
+
+def _signs(fact: Mapping[str, Any], box: _Box) -> tuple[str, ...]:
+    """What speaks for a platform, when it is enough."""
+    sure = [*_seen(fact.get("sure", {}), box)]
+    strong = [*_seen(fact.get("strong", {}), box)]
+    return tuple(sure + strong) if sure or len(strong) >= _ENOUGH else ()
+
+
+def _seen(wanted: Mapping[str, Iterable[str]], box: _Box) -> Iterator[str]:
+    for kind, marks in wanted.items():
+        for mark in marks:
+            found = box.look(kind, mark)
+            if found:
+                yield f"{kind} {found}"
+
+
+class _Box:
+    """What can be seen from inside, each thing looked at once."""
+
+    def __init__(self, root: str, own: Mapping[str, str]) -> None:
+        self.root = root.rstrip("/")
+        self.own = own
+        self.variables = set(own) | set(_names_in(f"{self.root}/proc/1/environ"))
+        self._points: set[str] | None = None
+        self._texts: dict[str, str] = {}
+
+    def look(self, kind: str, mark: str) -> str:
+        """The very thing that was found, else an empty text."""
+        if kind == "env":
+            if mark.endswith("*"):
+                return min((v for v in self.variables if fnmatchcase(v, mark)), default="")
+            return mark if mark in self.variables else ""
+        if kind == "file":
+            return self._file(mark)
+        if kind == "mount":
+            return min((p for p in self._mounts() if fnmatchcase(p, mark)), default="")
+        if kind == "program":
+            here = (f"{self.root}/{folder}/{mark}" for folder in _FOLDERS)
+            return mark if any(os.access(path, os.X_OK) for path in here) else ""
+        if kind == "host":
+            return mark if re.fullmatch(mark, self._host()) else ""
+        if kind == "cgroup":
+            return mark if mark in self._text("proc/self/cgroup") else ""
+        if kind == "dmi":
+            return mark if self._text("sys/class/dmi/id/sys_vendor").startswith(mark) else ""
+        return ""
+
+    def _file(self, mark: str) -> str:
+        if "*" not in mark:
+            return mark if os.path.lexists(self.root + mark) else ""
+        with contextlib.suppress(OSError, ValueError):
+            found = next(iter(sorted(Path(f"{self.root}/").glob(mark.lstrip("/")))), None)
+            return "" if found is None else str(found).removeprefix(self.root)
+        return ""
+
+    def _mounts(self) -> set[str]:
+        if self._points is None:
+            try:
+                seen = procfs.mounts(f"{self.root}/proc/self/mountinfo")
+            except OSError:
+                seen = []
+            self._points = {mount.point for mount in seen}
+        return self._points
+
+    def _host(self) -> str:
+        return self._text("proc/sys/kernel/hostname").strip()
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            try:
+                data = procfs.read_file(f"{self.root}/{name}", 65536)
+            except OSError:
+                data = b""
+            self._texts[name] = data.decode("utf-8", "replace")
+        return self._texts[name]
+
+
+def _names_in(path: str) -> Iterator[str]:
+    """Names of the variables of a process; none where we may not look."""
+    try:
+        data = procfs.read_file(path, _ENVIRON)
+    except OSError:
+        return
+    for entry in data.split(b"\0"):
+        name, equals, _ = entry.partition(b"=")
+        if name and equals:
+            yield name.decode("utf-8", "replace")

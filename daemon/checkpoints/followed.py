@@ -1,0 +1,365 @@
+"""One checkpoint that is followed: how its files stand, and what is known about it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, cast
+
+from middlewatch.sentinels.kit import CheckpointSeen
+from middlewatch.sentinels.kit.numbers import size, span
+from middlewatch.sentinels.kit.observations import VerifiedState
+
+from ..system.clock import epoch, iso
+from .finder import Place
+from .formats import names, recognise
+from .verify import bitrot
+from .verify.verdicts import one_detail
+
+STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
+TELL_EVERY_S = 30.0
+"""Between two words about how far a long reading is."""
+MOST_PARTS = 32
+"""Of those that a verdict names."""
+_READ = frozenset({"checksum", "finite", "load"})
+"""Levels that cost reading all of the data."""
+FULL_LOOK_EVERY = 16
+"""Looks at a settled folder between two at all its files. A folder whose names do not change
+can only be damaged in place, which is rare: 32 s later is soon enough."""
+
+
+class Mark(NamedTuple):
+    """How the files of a checkpoint stand. Equal marks: nothing was written in between."""
+
+    bytes: int = 0
+    files: int = 0
+    newest_ns: int = 0
+    mixed: int = 0
+    """Of sizes, times and inode numbers: tells a file replaced by one of equal size, or changed
+    by somebody who set its time back."""
+    weights: bool = False
+
+
+@dataclasses.dataclass(slots=True)
+class Followed:
+    """A checkpoint between its first byte and its verdict, and afterwards."""
+
+    place: Place
+    mark: Mark
+    changed_at: float
+    """When we last saw it change, or the time of its newest file when it is older than us."""
+    grew_at: float | None = None
+    seen: CheckpointSeen | None = None
+    asked: Mark | None = None
+    """What the verifier was asked about; an answer for another state of the files is void."""
+    ask_at: float = 0.0
+    settled: bool = False
+    """The verdict is final as long as the files stay as they are."""
+    failures: int = 0
+    skipped: int = 0
+    fresh: bool = False
+    """Written, or changed, since we look."""
+    left: bool = False
+    """A temporary that was told to belong to nobody."""
+    done: bool = False
+    """Its data was read to the end, or cannot be."""
+    began: float | None = None
+    """Since when its data is read."""
+    told_at: float = 0.0
+    said: str = ""
+    """What the check of its structure had to add."""
+    earlier: Mapping[str, object] | None = None
+    """Its entry in the index as it was before this watch began, or before a rescan."""
+    again: bool = False
+    """Everything is to be verified again; what the index has of it is believed no more, but
+    that it was bad, until its data has been read."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self.place.path
+
+    def look(self, place: Place, now: float) -> bool:
+        """Look at the files again; whether they have changed."""
+        moved = place.mtime_ns != self.place.mtime_ns
+        self.place = place
+        if self.settled and not moved and place.kind is not None:
+            self.skipped += 1
+            if self.skipped < FULL_LOOK_EVERY:
+                return False
+            self.skipped = 0
+        mark = mark_of(place)
+        if mark == self.mark:
+            return False
+        if mark.bytes > self.mark.bytes or mark.newest_ns > self.mark.newest_ns:
+            self.grew_at = now
+        # Touched, with size and time as they were: whoever did it, no save. What was read
+        # before is what it is measured by.
+        same = mark[:3] == self.mark[:3]
+        self.earlier = (self._known() or self.earlier) if same else None
+        self.again = self.earlier is not None
+        self.mark = mark
+        self.changed_at = self.ask_at = now
+        self.settled = False
+        self.failures = 0
+        self.fresh, self.done, self.began = True, False, None
+        return True
+
+    def forget(self, now: float) -> None:
+        """Have it verified again from the start; its digest is what the next is measured by."""
+        self.earlier = self._known() or self.earlier
+        self.settled = self.done = False
+        self.fresh = self.again = True
+        self.began, self.ask_at, self.failures = None, now, 0
+
+    def _known(self) -> Mapping[str, object] | None:
+        """What an index would say of it, where all of it was read."""
+        seen = self.seen
+        if seen is None or seen.digest is None:
+            return None
+        return {
+            "saved_at": iso(seen.saved_at),
+            "bytes": seen.bytes,
+            "files": seen.files,
+            "digest": seen.digest,
+            "verified": {
+                "state": seen.state,
+                "level": seen.level,
+                "at": iso(seen.at),
+                "detail": seen.detail,
+            },
+        }
+
+    def left_over(self, now: float) -> CheckpointSeen:
+        """As a temporary that nobody writes any more; changes nothing here."""
+        detail = "a temporary that was never renamed"
+        return dataclasses.replace(self._bare(now, detail), state="incomplete")
+
+    def pending(self, now: float, detail: str) -> CheckpointSeen:
+        """Known to be there, and nothing more."""
+        self.seen = self._bare(now, detail)
+        return self.seen
+
+    def met(self, now: float) -> CheckpointSeen:
+        """As what an earlier watch knew of these very files, until they are verified again."""
+        seen, entry = self.pending(now, "being saved"), self.earlier or {}
+        verified, kind = entry.get("verified"), entry.get("format")
+        if not isinstance(verified, Mapping) or not self._same(entry, seen):
+            return seen
+        state = verified.get("state")
+        if state not in STATES or not isinstance(verified.get("level"), str):
+            return seen
+        step = number(entry.get("step")) if entry.get("step_origin") != "log" else seen.step
+        self.seen = dataclasses.replace(
+            seen,
+            at=_when(verified.get("at"), now),
+            format=str(kind) if kind in recognise.FORMATS else seen.format,
+            step=step,
+            step_origin=_word(entry.get("step_origin")) if step is not None else None,
+            epoch=number(entry.get("epoch")),
+            state=state,
+            level=verified["level"],
+            detail=str(verified.get("detail") or "")[:400],
+            digest=_word(entry.get("digest")),
+            parts=_words(entry.get("parts")),
+        )
+        own, told = entry.get("metrics_origin"), entry.get("metrics")
+        if own in ("checkpoint", "state") and isinstance(told, Mapping):
+            metrics = _numbers(told)
+            self.seen = dataclasses.replace(self.seen, metrics=metrics, metrics_origin=str(own))
+        return self.seen
+
+    @staticmethod
+    def _same(entry: Mapping[str, object], seen: CheckpointSeen) -> bool:
+        """An entry of an index is about files of the same time, size and number."""
+        return (
+            entry.get("saved_at") == iso(seen.saved_at)
+            and entry.get("bytes") == seen.bytes
+            and entry.get("files") == seen.files
+        )
+
+    def _bare(self, now: float, detail: str) -> CheckpointSeen:
+        name = self.path.rpartition("/")[2]
+        progress = recognise.progress_in_name(self.path)
+        kind = self.place.kind
+        format_ = recognise.format_by_name(name) if kind is None else "unknown"
+        return CheckpointSeen(
+            at=now,
+            path=self.path,
+            saved_at=self.mark.newest_ns / 1e9,
+            bytes=self.mark.bytes,
+            files=self.mark.files,
+            format=kind if kind in ("dcp", "deepspeed", "hf") else format_,
+            step=progress.step,
+            epoch=progress.epoch,
+            detail=detail,
+            metrics=progress.metrics,
+            step_origin=None if progress.step is None else "name",
+            metrics_origin="name" if progress.metrics else None,
+        )
+
+    def judged(self, answer: Mapping[str, object], now: float) -> CheckpointSeen:
+        """What the verifier has said. A field that makes no sense is taken as unknown."""
+        state = answer.get("state")
+        kind = answer.get("format")
+        metrics = answer.get("metrics")
+        self.seen = CheckpointSeen(
+            at=now,
+            path=self.path,
+            saved_at=self.mark.newest_ns / 1e9,
+            bytes=self.mark.bytes,
+            files=self.mark.files,
+            format=str(kind) if kind in recognise.FORMATS else "unknown",
+            step=number(answer.get("step")),
+            epoch=number(answer.get("epoch")),
+            state=state if state in STATES else "unverifiable",
+            level=str(answer.get("level") or "structure"),
+            detail=str(answer.get("detail") or "")[:400],
+            metrics=_numbers(metrics if isinstance(metrics, Mapping) else {}),
+            step_origin=_word(answer.get("step_origin")),
+            metrics_origin=_word(answer.get("metrics_origin")),
+            digest=_word(answer.get("digest")),
+            parts=_words(answer.get("parts")),
+        )
+        self.settled = True
+        self.again = self.again and state == "ok"
+        self.said = self.seen.detail
+        self._recall()
+        return self.seen
+
+    def read(self, answer: Mapping[str, object], now: float) -> CheckpointSeen | None:
+        """What reading its data came to; ``None`` while there is more to read."""
+        if answer.get("more") is True:
+            self.began = now if self.began is None else self.began
+            self._tell_how_long(number(answer.get("done")), number(answer.get("of")), now)
+            return None
+        self.done, self.began, self.again = True, None, False
+        if self.seen is None:
+            return None
+        state = answer.get("state")
+        digest = _word(answer.get("digest"))
+        detail = one_detail(self.said, str(answer.get("detail") or ""))
+        self.seen = dataclasses.replace(
+            self.seen,
+            at=now,
+            state=state if state in STATES else "unverifiable",
+            level=str(answer.get("level") or "structure"),
+            detail=detail[:400],
+            digest=digest,
+        )
+        first = (self.earlier or {}).get("digest")
+        rotten = bitrot.told(self.earlier or {}, digest, self.seen.bytes, self.seen.saved_at)
+        if rotten and state == "corrupt":
+            self.seen = dataclasses.replace(self.seen, digest=_word(first))
+        elif rotten:
+            self.seen = dataclasses.replace(
+                self.seen, state="corrupt", level="checksum", detail=rotten, digest=_word(first)
+            )
+        return self.seen
+
+    def _tell_how_long(self, done: float | None, of: float | None, now: float) -> None:
+        """Say how far a long reading is; not at every look, as the index is written each time."""
+        if (
+            self.seen is None
+            or self.began is None
+            or not done
+            or not of
+            or now - self.told_at < TELL_EVERY_S
+        ):
+            return
+        self.told_at = now
+        spent = now - self.began
+        if spent < TELL_EVERY_S:
+            return
+        left = span(spent * (of - done) / done)
+        text = f"reading its data: {size(int(done))} of {size(int(of))}, about {left} left"
+        self.seen = dataclasses.replace(self.seen, detail=one_detail(self.said, text))
+
+    def _recall(self) -> None:
+        """Take up again what was found out about these very files before this watch began."""
+        entry, seen = self.earlier, self.seen
+        if entry is None or seen is None or seen.state != "ok":
+            return
+        verified = entry.get("verified")
+        if (
+            not self._same(entry, seen)
+            or not isinstance(verified, Mapping)
+            or verified.get("level") not in _READ
+        ):
+            return
+        digest, state = entry.get("digest"), verified.get("state")
+        if self.again and state == "ok":
+            return
+        self.fresh = self.again
+        self.seen = dataclasses.replace(
+            seen,
+            at=_when(verified.get("at"), seen.at),
+            state=state if state in STATES else seen.state,
+            level=str(verified["level"]),
+            detail=str(verified.get("detail") or "")[:400],
+            digest=digest if isinstance(digest, str) else None,
+        )
+
+
+def _when(text: object, otherwise: float) -> float:
+    try:
+        return epoch(str(text))
+    except ValueError:
+        return otherwise
+
+
+def mark_of(place: Place) -> Mark:
+    """How the files stand now; all zero when they are gone, or in a folder that nobody may read."""
+    total = files = newest = mixed = 0
+    weights = place.kind != "folder"
+    with contextlib.suppress(OSError):
+        for name, found in _members(place):
+            total += found.st_size
+            files += 1
+            newest = max(newest, found.st_mtime_ns)
+            mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
+            weights = weights or names.is_weights(name)
+    return Mark(total, files, newest, mixed, weights)
+
+
+def _members(place: Place) -> Iterator[tuple[str, os.stat_result]]:
+    """Names and stats of the files that make up a checkpoint."""
+    if place.kind is not None:
+        for part in recognise.parts(place.path):
+            yield part.base, part.stat
+        return
+    try:
+        yield place.path, os.stat(place.path)
+    except OSError:
+        return
+    stem = names.index_stem(place.path)
+    if stem is not None:
+        folder, _, base = stem.rpartition("/")
+        for part in recognise.parts(folder or "/", deepest=0):
+            if part.base.startswith(base) and names.shard(part.base) is not None:
+                yield part.base, part.stat
+
+
+def number(value: object) -> float | None:
+    """A number of an answer; numbers that are not finite come as strings."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float) or value in ("nan", "inf", "-inf"):
+        return float(cast(float, value))
+    return None
+
+
+def _word(value: object) -> str | None:
+    return value[:200] if isinstance(value, str) and value else None
+
+
+def _words(value: object) -> tuple[str, ...]:
+    found = value[:MOST_PARTS] if isinstance(value, list) else []
+    return tuple(word[:200] for word in found if isinstance(word, str))
+
+
+def _numbers(values: Mapping[object, object]) -> dict[str, float]:
+    found = {str(name): number(value) for name, value in values.items()}
+    return {name: value for name, value in found.items() if value is not None}

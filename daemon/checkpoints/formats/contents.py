@@ -1,0 +1,150 @@
+"""What lies where in one file of a checkpoint: its records, its tensors, and how far it was.
+
+Whoever reads the data (``scan``) needs no format: a file is a row of byte ranges, some with a
+checksum, some with the numbers of a tensor. Nothing in a file is executed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from . import distcp, hdf5, npy, recognise, safetensors, torch_legacy, torch_tensors, torch_zip
+from .bounded_file import Peek
+from .dtypes import FLOATING
+from .extents import Contents as Contents
+from .extents import Record as Record
+from .extents import TensorAt as TensorAt
+from .packed import Records, Table
+from .recognise import UNTOLD
+from .torch_tensors import Members
+
+
+def contents(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None = None) -> Contents:
+    """Take one file apart. ``path`` is where it is: its name and its neighbours count.
+
+    ``beside``: what ``rows.survey`` has found in the ``.metadata`` beside a ``.distcp`` file.
+
+    A file of no known format has nothing in it. Raises Broken, Cut or TooLong, and OSError
+    where a neighbour cannot be read.
+    """
+    if path.endswith(".distcp"):
+        return _distributed(peek, path, beside)
+    kind = recognise.file_kind(peek, path)
+    if kind == "zip":
+        return _archive(peek)
+    if kind == "legacy":
+        return _torch(torch_tensors.of_legacy(peek, torch_legacy.read(peek)), ())
+    if kind == "safetensors":
+        return _safetensors(peek)
+    if kind == "hdf5":
+        found = _sorted((), _of_hdf5(peek))
+        return replace(found, progress=hdf5.told_by(peek))
+    if kind == "other" and path.endswith(".npy"):
+        return _sorted((), [npy.in_file(peek)])
+    return Contents()
+
+
+def _archive(peek: Peek) -> Contents:
+    """A zip archive: of torch, or of numpy, Keras and others."""
+    archive = torch_zip.read(peek)
+    records = Members(peek, archive.records)
+    found = torch_tensors.of_archive(peek, archive)
+    notes = list(archive.notes)
+    packed = sum(r.method != 0 for r in archive.records)
+    if packed:
+        notes.append(f"{packed} of {len(records)} records are packed: their data is not read")
+    if found is not None:
+        return _torch(found, records, notes)
+    if archive.pickle is not None:
+        home = archive.pickle.name[: -len("data.pkl")] + "data/"
+        unplaced = sum(r.name.startswith(home) for r in archive.records)
+        return Contents(records, (), unplaced, notes=tuple(notes))
+    inside: list[TensorAt | None] = []
+    told = UNTOLD
+    for record, place in zip(archive.records.by_offset(), records, strict=True):
+        if record.method != 0:
+            inside += [None] if record.name.endswith((".npy", ".h5")) else []
+        elif record.name.endswith(".npy"):
+            inside.append(npy.in_record(peek, record.name, place.start - peek.begin, place.bytes))
+        elif record.name.endswith(".h5"):
+            window = peek.window(place.start - peek.begin, place.bytes)
+            inside += _of_hdf5(window)
+            told = hdf5.told_by(window)
+    return replace(_sorted(records, inside, notes), progress=told)
+
+
+def _of_hdf5(peek: Peek) -> Iterator[TensorAt | None]:
+    for found in hdf5.datasets(peek):
+        if found is None:
+            yield None
+            continue
+        scalar = found.bytes == FLOATING.get(found.dtype)
+        yield TensorAt(found.name, found.dtype, peek.begin + found.start, found.bytes, scalar)
+
+
+def _torch(
+    found: torch_tensors.Torch, records: Sequence[Record], notes: list[str] | None = None
+) -> Contents:
+    notes = [*(notes or ()), *(["its numbers are big-endian"] if found.big else [])]
+    told = torch_tensors.progress_of(found)
+    return replace(_sorted(records, torch_tensors.tensors_of(found), notes), progress=told)
+
+
+def _sorted(
+    records: Sequence[Record],
+    found: Iterator[TensorAt | None] | list[TensorAt | None],
+    notes: list[str] | None = None,
+) -> Contents:
+    """Tensors by offset; those that have no place are counted."""
+    unplaced = 0
+
+    def placed() -> Iterator[TensorAt]:
+        nonlocal unplaced
+        for tensor in found:
+            if tensor is None:
+                unplaced += 1
+            elif tensor.bytes and tensor.dtype in FLOATING:
+                yield tensor
+
+    table = Table(placed())
+    return Contents(records, table, unplaced, notes=tuple(notes or ()))
+
+
+def _safetensors(peek: Peek) -> Contents:
+    header, start = safetensors.header(peek)
+
+    def found() -> Iterator[TensorAt | None]:
+        while header:
+            name, entry = header.popitem()
+            kind, begin, end = safetensors.dtype_of(entry.dtype), entry.begin, entry.end
+            if kind is None:
+                yield None
+            else:
+                scalar = end - begin == FLOATING.get(kind, 0)
+                yield TensorAt(name, kind, start + begin, end - begin, scalar)
+
+    return _sorted((), found())
+
+
+def _distributed(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None) -> Contents:
+    """A row of archives, one for each piece; ``.metadata`` beside it says where they begin."""
+    folder, name = os.path.split(path)
+    if beside is None:
+        try:
+            with Peek(f"{folder or '.'}/.metadata") as metadata:
+                beside = distcp.survey(metadata)
+        except FileNotFoundError:
+            return Contents(notes=("no .metadata beside it",), unplaced=1)
+    here = beside.get(name, ())
+    placed: list[TensorAt | None] = []
+
+    def records() -> Iterator[Record]:
+        for piece in here:
+            row = distcp.Row(peek, piece)
+            placed.extend(row.tensors())
+            yield from row.records()
+
+    whole = _sorted(Records(records()), placed)
+    return replace(whole, progress=distcp.progress_of(peek, here))

@@ -1,0 +1,269 @@
+"""HDF5, which Keras writes (``.h5``, and inside ``.keras``): is it whole, and where are its numbers?
+
+Followed are groups and contiguous datasets, which is all that Keras makes; of what is stored in
+chunks or in the newer kinds of groups it is only said that it is there. Layout: HDF5 File Format
+Specification 3.0, sections II to IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .bounded_file import Cut, Peek
+from .dtypes import ITEM_BYTES
+from .pickle_symbols import TooLong
+from .recognise import HDF5_MAGIC, UNTOLD, Progress
+from .torch_zip import Broken
+
+_END_AT = {0: 40, 1: 44, 2: 28, 3: 28}
+"""Where in the superblock the end-of-file address lies, by version."""
+_ROOT_AT = {0: 64, 1: 68, 2: 36, 3: 36}
+_OPEN_FOR_WRITING = 0x01
+_NOWHERE = (1 << 64) - 1
+_MOST_OBJECTS = 100_000
+_MOST_NODES = 20_000
+_LONGEST_PATH = 300
+_LONGEST_HEADER = 1 << 20
+_COUNTS = ("optimizer.vars.0", ".iteration", ".iterations")
+"""Where Keras counts its steps: version 3, and the older whole models."""
+_SPACE, _LINK_INFO, _TYPE, _LINK, _LAYOUT, _MORE, _GROUP = 1, 2, 3, 6, 8, 0x10, 0x11
+_WHOLE, _FLOAT, _COMPOUND = 0, 1, 6
+_FLOATS = {(2, 5): "float16", (2, 8): "bfloat16", (4, 8): "float32", (8, 11): "float64"}
+"""Type by bytes and bits of the exponent."""
+_INTS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+class Dataset(NamedTuple):
+    """Numbers in the file."""
+
+    name: str
+    dtype: str
+    start: int
+    bytes: int
+
+
+class _Message(NamedTuple):
+    kind: int
+    start: int
+    data: bytes
+
+
+def check(peek: Peek) -> str:
+    """Check one file; what is to be said of a whole one. Raises Broken or Cut."""
+    head = peek.upto(0, 96)
+    if not head.startswith(HDF5_MAGIC):
+        raise Broken("it does not begin like HDF5")
+    if len(head) < 96:
+        raise Broken(f"{len(head)} bytes are too few for an HDF5 file")
+    version = head[8]
+    if version not in _END_AT:
+        return f"an HDF5 superblock of version {version}: its length is not checked"
+    if head[13 if version < 2 else 9] != 8:
+        return "an HDF5 file with short addresses: its length is not checked"
+    at = _END_AT[version]
+    end = _number(head, at - 16) + _number(head, at)
+    if peek.size < end:
+        raise Broken(f"the file is cut off: {end - peek.size} of {end} bytes are missing")
+    if version == 3 and head[11] & _OPEN_FOR_WRITING:
+        raise Broken("it was never closed by the program that wrote it")
+    for _ in datasets(peek):
+        pass
+    return ""
+
+
+def datasets(peek: Peek) -> Iterator[Dataset | None]:
+    """Its numbers, by name; ``None`` for floats whose place or type cannot be told.
+
+    Raises Broken or Cut where something is damaged, and TooLong.
+    """
+    try:
+        yield from _objects(peek)
+    except IndexError:
+        raise Broken("a part of it is shorter than the format asks for") from None
+
+
+def told_by(peek: Peek) -> Progress:
+    """The step that the optimizer of Keras counts; nothing where there is none. No errors."""
+    try:
+        for found in datasets(peek):
+            if found is None or found.dtype not in ("int32", "int64"):
+                continue
+            if found.name.endswith(_COUNTS) and found.bytes == ITEM_BYTES[found.dtype]:
+                raw = peek.at(found.start, found.bytes)
+                return Progress(float(int.from_bytes(raw, "little")), origin="checkpoint")
+    except (Broken, Cut, TooLong):
+        pass
+    return UNTOLD
+
+
+def _objects(peek: Peek) -> Iterator[Dataset | None]:
+    head = peek.upto(0, 96)
+    version = head[8]
+    known = version in _END_AT and head[13 if version < 2 else 9] == 8
+    if not known or _number(head, _END_AT[version] - 16):
+        yield None
+        return
+    todo = [("", _number(head, _ROOT_AT[version]))]
+    seen: set[int] = set()
+    while todo:
+        name, at = todo.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        if len(seen) > _MOST_OBJECTS:
+            raise TooLong(f"an HDF5 file of more than {_MOST_OBJECTS} objects is not followed")
+        parts = {m.kind: m for m in _messages(peek, at, todo, name) if m.kind not in (_LINK, _MORE)}
+        if _GROUP in parts:
+            data = parts[_GROUP].data
+            todo += _entries(peek, name, _number(data, 0), _number(data, 8))
+        elif _LAYOUT in parts and _TYPE in parts and _SPACE in parts:
+            yield from _dataset(peek, name, parts)
+        elif _LINK_INFO in parts and _number(parts[_LINK_INFO].data, _heap_at(parts)) != _NOWHERE:
+            yield None  # a group of so many links that they lie in a heap
+
+
+def _heap_at(parts: dict[int, _Message]) -> int:
+    return 2 + (8 if parts[_LINK_INFO].data[1:2] == b"\x01" else 0)
+
+
+def _messages(peek: Peek, at: int, todo: list[tuple[str, int]], name: str) -> Iterator[_Message]:
+    """The messages in the header of an object; links to others are added to ``todo``."""
+    first = peek.at(at, 16)
+    new = first.startswith(b"OHDR")
+    if new:
+        flags = first[5]
+        begin = at + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
+        width = 1 << (flags & 3)
+        size = int.from_bytes(peek.at(begin, width), "little")
+        blocks, extra = [(begin + width, size)], 2 if flags & 4 else 0
+    elif first[0] == 1 and first[1] == 0:
+        blocks, extra = [(at + 16, int.from_bytes(first[8:12], "little"))], 0
+    else:
+        raise Broken(f"{name or 'the root'} has no header at byte {at}")
+    left = _LONGEST_HEADER
+    while blocks:
+        start, size = blocks.pop()
+        left -= max(size, 16)
+        if left < 0:
+            raise TooLong(f"{name} has a header of more than {_LONGEST_HEADER} bytes")
+        block, place = peek.at(start, size), 0
+        short = 4 + extra if new else 8
+        while place + short <= size:
+            kind = block[place] if new else int.from_bytes(block[place : place + 2], "little")
+            length = int.from_bytes(
+                block[place + 1 :][:2] if new else block[place + 2 :][:2], "little"
+            )
+            place += short
+            if place + length > size:
+                raise Broken(f"the header of {name or 'the root'} is damaged")
+            message = _Message(kind, start + place, block[place : place + length])
+            place += length
+            if kind == _MORE:
+                gap = 4 if new else 0  # OCHK in front, a checksum behind
+                where, count = _number(message.data, 0), _number(message.data, 8)
+                blocks.append((where + gap, count - 2 * gap))
+            elif kind == _LINK:
+                todo.extend(_linked(name, message.data))
+            yield message
+
+
+def _linked(parent: str, data: bytes) -> list[tuple[str, int]]:
+    """A link in a group of the newer kind; only hard ones lead somewhere."""
+    flags = data[1]
+    at = 2 + (1 if flags & 8 else 0) + (8 if flags & 4 else 0) + (1 if flags & 0x10 else 0)
+    width = 1 << (flags & 3)
+    length = int.from_bytes(data[at : at + width], "little")
+    at += width
+    if flags & 8 and data[2] != 0:
+        return []
+    return [(_path(parent, data[at : at + length]), _number(data, at + length))]
+
+
+def _entries(peek: Peek, parent: str, tree: int, heap: int) -> list[tuple[str, int]]:
+    """What a group of the older kind holds: a tree of tables, and a heap of names."""
+    head = peek.at(heap, 32)
+    if not head.startswith(b"HEAP"):
+        raise Broken(f"the names in {parent or 'the root'} are not where they should be")
+    names_at, names_size = _number(head, 24), _number(head, 8)
+    found: list[tuple[str, int]] = []
+    todo = [tree]
+    for _ in range(_MOST_NODES):
+        if not todo:
+            return found
+        if len(found) + len(todo) > _MOST_OBJECTS:
+            break
+        at = todo.pop()
+        node = peek.at(at, 24)
+        count = int.from_bytes(node[6:8], "little")
+        if node.startswith(b"TREE"):
+            keys = peek.at(at + 24, 8 + 16 * count)
+            todo += [_number(keys, 8 + 16 * n) for n in range(count)]
+        elif node.startswith(b"SNOD"):
+            table = peek.at(at + 8, 40 * count)
+            for n in range(count):
+                name_at = _number(table, 40 * n)
+                if name_at >= names_size:
+                    raise Broken(f"a name in {parent or 'the root'} lies outside of its heap")
+                name = peek.upto(names_at + name_at, 256).split(b"\0")[0]
+                found.append((_path(parent, name), _number(table, 40 * n + 8)))
+        else:
+            raise Broken(f"{parent or 'the root'} has no table at byte {at}")
+    raise TooLong(f"{parent} has more than {_MOST_NODES} tables")
+
+
+def _dataset(peek: Peek, name: str, parts: dict[int, _Message]) -> Iterator[Dataset | None]:
+    """Numbers in one piece. Other kinds of data yield nothing, other kinds of places ``None``."""
+    kind, layout = parts[_TYPE].data, parts[_LAYOUT].data
+    dtype = _dtype(kind)
+    if dtype is None:
+        if kind[0] & 15 in (_FLOAT, _COMPOUND):
+            yield None
+        return
+    if layout[0] not in (3, 4) or layout[1] > 1:
+        yield None
+        return
+    if layout[1] == 0:
+        start, size = parts[_LAYOUT].start + 4, int.from_bytes(layout[2:4], "little")
+    else:
+        start, size = _number(layout, 2), _number(layout, 10)
+    if start == _NOWHERE:
+        return  # nothing was ever written to it
+    wanted = _count(parts[_SPACE].data) * ITEM_BYTES[dtype]
+    if wanted != size:
+        raise Broken(f"{name}: its shape takes {wanted} bytes, it has {size}")
+    if start + size > peek.size:
+        raise Cut(f"{name} reaches to byte {start + size} of a file of {peek.size}")
+    yield Dataset(name, dtype, start, size)
+
+
+def _dtype(data: bytes) -> str | None:
+    """``None`` for what is no number, and for numbers of big-endian or unusual form."""
+    kind, size = data[0] & 15, int.from_bytes(data[4:8], "little")
+    if data[1] & 1:
+        return None
+    if kind == _WHOLE:
+        return _INTS.get(size)
+    return _FLOATS.get((size, data[13])) if kind == _FLOAT and len(data) > 13 else None
+
+
+def _count(data: bytes) -> int:
+    """How many elements a dataspace has."""
+    if data[0] == 2 and data[3] == 2:
+        return 0
+    count, at = 1, 8 if data[0] == 1 else 4
+    for n in range(data[1]):
+        count = min(count * _number(data, at + 8 * n), 1 << 62)
+    return count
+
+
+def _path(parent: str, name: bytes) -> str:
+    text = name.decode("utf-8", "replace")
+    return (f"{parent}.{text}" if parent else text)[:_LONGEST_PATH]
+
+
+def _number(data: bytes, at: int) -> int:
+    """Eight bytes; Broken where there are fewer."""
+    if at + 8 > len(data):
+        raise Broken("a part of it is shorter than the format asks for")
+    return int.from_bytes(data[at : at + 8], "little")

@@ -1,0 +1,270 @@
+"""What a path really is: told from first bytes and from the files of a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from . import names, safetensors, torch_zip
+from .bounded_file import Cut, Peek
+
+Format = Literal["torch", "safetensors", "dcp", "deepspeed", "hf", "lightning", "unknown"]
+"""The format names of ``checkpoints_index.json``."""
+FORMATS: tuple[str, ...] = get_args(Format)
+
+Origin = Literal["checkpoint", "state", "name", ""]
+"""Who tells a step: the file itself, a state file beside it (``trainer_state.json``), its name."""
+
+FileKind = Literal[
+    "zip", "legacy", "pickle", "safetensors", "hdf5", "index", "empty", "zeroes", "other"
+]
+"""What the first bytes of a file say."""
+
+MOST_FILES = 20_000
+"""Files of one checkpoint that are looked at; the largest sharded saves have some thousands."""
+DEEPEST = 3
+"""Folders below a checkpoint folder that belong to it."""
+
+# torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
+LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+
+_STATE_LIMIT = 4 << 20
+"""Bytes of ``trainer_state.json`` that are parsed; a longer one is read at both ends."""
+_STATE_ENDS = 64 << 10
+_STATE_NUMBER = re.compile(
+    rb'"(\w+)": (NaN|-?Infinity|-?\d{1,18}(?:\.\d+)?(?:[eE][-+]?\d+)?)\b',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a checkpoint folder; ``name`` is relative, with slashes."""
+
+    name: str
+    path: str
+    stat: os.stat_result
+
+    @property
+    def bytes(self) -> int:
+        """Its size."""
+        return self.stat.st_size
+
+    @property
+    def base(self) -> str:
+        """The name without its folders."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the training was, as the checkpoint itself tells. ``None``: it does not."""
+
+    step: float | None = None
+    epoch: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    origin: Origin = ""
+    """Where the step comes from; empty when nobody tells it."""
+
+
+UNTOLD = Progress()
+"""The checkpoint says nothing."""
+
+
+def file_kind(peek: Peek, path: str) -> FileKind:
+    """Look at the first bytes; the name decides only between two readings of JSON."""
+    if peek.size == 0:
+        return "empty"
+    head = peek.upto(0, 16)
+    if head.startswith(torch_zip.LOCAL_MAGIC):
+        return "zip"
+    if head.startswith(LEGACY_MAGIC):
+        return "legacy"
+    if head.startswith(HDF5_MAGIC):
+        return "hdf5"
+    if path.endswith(names.INDEXES):
+        return "index"
+    if safetensors.looks_like(head):
+        return "safetensors"
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "pickle"
+    if not any(head) and peek.all_zero():
+        return "zeroes"
+    return "other"
+
+
+def format_by_name(name: str) -> Format:
+    """A first guess while nobody has read the file; a damaged file keeps it."""
+    if name.endswith((".safetensors", ".safetensors.index.json")):
+        return "safetensors"
+    if name.endswith((*names.WEIGHTS, ".bin", ".bin.index.json")):
+        return "torch"
+    return "unknown"
+
+
+def recognise(path: str) -> Format:
+    """The format of a file or folder, without checking it. OSError where it cannot be read."""
+    name = os.path.basename(path.rstrip("/"))
+    if os.path.isdir(path):
+        return folder_format(names.folder_kind(name, *listing(path)), list(parts(path)))
+    with Peek(path) as peek:
+        kind = file_kind(peek, path)
+        if kind == "zip":
+            try:
+                archive = torch_zip.read(peek)
+            except (torch_zip.Broken, Cut):
+                return format_by_name(name)
+            if archive.pickle is None:
+                return "unknown"
+            return "lightning" if archive.lightning else "torch"
+        if kind == "legacy" or (kind == "pickle" and format_by_name(name) == "torch"):
+            return "torch"
+        if kind == "safetensors":
+            return "safetensors"
+    return "unknown" if kind in ("other", "pickle") else format_by_name(name)
+
+
+def folder_format(kind: names.Kind | None, files: list[Part]) -> Format:
+    """The format of a checkpoint folder from its kind and its files."""
+    if kind in ("dcp", "deepspeed", "hf"):
+        return kind
+    if any(p.base == ".metadata" or p.base.endswith(".distcp") for p in files):
+        return "dcp"
+    if any(p.base.endswith("_model_states.pt") for p in files) and any(
+        "mp_rank_" in p.base for p in files
+    ):
+        return "deepspeed"
+    if any(p.base.endswith(".safetensors") for p in files):
+        return "safetensors"
+    return "torch" if any(names.is_weights(p.base) for p in files) else "unknown"
+
+
+def listing(folder: str) -> tuple[set[str], set[str]]:
+    """Names of the files and of the folders right inside a folder."""
+    files: set[str] = set()
+    folders: set[str] = set()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            (folders if entry.is_dir() else files).add(entry.name)
+            if len(files) + len(folders) >= MOST_FILES:
+                break
+    return files, folders
+
+
+def parts(folder: str, deepest: int = DEEPEST) -> Iterator[Part]:
+    """The files of a checkpoint folder and of folders inside, at most 20,000."""
+    todo = [("", folder, 0)]
+    left = MOST_FILES
+    while todo and left > 0:
+        prefix, here, depth = todo.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < deepest:
+                            todo.append((f"{prefix}{entry.name}/", entry.path, depth + 1))
+                        continue
+                    part = _part(prefix + entry.name, entry)
+                    if part is not None:
+                        yield part
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # pruned while we looked
+
+
+def _part(name: str, entry: os.DirEntry[str]) -> Part | None:
+    try:
+        return Part(name, entry.path, entry.stat())
+    except OSError:
+        return None  # a link to nowhere, or gone
+
+
+def progress_in_name(path: str) -> Progress:
+    """Step, epoch and metrics from the name of a checkpoint, else of the folders around it."""
+    pieces = path.rstrip("/").rsplit("/", 3)[-3:]
+    own = pieces[-1]
+    step, epoch = names.step_of(own), names.epoch_of(own)
+    if step is None and epoch is None:
+        # step-00001000/lit_model.pth, epoch=1-step=100.ckpt/checkpoint: only clear words count,
+        # because a folder called "run-2024" or "llama-7" says nothing about steps.
+        for around in reversed(pieces[:-1]):
+            if "step" in around or "iter" in around or "epoch" in around:
+                step, epoch = names.step_of(around), names.epoch_of(around)
+                break
+    return Progress(step, epoch, names.metrics_of(own), "" if step is None else "name")
+
+
+def trainer_state(path: str) -> Progress:
+    """What ``trainer_state.json`` of a Hugging Face Trainer tells.
+
+    Raises OSError, and :class:`archives.Broken` when the file is not whole.
+    """
+    with Peek(path) as peek:
+        if peek.size > _STATE_LIMIT:
+            return _long_state(peek)
+        state = safetensors.parse_object(peek.at(0, peek.size), "trainer_state.json")
+    history = state.get("log_history")
+    metrics: dict[str, float] = {}
+    for entry in history if isinstance(history, list) else ():
+        if isinstance(entry, dict):
+            metrics.update(_metrics(entry))
+    best = _number(state.get("best_metric"))
+    if best is not None:
+        metrics["best_metric"] = best
+    return _told(_number(state.get("global_step")), _number(state.get("epoch")), metrics)
+
+
+def _long_state(peek: Peek) -> Progress:
+    """The file is written with sorted keys: the counters come first, the newest entry last."""
+    head = peek.upto(0, _STATE_ENDS)
+    tail = peek.at(peek.size - _STATE_ENDS, _STATE_ENDS)
+    if not tail.rstrip().endswith(b"\n}"):
+        raise torch_zip.Broken("trainer_state.json is cut off")
+    first = {key: float(digits) for key, digits in reversed(_STATE_NUMBER.findall(head))}
+    newest = {key.decode(): float(digits) for key, digits in _STATE_NUMBER.findall(tail)}
+    return _told(first.get(b"global_step"), first.get(b"epoch"), _metrics(newest))
+
+
+def _told(step: float | None, epoch: float | None, metrics: dict[str, float]) -> Progress:
+    return Progress(step, epoch, metrics, "" if step is None else "state")
+
+
+_LOGGED = {
+    "loss": "train_loss",
+    "eval_loss": "eval_loss",
+    "eval_accuracy": "accuracy",
+    "learning_rate": "lr",
+    "grad_norm": "grad_norm",
+}
+_TOOK = ("_runtime", "_per_second", "_time")
+
+
+def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
+    found = {}
+    for key, told in entry.items():
+        name = _LOGGED.get(key) or (key if _is_rating(key) else "")
+        value = _number(told) if name else None
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _is_rating(key: str) -> bool:
+    """A metric of an evaluation under its own name (``eval_f1``), and not how long it took."""
+    return key.startswith("eval_") and len(key) <= 80 and not key.endswith(_TOOK)
+
+
+def _number(value: object) -> float | None:
+    """A JSON number (NaN included: the file may say so), else ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

@@ -1,0 +1,320 @@
+"""The zip archive that torch.save writes: is its structure whole?
+
+Read are the end record, the central directory, the local header of every record and
+``data.pkl``; never the tensors. Layout: PKWARE APPNOTE 6.3.10, sections 4.3 and 4.5.3; what
+torch puts in: caffe2/serialize/inline_container.cc.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from . import pickle_walk
+from .bounded_file import LONGEST, Peek
+from .lazy import Lazy
+from .pickle_symbols import TooLong
+
+LOCAL_MAGIC = b"PK\x03\x04"
+_CENTRAL_MAGIC = b"PK\x01\x02"
+_END_MAGIC = b"PK\x05\x06"
+_END64_MAGIC = b"PK\x06\x06"
+_LOCATOR_MAGIC = b"PK\x06\x07"
+_END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
+_LONGEST_COMMENT = 0xFFFF
+_HEADERS_READ = 1 << 16
+"""Local headers looked at: each may cost a read of the disk. Beyond that, evenly spread ones."""
+_IN_64 = 0xFFFFFFFF
+_HAS_DESCRIPTOR = 0x08
+
+
+class Broken(Exception):
+    """The archive contradicts itself; ``str()`` is a sentence for a person."""
+
+
+class Record(NamedTuple):
+    """One member of the archive, as the central directory has it."""
+
+    name: str
+    raw_name: bytes
+    flags: int
+    method: int
+    crc: int
+    packed_bytes: int
+    bytes: int
+    offset: int
+
+
+class Directory(Lazy[Record]):
+    """The central directory, in its order.
+
+    Records are made when they are asked for: those of 34,000 tensors would take 12 MB. Raises
+    :class:`Broken` where the directory is damaged, or a record lies behind ``limit``.
+    """
+
+    def __init__(self, data: bytes, count: int, limit: int) -> None:
+        self._data = data
+        self.begin = limit
+        """Where the directory itself lies in the file."""
+        self._places = array("L")
+        self._by_name: dict[str, int] = {}
+        self._next = 0
+        at = before = 0
+        self.ordered = True
+        """The records lie in the file in this order."""
+        while at < len(data):
+            record = self._at(at, len(self._places))
+            if record.offset + 30 + len(record.raw_name) + record.packed_bytes > limit:
+                what = "reaches past the end of the data: the file is cut in the middle"
+                raise Broken(f"{record.name} {what}")
+            if _leads_out(record.raw_name):
+                raise Broken(f"a record called {record.name} leads out of the archive")
+            if record.method == 0 and record.packed_bytes != record.bytes:
+                raise Broken(f"{record.name} is not packed, and has two sizes")
+            self.ordered &= record.offset >= before
+            before = record.offset
+            self._places.append(at)
+            at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
+        seen = len(self._places)
+        if at != len(data) or (seen != count and seen & 0xFFFF != count):
+            raise Broken(f"the central directory has {seen} entries, {count} are announced")
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def row(self, place: int) -> Record:
+        """See :class:`Lazy`."""
+        return self._at(self._places[place], place)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self._at(at, place) for place, at in enumerate(self._places))
+
+    def by_offset(self) -> Sequence[Record]:
+        """The records as they lie in the file."""
+        return self if self.ordered else sorted(self, key=lambda record: record.offset)
+
+    def find(self, name: str) -> Record | None:
+        """The record of that name; cheap when they are asked for in order."""
+        for place in (self._next, self._next + 1):
+            if place < len(self) and (record := self[place]).name == name:
+                self._next = place + 1
+                return record
+        if not self._by_name:
+            self._by_name = {record.name: place for place, record in enumerate(self)}
+        found = self._by_name.get(name)
+        if found is None:
+            return None
+        self._next = found + 1
+        return self[found]
+
+    def _at(self, at: int, place: int) -> Record:
+        data = self._data
+        if not data.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(data):
+            raise Broken(f"entry {place} of the central directory is damaged")
+        flags, method = struct.unpack_from("<HH", data, at + 8)
+        crc, packed, whole, name_n, extra_n = struct.unpack_from("<IIIHH", data, at + 16)
+        (offset,) = struct.unpack_from("<I", data, at + 42)
+        name = data[at + 46 : at + 46 + name_n]
+        extra = data[at + 46 + name_n : at + 46 + name_n + extra_n]
+        whole, packed, offset = _sizes64(extra, whole, packed, offset)
+        return Record(
+            name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset
+        )
+
+
+def _leads_out(name: bytes) -> bool:
+    """No writer of checkpoints makes such names; a program that unpacks them would be led."""
+    return name[:1] in (b"/", b"\\") or (
+        b".." in name and b".." in name.replace(b"\\", b"/").split(b"/")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What a whole archive holds."""
+
+    records: Directory
+    pickle: Record | None
+    """``data.pkl``; ``None`` when this is no torch file."""
+    walk: pickle_walk.Walk | None = None
+    """``None`` when ``data.pkl`` is too long to walk."""
+    lightning: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read(peek: Peek) -> Archive:
+    """Check the structure. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
+    found = records(peek)
+    skipped = _local_headers(peek, found)
+    notes = (f"{skipped} of {len(found)} local headers not read",) if skipped else ()
+    pickle = next((r for r in found if r.name.rpartition("/")[2] == "data.pkl"), None)
+    if pickle is None:
+        return Archive(found, None, notes=notes)
+    if pickle.method != 0:  # torch never packs it, but can read what another program packed
+        return Archive(found, pickle, None, notes=(*notes, "data.pkl is packed: not walked"))
+    start = data_start(peek, pickle)
+    if pickle.bytes > pickle_walk.WALK_LIMIT:
+        if peek.at(start + pickle.bytes - 1, 1) != b".":
+            raise Broken("data.pkl does not end with STOP")
+        head = peek.at(start, pickle_walk.WALK_LIMIT)
+        return Archive(found, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked"))
+    data = peek.at(start, pickle.bytes)
+    # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
+    if pickle.crc and zlib.crc32(data) != pickle.crc:
+        raise Broken("data.pkl does not match its checksum")
+    try:
+        walk = pickle_walk.walk(data)
+        _storages_are_there(found, pickle, walk)
+    except ValueError as error:
+        raise Broken(f"data.pkl: {error}") from None
+    except TooLong as error:
+        return Archive(found, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}"))
+    return Archive(found, pickle, walk, _is_lightning(data), notes)
+
+
+def _is_lightning(pickle: bytes) -> bool:
+    return b"pytorch-lightning_version" in pickle
+
+
+def records(peek: Peek) -> Directory:
+    """The central directory. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
+    end_at, end = _end_record(peek)
+    count, size, offset = struct.unpack_from("<HII", end, 10)
+    limit = end_at
+    if _IN_64 in (size, offset) or count == 0xFFFF or _has_locator(peek, end_at):
+        short = (count, size, offset)
+        limit, count, size, offset = _end64_record(peek, end_at)
+        wide = ((count, 0xFFFF), (size, _IN_64), (offset, _IN_64))
+        if any(s not in (w, most) for s, (w, most) in zip(short, wide, strict=True)):
+            raise Broken("the end record contradicts the zip64 end record")
+    if offset + size > limit:
+        raise Broken(f"the central directory reaches {offset + size - limit} bytes too far")
+    if offset + size < limit:
+        raise Broken(f"{limit - offset - size} bytes between central directory and end record")
+    if size > LONGEST:
+        raise Broken(f"a central directory of {size} bytes: no checkpoint has that")
+    return Directory(peek.at(offset, size), count, offset)
+
+
+def _end_record(peek: Peek) -> tuple[int, bytes]:
+    """Where the end record lies, and its bytes; it must be the last thing in the file."""
+    for reach in (_END_BYTES, _END_BYTES + _LONGEST_COMMENT):
+        start = max(0, peek.size - reach)
+        tail = peek.upto(start, reach)
+        found = tail.rfind(_END_MAGIC)
+        while found >= 0:
+            record = tail[found : found + _END_BYTES]
+            if len(record) == _END_BYTES:
+                comment = struct.unpack_from("<H", record, 20)[0]
+                if found + _END_BYTES + comment == len(tail):
+                    return start + found, record
+            found = tail.rfind(_END_MAGIC, 0, found)
+    zeroes = peek.zero_tail()
+    if zeroes >= 512:
+        raise Broken(f"the last {zeroes} bytes or more are zeroes: written only in part")
+    raise Broken("no end record: the file is cut off, or was never finished")
+
+
+def _has_locator(peek: Peek, end_at: int) -> bool:
+    at = end_at - _LOCATOR_BYTES
+    return at >= 0 and peek.at(at, 4) == _LOCATOR_MAGIC
+
+
+def _end64_record(peek: Peek, end_at: int) -> tuple[int, int, int, int]:
+    """Offset of the zip64 end record; count, size and offset of the central directory."""
+    if not _has_locator(peek, end_at):
+        raise Broken("the end record asks for zip64, and there is no zip64 locator")
+    (at,) = struct.unpack_from("<Q", peek.at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
+    if at + _END64_BYTES > end_at:
+        raise Broken("the zip64 locator points outside the file")
+    record = peek.at(at, _END64_BYTES)
+    if not record.startswith(_END64_MAGIC):
+        raise Broken("the zip64 end record is not where its locator says")
+    (length,) = struct.unpack_from("<Q", record, 4)
+    if at + 12 + length != end_at - _LOCATOR_BYTES:
+        raise Broken("something lies between the zip64 end record and its locator")
+    count, size, offset = struct.unpack_from("<QQQ", record, 32)
+    return at, count, size, offset
+
+
+def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
+    """Replace the sizes that did not fit into 32 bits by those of the zip64 extra field."""
+    if _IN_64 not in sizes:
+        return sizes
+    at = 0
+    while at + 4 <= len(extra):
+        tag, length = struct.unpack_from("<HH", extra, at)
+        if tag == 1:
+            room = extra[at + 4 : at + 4 + length]
+            wide = [room[i : i + 8] for i in range(0, len(room) - 7, 8)]
+            if len(wide) < sizes.count(_IN_64):
+                break
+            numbers = iter(int.from_bytes(w, "little") for w in wide)
+            return tuple(next(numbers) if s == _IN_64 else s for s in sizes)
+        at += 4 + length
+    raise Broken("an entry of the central directory lacks its 64-bit sizes")
+
+
+def _local_headers(peek: Peek, records: Directory) -> int:
+    """Compare local headers with the central directory; returns how many were left out."""
+    ordered = records.by_offset()
+    stride = -(-len(ordered) // _HEADERS_READ) or 1
+    end = records.begin
+    looked_at = 0
+    for place in range(len(ordered) - 1, -1, -1):
+        record = ordered[place]
+        start = record.offset + 30 + len(record.raw_name)
+        if place % stride == 0:
+            start = _local_header(peek, record)
+            looked_at += 1
+        if start + record.packed_bytes > end:
+            raise Broken(f"{record.name} reaches into what comes behind it")
+        end = record.offset
+    return len(ordered) - looked_at
+
+
+def _local_header(peek: Peek, record: Record) -> int:
+    """Compare one; returns where the data begin."""
+    head = peek.at(record.offset, 30 + len(record.raw_name))
+    if not head.startswith(LOCAL_MAGIC):
+        what = "zeroes" if not any(head) else "something else"
+        raise Broken(f"{what} where the header of {record.name} should be")
+    flags, method = struct.unpack_from("<HH", head, 6)
+    packed, whole, name_n, extra_n = struct.unpack_from("<IIHH", head, 18)
+    if head[30:] != record.raw_name or name_n != len(record.raw_name):
+        raise Broken(f"the header of {record.name} carries another name")
+    if (flags, method) != (record.flags, record.method):
+        raise Broken(f"the header of {record.name} contradicts the central directory")
+    later = 0 if flags & _HAS_DESCRIPTOR else _IN_64
+    for here, there in ((packed, record.packed_bytes), (whole, record.bytes)):
+        if here not in (there, _IN_64, later):
+            raise Broken(f"the header of {record.name} gives another size")
+    return record.offset + 30 + int(name_n) + int(extra_n)
+
+
+def data_start(peek: Peek, record: Record) -> int:
+    """Where the bytes of a record begin."""
+    name_n, extra_n = struct.unpack("<HH", peek.at(record.offset + 26, 4))
+    return record.offset + 30 + int(name_n) + int(extra_n)
+
+
+def _storages_are_there(records: Directory, pickle: Record, walk: pickle_walk.Walk) -> None:
+    """Every storage that ``data.pkl`` wants is a record of the right length, and long enough."""
+    prefix = pickle.name[: -len("data.pkl")] + "data/"
+    for key, wanted in walk.storages.items():
+        record = records.find(prefix + key)
+        if record is None:
+            raise Broken(f"the tensor data {prefix}{key} is missing")
+        if wanted is None:
+            walk.storages[key] = record.bytes
+        elif record.bytes != wanted:
+            raise Broken(f"{prefix}{key} has {record.bytes} bytes, data.pkl wants {wanted}")
+    for name, tensor in pickle_walk.tensors(walk.root):
+        if tensor is not None and isinstance(tensor.place, str):
+            over = tensor.start + tensor.bytes - (walk.storages[tensor.place] or 0)
+            if over > 0:
+                raise Broken(f"{name} reaches {over} bytes past {prefix}{tensor.place}")

@@ -1,0 +1,334 @@
+"""The loader: a program of its own that loads checkpoint files with torch, one question a line.
+
+It runs under the python that trains, whatever that is (3.8 and later, torch 1.13 and later):
+its text and that of ``load_walls`` come on its stdin (see ``loading``), so it needs nothing of
+ours installed. In, first line:
+``{"memory": BYTES}``. Then ``{"path", "kind": "torch"|"safetensors"|"slices", "slices":
+[[start, bytes], …]}``. Out: ``{"ready": true, "torch", "walls"}``, then for every
+file ``{"at": BYTES}`` now and then and ``{"path", "state", "detail", "tensors"}``. ``state`` is
+``ok``; ``corrupt``: torch refused it for what it is; ``refused``: it asks for code, which
+is not run (``detail`` names it); ``unverifiable``: it cannot be loaded here.
+
+No code of a file is run. In this order: an archive with TorchScript in it is left alone (torch
+before 2.6 hands it to another loader even with ``weights_only``); the pickle is read opcode by
+opcode, out of the same reader that torch uses, and left alone when it names anything that is
+not on torch's own list; torch loads it with ``weights_only=True``, never without; and the
+kernel forbids this process to start programs, to open sockets and to write, rename or remove
+files, because ``weights_only`` has had holes (CVE-2025-32434, CVE-2026-24747).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import pickletools
+import sys
+import time
+import warnings
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from typing import Any
+
+from .sandbox import bounded, left_as_it_was, step_back, wall_in
+
+ZIP = b"PK\x03\x04"
+# torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
+LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+LEGACY_PICKLES = 5
+"""Magic number, protocol, system, the object, the keys of its storages."""
+LONGEST_PICKLE = 64 << 20
+"""Bytes of a pickle whose opcodes are read: 0.14 s a MiB (measured)."""
+TELL_EVERY_S = 0.5
+# What torch's restricted unpickler says when it meets something that is not plain data.
+_REFUSALS = (
+    "Unsupported global",
+    "Unsupported class",
+    "Unsupported operand",
+    "not an allowed global",
+    "is blocked",
+    "Trying to call reduce",
+    "Trying to instantiate",
+    "Can only build",
+    "Can only create",
+    "Can only SET",
+    "TorchScript",
+    ".tar format",
+    "to load",
+)
+_NO_MEMORY = ("allocate memory", "out of memory", "Cannot allocate", "unable to mmap")
+
+
+class Refused(Exception):
+    """It would run code, or needs what only code can make; the text names it."""
+
+
+class Impossible(Exception):
+    """It cannot be loaded here; the text says why."""
+
+
+# ------------------------------------------------------------------------ what a pickle asks for
+
+
+def globals_of(file: Any, pickles: int = 1) -> list[str]:
+    """The names that pickles, one behind the other, ask for; nothing is imported or called.
+
+    Raises ValueError where they make no sense.
+    """
+    found = {}
+    for _ in range(pickles):
+        strings = ["", ""]
+        memo = {}
+        for op, argument, _where in pickletools.genops(file):
+            if op.name in ("GLOBAL", "INST"):
+                found[modern(*str(argument).split(" ", 1))] = True
+            elif op.name == "STACK_GLOBAL":
+                found[".".join(s or "?" for s in strings)] = True
+            elif op.name in ("EXT1", "EXT2", "EXT4"):
+                found[f"copyreg extension {argument}"] = True
+            elif op.name in ("PUT", "BINPUT", "LONG_BINPUT"):
+                memo[argument] = strings[-1]
+            elif op.name == "MEMOIZE":
+                memo[len(memo)] = strings[-1]
+            elif op.name in ("GET", "BINGET", "LONG_BINGET"):
+                strings = [strings[-1], memo.get(argument, "")]
+            elif isinstance(argument, str):
+                strings = [strings[-1], argument]
+    return list(found)
+
+
+def modern(module: str, name: str = "") -> str:
+    """Protocol 2 uses the names of Python 2: ``__builtin__.xrange`` is ``builtins.range``."""
+    module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+    return f"{module}.{name}"
+
+
+def allowed(torch: Any) -> set[str]:
+    """The names that ``weights_only`` takes for plain data."""
+    from torch import _weights_only_unpickler as unpickler
+
+    return set(unpickler._get_allowed_globals())  # noqa: SLF001
+
+
+def look_first(torch: Any, file: Any) -> None:
+    """Raise :class:`Refused` for what must not be handed to ``torch.load``."""
+    head = file.read(len(LEGACY))
+    file.seek(0)
+    if head.startswith(ZIP):
+        reader = torch._C.PyTorchFileReader(file)  # noqa: SLF001 (what torch.load reads with)
+        records = set(reader.get_all_records())
+        if "constants.pkl" in records or any(name.startswith("code/") for name in records):
+            raise Refused("it is a TorchScript archive, which is a program")
+        if "data.pkl" not in records:
+            raise Impossible("an archive without data.pkl")
+        text = reader.get_record("data.pkl")
+        if len(text) > LONGEST_PICKLE:
+            raise Impossible(f"its pickle of {len(text)} bytes is too long to be looked at")
+        wanted = globals_of(io.BytesIO(text))
+    elif head == LEGACY:
+        wanted = globals_of(file, LEGACY_PICKLES)
+    else:
+        raise Refused("it is a plain pickle, which can ask for anything")
+    file.seek(0)
+    beyond = sorted(set(wanted) - allowed(torch))
+    if beyond:
+        more = f" and {len(beyond) - 2} more" if len(beyond) > 2 else ""
+        raise Refused(f"it needs {', '.join(beyond[:2])}{more}, which would run code")
+
+
+# ------------------------------------------------------------------------ loading
+
+
+class Slice(io.RawIOBase):
+    """A range of a file as a file."""
+
+    def __init__(self, path: str, start: int, length: int) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed with this object)
+        self._start, self._length, self._at = start, length, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next byte is."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go somewhere inside."""
+        base = {0: 0, 1: self._at, 2: self._length}[whence]
+        self._at = max(0, min(self._length, base + offset))
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there is something."""
+        view = memoryview(buffer)[: self._length - self._at]
+        self._file.seek(self._start + self._at)
+        count = self._file.readinto(view) or 0
+        self._at += count
+        return count
+
+    def close(self) -> None:
+        """Close the file as well."""
+        self._file.close()
+        super().close()
+
+
+class Loader:
+    """Loads what it is asked for, within a bound on memory (bytes)."""
+
+    def __init__(self, torch: Any, memory: int) -> None:
+        self._torch = torch
+        self._memory = memory
+        self._told_at = 0.0
+
+    def load(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer to one question; nothing is raised."""
+        path = question["path"]
+        try:
+            with left_as_it_was(path):
+                count = self._one(path, question)
+            return {"path": path, "state": "ok", "detail": "", "tensors": count}
+        except Refused as why:
+            state, detail = "refused", str(why)
+        except Impossible as why:
+            state, detail = "unverifiable", str(why)
+        except OSError as why:
+            state, detail = "unverifiable", why.strerror or str(why)
+        except MemoryError:
+            state, detail = "unverifiable", f"it needs more than {self._memory} bytes of memory"
+        except Exception as why:  # noqa: BLE001 (whatever torch says about the file is the answer)
+            state, detail = self._judge(why)
+        return {"path": path, "state": state, "detail": " ".join(detail.split())[:400]}
+
+    def _one(self, path: str, question: dict[str, Any]) -> int:
+        if question["kind"] == "safetensors":
+            return self._safetensors(path)
+        if question["kind"] == "slices":
+            return self._slices(path, question["slices"])
+        return self._file(path)
+
+    def _judge(self, why: Exception) -> tuple[str, str]:
+        text = str(why) or type(why).__name__
+        if any(words in text for words in _NO_MEMORY):
+            return "unverifiable", f"it needs more than {self._memory} bytes of memory"
+        if isinstance(why, (pickle.UnpicklingError, RuntimeError)):
+            said = text[text.find("WeightsUnpickler error:") :] if "WeightsUnp" in text else text
+            if any(words in said for words in _REFUSALS):
+                return "refused", "torch takes it for no plain data: " + said.strip()[:200]
+        return "corrupt", f"{type(why).__name__}: {text}"
+
+    def _file(self, path: str) -> int:
+        torch = self._torch
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            with bounded(size + self._memory):
+                look_first(torch, file)
+                options = {"weights_only": True, "map_location": "cpu"}
+                if file.read(4) == ZIP and takes(torch.load, "mmap"):
+                    options["mmap"] = True
+                elif size > self._memory:
+                    raise Impossible(
+                        f"it needs {size} bytes of memory, because it cannot be mapped"
+                    )
+                # By descriptor: the very file that was looked at, whatever its name is now.
+                loaded = torch.load(f"/proc/self/fd/{file.fileno()}", **options)
+                return tensors_in(torch, loaded)
+
+    def _slices(self, path: str, slices: list[list[int]]) -> int:
+        count = 0
+        size = os.path.getsize(path)
+        for start, length in slices:
+            if start < 0 or length <= 0 or start + length > size:
+                raise ValueError(f"an item at byte {start} reaches past the end of the file")
+            if length > self._memory:
+                raise Impossible(f"it needs {length} bytes of memory for one tensor")
+            with bounded(2 * length + self._memory), Slice(path, start, length) as file:
+                look_first(self._torch, file)
+                loaded = self._torch.load(file, weights_only=True, map_location="cpu")
+                count += tensors_in(self._torch, loaded)
+            self._tell(start + length)
+        return count
+
+    def _safetensors(self, path: str) -> int:
+        try:
+            from safetensors import safe_open
+        except ImportError:
+            raise Impossible("its python has no safetensors") from None
+        count = 0
+        size = os.path.getsize(path)
+        with bounded(2 * size + self._memory), safe_open(path, "pt", device="cpu") as file:
+            names = list(file.keys())
+            for name in names:
+                tensor = file.get_tensor(name)
+                tensor.reshape(-1)[:1].tolist()
+                count += 1
+                self._tell(size * count // len(names))
+        return count
+
+    def _tell(self, at: int) -> None:
+        """Say how far it is, not too often."""
+        now = time.monotonic()  # noqa: TID251 (a program of its own)
+        if now - self._told_at > TELL_EVERY_S:
+            self._told_at = now
+            say({"at": at})
+
+
+def takes(function: Any, name: str) -> bool:
+    """Whether a function has a parameter of that name."""
+    import inspect
+
+    return name in inspect.signature(function).parameters
+
+
+def tensors_in(torch: Any, loaded: Any) -> int:
+    """How many tensors there are in what was loaded; the first number of each is read."""
+    count, todo, seen = 0, [loaded], set()
+    while todo:
+        one = todo.pop()
+        if isinstance(one, torch.Tensor):
+            count += 1
+            if one.layout == torch.strided and one.numel() and one.device.type == "cpu":
+                one.detach().as_strided((1,), (1,)).tolist()
+        elif isinstance(one, (dict, list, tuple, set)) and id(one) not in seen:
+            seen.add(id(one))
+            todo += one.values() if isinstance(one, dict) else one
+    return count
+
+
+def say(answer: dict[str, Any]) -> None:
+    """One line."""
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Answer questions until there are none."""
+    step_back()
+    memory = int(json.loads(sys.stdin.readline())["memory"])
+    warnings.simplefilter("ignore")
+    try:
+        import torch
+    except Exception as error:  # noqa: BLE001 (a broken torch fails in many ways)
+        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:300]}"})
+        return 0
+    with contextlib.suppress(ImportError):
+        import safetensors.torch  # noqa: F401 (before the walls: it may want to be compiled)
+    if not takes(torch.load, "weights_only"):
+        say({"ready": False, "why": f"torch {torch.__version__} has no weights_only"})
+        return 0
+    torch.set_num_threads(1)
+    say({"ready": True, "torch": str(torch.__version__), "walls": wall_in()})
+    loader = Loader(torch, memory)
+    for line in sys.stdin:
+        say(loader.load(json.loads(line)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

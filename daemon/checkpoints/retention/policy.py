@@ -1,0 +1,201 @@
+"""Which checkpoints may go: a rule on the entries of the index, with no look at the disk.
+
+Some stay whatever the policy says: the newest one, the newest verified one of every series, the
+one to resume from, the best, milestones, one that is being saved or was not looked at yet, and
+everything that is not verified as long as no verified one is newer. To delete is never needed,
+so what is not plain stays.
+
+A series are the saves of one folder whose names differ in numbers alone: ``G_100.pth`` and
+``D_100.pth`` are halves of one save, ``a/step-9.pt`` and ``b/step-9.pt`` of two trainings.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...system.clock import epoch
+
+Entry = dict[str, Any]
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+DAMAGED = ("corrupt", "incomplete")
+_STEADY_METRICS = ("train_loss",)
+"""What stands in where no checkpoint has the metric, as in the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a person wants to keep beside what always stays."""
+
+    latest: int = 3
+    """Newest verified ones of every series. Our choice: one to resume from, one before it in case of rot, and
+    one from before a trouble that is noticed late."""
+    best: int = 1
+    """Best verified ones by the metric of the index."""
+    every: float = 0.0
+    """Of the verified ones the first at or past every multiple of so many steps; 0: none."""
+    damaged: bool = False
+    """Propose damaged ones as well; without it they stay as evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What becomes of one checkpoint, and why."""
+
+    path: str
+    keep: bool
+    why: tuple[str, ...]
+    """For a person; more than one reason to stay is the rule."""
+
+
+def choose(
+    index: Mapping[str, Any], policy: Policy, held: Mapping[str, str] | None = None
+) -> list[Choice]:
+    """One choice per entry, in the order of the index (oldest first).
+
+    ``held``: reasons to stay that only the disk knows, by path.
+    """
+    entries: Sequence[Entry] = index["checkpoints"]
+    reasons: dict[str, list[str]] = {entry["path"]: [] for entry in entries}
+    for path, reason in (*_fixed(index), *_wanted(index, policy), *(held or {}).items()):
+        if path in reasons and reason not in reasons[path]:
+            reasons[path].append(reason)
+    _keep_together(entries, reasons)
+    choices = []
+    for place, entry in enumerate(entries):
+        path, state = entry["path"], entry["verified"]["state"]
+        why = reasons[path]
+        if not why and state != "ok" and not _outlived(place, entries):
+            why = [f"{state}, and no verified one is newer"]
+        if not why and state in DAMAGED and not policy.damaged:
+            why = [f"{state}: --damaged proposes it"]
+        if why:
+            choices.append(Choice(path, keep=True, why=tuple(why)))
+        else:
+            choices.append(Choice(path, keep=False, why=(_why_not(state),)))
+    return choices
+
+
+def newest_verified(index: Mapping[str, Any]) -> Entry | None:
+    """The one that everything rests on; ``None`` when nothing is verified."""
+    return next((e for e in reversed(index["checkpoints"]) if _sound(e)), None)
+
+
+def series_of(path: str) -> str:
+    """What a checkpoint is one of: its folder, and its name with the numbers wiped."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{_NUMBER.sub('#', name)}"
+
+
+def rocks(index: Mapping[str, Any]) -> dict[str, Entry]:
+    """Series -> its newest verified one, on which all others of it rest."""
+    return {series_of(e["path"]): e for e in index["checkpoints"] if _sound(e)}
+
+
+def bests(index: Mapping[str, Any], policy: Policy) -> list[Entry]:
+    """The verified ones that stay for their metric, best first: at least one."""
+    sound = [e for e in index["checkpoints"] if _sound(e)]
+    return _ranked(index, sound)[: max(1, policy.best)]
+
+
+def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Reasons to stay that no policy overrides."""
+    entries: Sequence[Entry] = index["checkpoints"]
+    for name, why in (
+        ("latest", "the newest"),
+        ("resume_from", "to resume from"),
+        ("best", "best"),
+    ):
+        if index.get(name):
+            yield index[name], why
+    if entries:
+        yield entries[-1]["path"], "the newest"
+    newest = newest_verified(index)
+    if newest is not None:
+        yield newest["path"], "the newest verified one"
+        # A step may be lower than that of an older save: after a restart from before it.
+        last = max((e for e in entries if _sound(e)), key=_saved)
+        yield last["path"], "the last verified one that was saved"
+    for rock in rocks(index).values():
+        if rock is not newest:
+            yield rock["path"], "the newest verified one of its kind"
+    for entry in entries:
+        for tag in entry["tags"]:
+            yield entry["path"], {"latest": "the newest"}.get(tag, tag)
+        if entry["verified"]["state"] not in ("ok", "unverifiable", *DAMAGED):
+            yield entry["path"], "not verified yet"
+        if entry["step"] is None and entry["epoch"] is None:
+            # What training began with may lie in the same folder.
+            yield entry["path"], "it tells no step: it may not be of this training"
+
+
+def _wanted(index: Mapping[str, Any], policy: Policy) -> Iterator[tuple[str, str]]:
+    """Reasons to stay that the policy gives."""
+    sound = [e for e in index["checkpoints"] if _sound(e)]
+    alike: dict[str, list[Entry]] = {}
+    for entry in sound:
+        alike.setdefault(series_of(entry["path"]), []).append(entry)
+    for saves in alike.values():
+        for entry in saves[max(0, len(saves) - policy.latest) :]:
+            yield entry["path"], f"one of the newest {policy.latest}"
+    for entry in _ranked(index, sound)[: policy.best]:
+        yield entry["path"], "best" if policy.best == 1 else f"one of the best {policy.best}"
+    taken: set[tuple[str, float]] = set()
+    for entry in sound if policy.every > 0 else ():
+        step = entry["step"]
+        if not isinstance(step, int | float) or (step < policy.every and step != 0):
+            continue
+        multiple = math.floor(step / policy.every)
+        if (place := (series_of(entry["path"]), multiple)) not in taken:
+            taken.add(place)
+            yield entry["path"], f"the first at or past step {multiple * policy.every:g}"
+
+
+def _keep_together(entries: Sequence[Entry], reasons: Mapping[str, list[str]]) -> None:
+    """One saved at the same step as another that stays may be the other half of it."""
+    steps = {e["step"]: e["path"] for e in entries if reasons[e["path"]] and _whole(e)}
+    for entry in entries:
+        other = steps.get(entry["step"])
+        if entry["step"] is not None and other and _whole(entry) and not reasons[entry["path"]]:
+            reasons[entry["path"]].append(f"of the same step as {other.rpartition('/')[2]}")
+
+
+def _ranked(index: Mapping[str, Any], sound: Sequence[Entry]) -> list[Entry]:
+    """Verified ones that have the metric, best first, the newer of equals first."""
+    names = (index.get("best_metric") or "eval_loss", *_STEADY_METRICS)
+    for name in names:
+        rated = [
+            (value, -place, entry)
+            for place, entry in enumerate(sound)
+            if isinstance(value := entry["metrics"].get(name), int | float) and math.isfinite(value)
+        ]
+        if rated:
+            higher = index.get("best_mode") == "max" and name == names[0]
+            rated.sort(key=lambda r: (-r[0] if higher else r[0], r[1]))
+            return [entry for _, _, entry in rated]
+    return []
+
+
+def _outlived(place: int, entries: Sequence[Entry]) -> bool:
+    """A verified one is newer, by its step and by its time."""
+    saved = _saved(entries[place])
+    return any(_sound(e) and _saved(e) >= saved for e in entries[place + 1 :])
+
+
+def _whole(entry: Entry) -> bool:
+    return entry["verified"]["state"] not in DAMAGED
+
+
+def _sound(entry: Entry) -> bool:
+    return bool(entry["verified"]["state"] == "ok")
+
+
+def _saved(entry: Entry) -> float:
+    return epoch(entry["saved_at"])
+
+
+def _why_not(state: str) -> str:
+    return "no rule keeps it" if state == "ok" else f"{state}, and a verified one is newer"

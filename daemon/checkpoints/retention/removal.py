@@ -1,0 +1,312 @@
+"""Take a checkpoint off the disk: its own files and no others, and only as they were looked at.
+
+Nothing is followed: not a link, not a mount. A folder is renamed to the name of a temporary
+first, so that a crash in between leaves nothing that looks like a checkpoint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..formats import names, safetensors, torch_zip
+from ..formats.bounded_file import Cut, Peek
+
+HEADS = ("trainer_state.json", ".metadata", "latest")
+"""Written last by those who save, so deleted first; and every index of shards."""
+ASIDE = ".pruned.tmp"
+"""How the name of a folder ends that is being deleted; it begins with a dot, because programs
+look for ``checkpoint-*``."""
+_BESIDE = (".sha256", ".sha512", ".md5", ".xxh3", ".crc32")
+"""Checksum files of a single file: ``model.pt.sha256``."""
+_GET_FLAGS, _PROTECTED = 0x80086601, 0x10 | 0x20
+"""FS_IOC_GETFLAGS of linux/fs.h; FS_IMMUTABLE_FL and FS_APPEND_FL (``chattr +i``, ``+a``)."""
+_MOST_FILES = 100_000
+_DEEPEST = 32
+_NAMED_ONLY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Unsafe(Exception):
+    """It must stay; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One file, link or folder as it was when it was looked at."""
+
+    name: str
+    """Relative to the folder that holds the checkpoint."""
+    device: int
+    inode: int
+    mode: int
+    size: int
+    mtime_ns: int
+    blocks: int
+    """Of 512 bytes, as the disk has them."""
+    links: int
+
+    @property
+    def folder(self) -> bool:
+        """A folder, not a file."""
+        return stat.S_ISDIR(self.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Everything of one checkpoint, in the order in which it is deleted."""
+
+    path: str
+    home: str
+    """The folder that holds it; real, without links."""
+    pieces: tuple[Piece, ...]
+
+    @property
+    def files(self) -> Iterator[Piece]:
+        """Without folders."""
+        return (p for p in self.pieces if not p.folder)
+
+    @property
+    def name(self) -> str:
+        """Last part of its path."""
+        return self.path.rpartition("/")[2]
+
+
+def footprint(path: str, roots: Sequence[str]) -> Footprint:
+    """Look at a checkpoint. :class:`Unsafe` where it must not be deleted, OSError else.
+
+    ``roots``: the folders it was found in; it has to lie inside one of them for real.
+    """
+    real = os.path.realpath(path)
+    home, _, base = real.rpartition("/")
+    homes = [os.path.realpath(root) for root in roots]
+    if stat.S_ISLNK(os.lstat(path).st_mode):
+        raise Unsafe(f"it is a link to {real}")
+    if not any(real.startswith(root.rstrip("/") + "/") for root in homes):
+        raise Unsafe("it lies outside the checkpoint folder")
+    if any(root == real or root.startswith(real + "/") for root in homes):
+        raise Unsafe("it is a watched folder itself")
+    for mount in mount_points():
+        if mount == real or mount.startswith(real + "/"):
+            raise Unsafe(f"{mount} is a mount of its own")
+    if os.path.isdir(real):
+        found = list(_inside(home, base, os.lstat(home).st_dev, 0))
+    else:
+        found = [_piece(home, name) for name in _family(real)]
+    if len(found) > _MOST_FILES:
+        raise Unsafe(f"it has more than {_MOST_FILES} files")
+    for piece in found:
+        if not (piece.folder or stat.S_ISREG(piece.mode) or stat.S_ISLNK(piece.mode)):
+            raise Unsafe(f"{piece.name} is neither a file nor a folder")
+        _check_free(home, piece)
+    return Footprint(path, home, tuple(sorted(found, key=_turn)))
+
+
+def reckon(footprints: Iterable[Footprint]) -> tuple[int, int]:
+    """(bytes, inodes) that the disk gets back when all of these go.
+
+    A file with another name elsewhere frees nothing; two names in here count once.
+    """
+    names_here: Counter[tuple[int, int]] = Counter()
+    first: dict[tuple[int, int], Piece] = {}
+    for one in footprints:
+        for piece in one.pieces:
+            names_here[piece.device, piece.inode] += 1
+            first[piece.device, piece.inode] = piece
+    gone = [p for key, p in first.items() if p.folder or names_here[key] >= p.links]
+    return sum(p.blocks * 512 for p in gone), len(gone)
+
+
+def remove(before: Footprint, roots: Sequence[str]) -> None:
+    """Delete what ``before`` lists if it is still exactly that.
+
+    Raises :class:`Unsafe` and touches nothing when something changed; OSError when a file
+    cannot be deleted, with the rest left under a temporary name where it was a folder.
+    """
+    now = footprint(before.path, roots)
+    if set(now.pieces) != set(before.pieces):
+        raise Unsafe("it has changed since it was looked at")
+    home = os.open(before.home, _NAMED_ONLY)
+    try:
+        own = os.path.isdir(before.path)
+        aside = _set_aside(home, before) if own else ""
+        if aside and not _is_the_one(os.lstat(aside, dir_fd=home), before):
+            os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
+            raise Unsafe("it was replaced just now")
+        for number, piece in enumerate(before.pieces):
+            head, slash, rest = piece.name.partition("/")
+            name = f"{aside or head}{slash}{rest}"
+            try:
+                _rmdir(home, name) if piece.folder else _unlink(home, name, piece)
+            except (OSError, Unsafe):
+                if aside and number == 0:  # nothing of it is gone: it shall be found again
+                    os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
+                raise
+    finally:
+        os.close(home)
+
+
+def _is_the_one(seen: os.stat_result, before: Footprint) -> bool:
+    there = (before.name, seen.st_dev, seen.st_ino)
+    return any((p.name, p.device, p.inode) == there for p in before.pieces)
+
+
+def leftovers(folders: Iterable[str]) -> list[str]:
+    """Folders that an earlier deletion has set aside and not finished."""
+    found = []
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            found += [
+                e.path
+                for e in entries
+                if e.name.startswith(".") and ASIDE in e.name and e.is_dir(follow_symlinks=False)
+            ]
+    return sorted(found)
+
+
+def mount_points() -> list[str]:
+    """Where something is mounted, as this process sees it."""
+    return [mount for mount, _ in _mounts()]
+
+
+def _mounts() -> Iterator[tuple[str, str]]:
+    """Mount point and kind of file system, oldest first."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                fields, _, tail = line.partition(" - ")
+                mount = fields.split()[4].encode("latin-1", "backslashreplace")
+                yield mount.decode("unicode_escape"), tail.split()[0]
+    except (OSError, IndexError):
+        return
+
+
+def _family(path: str) -> list[str]:
+    """Names of the files that make up a checkpoint of a file, or of an index with shards."""
+    home, _, base = path.rpartition("/")
+    beside = [base + end for end in _BESIDE if os.path.lexists(f"{path}{end}")]
+    stem = names.index_stem(path)
+    if stem is None:
+        return [base, *beside]
+    try:
+        with Peek(path) as peek:
+            listed = {str(name) for name in safetensors.shard_map(peek)}
+    except (torch_zip.Broken, Cut, safetensors.TooLong):
+        listed = set()  # a damaged index: its shards carry its name
+    end = base[len(os.path.basename(stem)) : -len(".index.json")]
+    for name in os.listdir(home):
+        piece = names.shard(name)
+        if piece is not None and (piece.stem, piece.end) == (os.path.basename(stem), end):
+            listed.add(name)
+    # An index may name anything; only what holds tensors is taken for a shard of it.
+    listed = {name for name in listed if names.is_weights(name) or name.endswith(".bin")}
+    return [base, *beside, *sorted(n for n in listed if os.path.lexists(f"{home}/{n}"))]
+
+
+def _check_free(home: str, piece: Piece) -> None:
+    """Raises :class:`Unsafe` for what somebody protects, before anything beside it is gone."""
+    path = f"{home}/{piece.name}"
+    if stat.S_ISLNK(piece.mode):
+        return
+    if not piece.mode & 0o222:
+        raise Unsafe(f"{piece.name} is write-protected")
+    if piece.folder and not os.access(path, os.W_OK | os.X_OK):
+        raise Unsafe(f"{piece.name} may not be written by this user")
+    with contextlib.suppress(OSError):  # not ours to open, or a file system without such marks
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            (flags,) = struct.unpack("=I", fcntl.ioctl(fd, _GET_FLAGS, bytes(8))[:4])
+        finally:
+            os.close(fd)
+        if flags & _PROTECTED:
+            raise Unsafe(f"{piece.name} is protected (chattr)")
+
+
+def _inside(home: str, name: str, device: int, depth: int) -> Iterator[Piece]:
+    piece = _piece(home, name)
+    if piece.device != device:
+        raise Unsafe(f"{name} is on another file system")
+    if depth > _DEEPEST:
+        raise Unsafe(f"more than {_DEEPEST} folders inside each other")
+    yield piece
+    if piece.folder:
+        for inside in os.listdir(f"{home}/{name}"):
+            yield from _inside(home, f"{name}/{inside}", device, depth + 1)
+
+
+def _piece(home: str, name: str) -> Piece:
+    seen = os.lstat(f"{home}/{name}")
+    return Piece(
+        name,
+        seen.st_dev,
+        seen.st_ino,
+        seen.st_mode,
+        0 if stat.S_ISDIR(seen.st_mode) else seen.st_size,
+        0 if stat.S_ISDIR(seen.st_mode) else seen.st_mtime_ns,
+        seen.st_blocks,
+        1 if stat.S_ISDIR(seen.st_mode) else seen.st_nlink,
+    )
+
+
+def _turn(piece: Piece) -> tuple[int, int, str]:
+    """What makes a checkpoint look whole goes first, then weights, then the rest, then folders."""
+    base = piece.name.rpartition("/")[2]
+    if piece.folder:
+        return 3, -piece.name.count("/"), piece.name
+    if base in HEADS or base.endswith(names.INDEXES):
+        return 0, 0, piece.name
+    return (1 if names.is_weights(base) else 2), 0, piece.name
+
+
+def _set_aside(home: int, before: Footprint) -> str:
+    """Rename a folder out of sight; its new name, or none where renaming means copying."""
+    around = [m for m in _mounts() if f"{before.home}/".startswith(m[0].rstrip("/") + "/")]
+    kind = max(around, key=lambda m: len(m[0]), default=("", ""))[1]
+    if ASIDE in before.name or kind.startswith("fuse"):
+        return ""
+    for number in range(1000):
+        name = f".{before.name}{ASIDE}{number or ''}"
+        try:
+            os.lstat(name, dir_fd=home)
+        except FileNotFoundError:
+            os.rename(before.name, name, src_dir_fd=home, dst_dir_fd=home)
+            return name
+    raise Unsafe("a thousand deletions of it were never finished")
+
+
+def _unlink(home: int, name: str, piece: Piece) -> None:
+    with _parent(home, name) as (folder, base):
+        try:
+            seen = os.lstat(base, dir_fd=folder)
+        except FileNotFoundError:
+            return  # somebody was faster
+        there = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        if there != (piece.device, piece.inode, piece.size, piece.mtime_ns):
+            raise Unsafe(f"{piece.name} was replaced while the others were deleted")
+        os.unlink(base, dir_fd=folder)
+
+
+def _rmdir(home: int, name: str) -> None:
+    with _parent(home, name) as (folder, base), contextlib.suppress(FileNotFoundError):
+        os.rmdir(base, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _parent(home: int, name: str) -> Iterator[tuple[int, str]]:
+    """The folder that holds ``name``, reached without following a link, and the last part."""
+    *folders, base = name.split("/")
+    opened: list[int] = []
+    try:
+        here = home
+        for folder in folders:
+            here = os.open(folder, _NAMED_ONLY, dir_fd=here)
+            opened.append(here)
+        yield here, base
+    finally:
+        for fd in opened:
+            os.close(fd)

@@ -1,0 +1,79 @@
+"""What a checkpoint is made of, in a few words: so that one that lacks a part is noticed.
+
+Of a folder the names of its files with their numbers wiped (``rng_state_#.pth×8``), of a single
+file the groups of its floating tensors (``model×148``, ``optimizer×296``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..formats import contents, names, recognise, torch_zip
+from ..formats import safetensors as tensors
+from ..formats.bounded_file import Cut, Peek
+from ..formats.extents import TensorAt
+
+MOST = 32
+"""Parts that are told; what is beyond them is counted together."""
+_LONGEST = 80
+_NUMBER = re.compile(r"\d+")
+
+
+def roster(path: str) -> list[str]:
+    """``PATTERN×COUNT`` of every part, by name; empty where nothing can be told.
+
+    Raises nothing for what it finds.
+    """
+    try:
+        files = list(_files(path))
+        if files:
+            return _told(Counter(_wiped(name) for name in files), "other files")
+        with Peek(path) as peek:
+            return list(of_tensors(contents.contents(peek, path).tensors))
+    except (OSError, Cut, torch_zip.Broken, tensors.TooLong, ValueError, MemoryError):
+        return []
+
+
+def _files(path: str) -> Iterator[str]:
+    """Names of the files of a checkpoint that has several."""
+    stem = names.index_stem(path)
+    if os.path.isdir(path):
+        for part in recognise.parts(path):
+            if not names.is_leftover(part.base):
+                yield part.name
+    elif stem is not None:
+        folder, _, base = stem.rpartition("/")
+        for part in recognise.parts(folder or "/", deepest=0):
+            if part.base.startswith(base) and names.shard(part.base) is not None:
+                yield part.base
+
+
+def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:
+    """Floating tensors by the first word of their names; the parts of one count once."""
+    counts: Counter[str] = Counter()
+    wholes = set()
+    for tensor in tensors:
+        if tensor.of not in wholes:
+            counts[tensor.name.partition(".")[0]] += 1
+        if tensor.of:
+            wholes.add(tensor.of)
+    wiped: Counter[str] = Counter()
+    for name, count in counts.items():
+        wiped[_wiped(name)] += count
+    return tuple(_told(wiped, "other tensors"))
+
+
+def _wiped(name: str) -> str:
+    return _NUMBER.sub("#", name)[:_LONGEST]
+
+
+def _told(counts: Counter[str], others: str) -> list[str]:
+    ordered = sorted(counts)
+    if len(ordered) > MOST:
+        rest = sum(counts[name] for name in ordered[MOST - 1 :])
+        ordered = ordered[: MOST - 1]
+        return [*(f"{name}×{counts[name]}" for name in ordered), f"{others}×{rest}"]
+    return [f"{name}×{counts[name]}" for name in ordered]

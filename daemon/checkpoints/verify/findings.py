@@ -1,0 +1,140 @@
+"""What reading a checkpoint brings up, file by file, and the sentence it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .verdicts import State
+
+if TYPE_CHECKING:
+    from ..formats.packed import Tensors
+    from .checksums import Sums
+    from .nonfinite import NotFinite, Numbers
+
+STRUCTURE, CHECKSUM, FINITE = LEVELS = ("structure", "checksum", "finite")
+"""What can be reached by reading, from the least."""
+SHOWN = 3
+"""Tensors and records that are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What was found."""
+
+    state: State
+    level: str
+    """The highest level that was passed, or the one that failed."""
+    detail: str
+    """A sentence for a person; empty when there is nothing to add to "ok"."""
+    digest: str | None
+    """``xxh3:`` and 32 hex digits, see ``scan.combined``; ``None`` when not all was read."""
+    bytes: int
+    """Bytes that were read."""
+
+
+class Findings:
+    """Told file by file. ``many``: the checkpoint has several files, which are then named."""
+
+    def __init__(self, *, many: bool) -> None:
+        self._many = many
+        self._structure: list[str] = []
+        self._records: list[str] = []
+        self._records_more = 0
+        self._bad: list[str] = []
+        self._bad_count = self._tensors = 0
+        self._chunked: set[int] = set()
+        self._bad_chunked: set[str] = set()
+        self._remarks: list[str] = []
+        self._remark_count = 0
+        self._notes: dict[str, list[str]] = {}
+        self._passed: list[int] = []
+
+    def broken(self, file: str, why: str) -> None:
+        """The structure of a file is not whole."""
+        self._structure.append(f"{file}: {why}" if self._many else why)
+
+    def note(self, file: str, text: str) -> None:
+        """Something to say that changes nothing."""
+        self._notes.setdefault(text, []).append(file)
+
+    def read(self, file: str, sums: Sums, numbers: Numbers | None, table: Tensors) -> None:
+        """All of a file with these floating tensors was read."""
+        for name, start, end in sums.broken[: SHOWN - len(self._records)]:
+            inside = [] if numbers is None else numbers.names_in(start, end, SHOWN + 1)
+            holds = f" ({_listed(inside[:SHOWN], len(inside) > SHOWN)})" if inside else ""
+            shown = f"{file}: " if self._many else ""
+            self._records.append(f"{shown}the data of {name} does not match its checksum{holds}")
+        self._records_more += sums.broken_count
+        self._tensors += table.total
+        self._chunked |= table.chunked
+        for tensor in () if numbers is None else numbers.found():
+            text = f"{tensor} in {file}" if self._many else str(tensor)
+            if tensor.bad and not self._again(tensor):
+                self._bad_count += 1
+                if len(self._bad) < SHOWN:
+                    self._bad.append(text)
+            elif not tensor.bad and not tensor.mask:
+                self._remark_count += 1
+                if len(self._remarks) < SHOWN:
+                    self._remarks.append(text)
+
+    def _again(self, tensor: NotFinite) -> bool:
+        """Another chunk of a tensor that was told of another file."""
+        if tensor.chunk and tensor.name in self._bad_chunked:
+            return True
+        if tensor.chunk:
+            self._bad_chunked.add(tensor.name)
+        return False
+
+    def reached(self, file: str, sums: Sums, unplaced: int, *, known: bool) -> None:
+        """How far one file with tensors has come; ``known``: its format was."""
+        if known and not unplaced:
+            self._passed.append(LEVELS.index(FINITE))
+            return
+        if unplaced:
+            what = "1 tensor" if unplaced == 1 else f"{unplaced} tensors"
+            self.note(file, f"{what} of unknown place or type: not looked at")
+        summed = sums.compared > 0 and not sums.left_out
+        self._passed.append(LEVELS.index(CHECKSUM if summed else STRUCTURE))
+
+    def scanned(self, digest: str, count: int) -> Scanned:
+        """The verdict. ``count``: bytes that were read."""
+        parts = [*self._structure[:SHOWN]]
+        if self._records:
+            more = self._records_more - len(self._records)
+            parts += [*self._records, *([f"{more} more records do not match"] if more else [])]
+        if self._bad:
+            verb = "is" if self._bad_count == 1 else "are"
+            listed = _listed(self._bad, self._bad_count > len(self._bad))
+            parts.append(
+                f"{self._bad_count} of {self._tensors + len(self._chunked)} tensors {verb} not finite: {listed}"
+            )
+        if self._remarks:
+            listed = _listed(self._remarks, self._remark_count > len(self._remarks))
+            parts.append(f"not finite, and no weights: {listed}")
+        parts += self._noted()
+        failed = (
+            (self._structure, STRUCTURE),
+            (self._records, CHECKSUM),
+            (self._bad, FINITE),
+        )
+        level = next((level for found, level in failed if found), None)
+        if level is not None:
+            return Scanned("corrupt", level, "; ".join(parts), digest, count)
+        reached = LEVELS[min(self._passed, default=0)]
+        return Scanned("ok", reached, "; ".join(parts), digest, count)
+
+    def _noted(self) -> Iterable[str]:
+        for text, files in self._notes.items():
+            if not self._many:
+                yield text
+            elif len(files) == 1:
+                yield f"{files[0]}: {text}"
+            else:
+                yield f"{len(files)} files: {text}"
+
+
+def _listed(texts: list[str], more: bool) -> str:
+    return ", ".join(texts) + (", …" if more else "")

@@ -1,0 +1,149 @@
+"""Is a checkpoint of many files whole: shards, ranks, and the parts that belong together?"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from ..formats import names, recognise, safetensors, torch_zip
+from ..formats.bounded_file import Cut, Peek
+from ..formats.recognise import Format, Part
+from . import layouts
+from .layouts import dangling_latest as dangling_latest
+from .verdicts import CheckFile, FolderVerdict, checked, first_gap, worst
+from .verdicts import State as State
+
+_NUMBERED = re.compile(r"^(?P<head>.*?(?:rank|rng_state|random_states)[-_]?)(?P<n>\d+)(?P<end>.*)$")
+_LISTED = ("dcp", "deepspeed", "hf")
+_WORLD = re.compile(r"world_size_(\d+)")
+
+
+def check_folder(
+    path: str, kind: Format, files: Sequence[Part], check_file: CheckFile
+) -> FolderVerdict:
+    """Check a checkpoint folder. OSError only where the folder itself cannot be read."""
+    if not files:
+        return FolderVerdict("incomplete", "a folder without files")
+    found = [_leftovers(files), _numbering(files)]
+    if kind == "dcp":
+        found.append(layouts.distributed(path, files))
+    elif kind == "deepspeed":
+        found.append(layouts.deepspeed(path, files, check_file))
+    elif kind == "hf":
+        found.append(layouts.trainer(path, files))
+    else:
+        found.append(layouts.megatron(path, files, check_file))
+    if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
+        found.append(FolderVerdict("unverifiable", "no file of a format we know in this folder"))
+    indexed: set[str] = set()
+    for part in files:
+        if part.base.endswith(names.INDEXES):
+            folder = os.path.dirname(part.path)
+            found.append(check_index(folder, part.base, check_file))
+            indexed |= {f"{folder}/{s}" for s in _shards_of(part.path)}
+    found += _each(files, indexed, check_file)
+    return worst(found)
+
+
+def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict:
+    """Check a sharded model: the index, and every shard that it names."""
+    path = f"{folder}/{index}"
+    kind = recognise.format_by_name(index)
+    try:
+        with Peek(path) as peek:
+            size = peek.size
+            wanted = safetensors.shard_map(peek)
+    except (torch_zip.Broken, Cut) as error:
+        return FolderVerdict("corrupt", f"{index}: {error}", format=kind)
+    except safetensors.TooLong as error:
+        return FolderVerdict("unverifiable", f"{index}: {error}", format=kind)
+    found: list[FolderVerdict] = []
+    missing = []
+    files = 1
+    for shard, promised in sorted(wanted.items()):
+        try:
+            size += os.stat(f"{folder}/{shard}").st_size
+            files += 1
+        except OSError:
+            missing.append(shard)
+            continue
+        found.append(_shard(f"{folder}/{shard}", promised, check_file))
+    if missing:
+        listed = ", ".join(missing[:3]) + (" …" if len(missing) > 3 else "")
+        detail = f"{index}: {len(missing)} of {len(wanted)} shards missing: {listed}"
+        found.append(FolderVerdict("incomplete", detail))
+    whole = worst(found)
+    return FolderVerdict(whole.state, whole.detail, format=kind, bytes=size, files=files)
+
+
+def _shard(path: str, promised: set[str], check_file: CheckFile) -> FolderVerdict:
+    verdict = checked(path, os.path.basename(path), check_file)
+    if verdict.state == "ok" and verdict.tensors is not None:
+        absent, more = promised - verdict.tensors, verdict.tensors - promised
+        if absent:
+            detail = f"does not hold {min(absent)}, which the index promises: a stale index"
+            return FolderVerdict("corrupt", f"{os.path.basename(path)} {detail}")
+        if more:
+            detail = f"holds {min(more)}, which the index does not name: a stale index"
+            return FolderVerdict("corrupt", f"{os.path.basename(path)} {detail}")
+    return FolderVerdict(verdict.state, verdict.detail)
+
+
+def _shards_of(index: str) -> Iterable[str]:
+    try:
+        with Peek(index) as peek:
+            return safetensors.shard_map(peek)
+    except (OSError, torch_zip.Broken, Cut, safetensors.TooLong):
+        return ()
+
+
+def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> list[FolderVerdict]:
+    """Every file with tensors, apart from the shards that their index has covered."""
+    found = []
+    for part in files:
+        if names.is_leftover(part.base) or part.path in indexed or part.base.endswith(".distcp"):
+            continue
+        if not names.is_weights(part.base) and not part.base.endswith(".bin"):
+            continue
+        verdict = checked(part.path, part.name, check_file)
+        plain = verdict.state == "unverifiable" and verdict.format != "torch"
+        if plain and not names.is_weights(part.base):
+            continue  # some other .bin beside the model
+        found.append(FolderVerdict(verdict.state, verdict.detail, verdict.progress))
+    return found
+
+
+def _leftovers(files: Sequence[Part]) -> FolderVerdict:
+    """A temporary file inside matters only where the file it was to become is missing."""
+    there = {p.name for p in files}
+    for part in files:
+        stem = re.sub(r"\.(?:tmp|temp|partial|part|incomplete)\b.*$", "", part.name)
+        if names.is_leftover(part.base) and stem != part.name and stem not in there:
+            return FolderVerdict("incomplete", f"{part.name} was never renamed: half-written")
+    return FolderVerdict("ok")
+
+
+def _numbering(files: Sequence[Part]) -> FolderVerdict:
+    """Ranks and shards that are counted in names must be there without a gap."""
+    ranks: dict[tuple[str, str], set[int]] = {}
+    shards: dict[tuple[str, str, int], set[int]] = {}
+    for part in files:
+        piece = names.shard(part.name)
+        counted = "zero_pp_rank" in part.name or layouts.MP_RANK.match(part.name)
+        numbered = None if counted else _NUMBERED.match(part.name)
+        if piece is not None:
+            shards.setdefault((piece.stem, piece.end, piece.of), set()).add(piece.part)
+        elif numbered is not None and not names.is_leftover(part.base):
+            key = (numbered["head"], numbered["end"])
+            ranks.setdefault(key, set()).add(int(numbered["n"]))
+    for (stem, end, of), seen in shards.items():
+        gaps = of - len(seen & set(range(1, of + 1))) if of <= recognise.MOST_FILES else of
+        if gaps and not any(p.name == f"{stem}{end}.index.json" for p in files):
+            return FolderVerdict("incomplete", f"{gaps} of {of} shards of {stem}{end} missing")
+    for (head, end), seen in ranks.items():
+        world = _WORLD.search(head)
+        gap = first_gap(seen, int(world[1]) if world else 0)
+        if gap is not None:
+            return FolderVerdict("incomplete", f"{head}{gap}{end} is missing")
+    return FolderVerdict("ok")

@@ -1,0 +1,267 @@
+"""The parts that belong to a checkpoint folder of a known trainer, and who writes them last."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+
+from ..formats import dcp as dcp
+from ..formats import distcp, names, pickle_walk, recognise, torch_zip
+from ..formats.bounded_file import Cut, Peek
+from ..formats.pickle_symbols import TooLong
+from ..formats.recognise import MOST_FILES, Part
+from .verdicts import CheckFile, FolderVerdict, checked, first_gap, together, worst
+
+_ZERO = re.compile(
+    r"^(?P<head>.*?)zero_pp_rank_(?P<dp>\d+)_mp_rank_(?P<mp>\d+)_(?P<what>optim|model)_states\.pt$"
+)
+TRACKER = "latest_checkpointed_iteration.txt"
+"""Megatron: the iteration of the newest whole checkpoint, or ``release``."""
+MP_RANK = re.compile(r"^mp_rank_(\d{2}(?:_\d{3}){0,2})/")
+_GRID = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
+_DISTCP = re.compile(r"^__(?P<rank>\d+)_(?P<n>\d+)\.distcp$")
+_HOLDS_MODEL = re.compile(
+    r"^(?:model|adapter_model|pytorch_model).*\.(?:safetensors|bin|pt)$"
+    r"|\.distcp$|model_states\.pt$"
+)
+
+
+def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
+    """What transformers.Trainer writes; ``trainer_state.json`` comes last.
+
+    The Trainer makes the name of the folder out of the step in that file.
+    """
+    state = next((p for p in files if p.name == "trainer_state.json"), None)
+    if not any(_HOLDS_MODEL.search(p.base) for p in files):
+        return FolderVerdict("incomplete", "no model weights in it")
+    if state is None:
+        return FolderVerdict("incomplete", "trainer_state.json is missing: the save never ended")
+    try:
+        progress = recognise.trainer_state(state.path)
+    except (torch_zip.Broken, Cut) as error:
+        return FolderVerdict("corrupt", str(error))
+    except OSError as error:
+        return FolderVerdict("unverifiable", f"trainer_state.json: {error.strerror}")
+    named = names.step_of(os.path.basename(path.rstrip("/")))
+    if named is not None and progress.step is not None and progress.step != named:
+        return FolderVerdict("corrupt", f"trainer_state.json is of step {progress.step:g}: stale")
+    optimizer = any(p.base.startswith(("optimizer", "zero_pp_rank", "bf16_zero")) for p in files)
+    inside = any("/" in p.name for p in files)
+    detail = "" if optimizer or inside else "no optimizer state in it"
+    return FolderVerdict("ok", detail, progress)
+
+
+def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
+    """torch.distributed.checkpoint: ``.metadata`` is written last and names all the others.
+
+    Two trainers add a file behind it: Lightning ``meta.pt`` to a folder called ``.ckpt``, and
+    Megatron ``metadata.json`` where it has written ``common.pt``.
+    """
+    found = []
+    there = {p.base for p in files}
+    last = "meta.pt" if path.rstrip("/").endswith(".ckpt") else ""
+    last = "metadata.json" if "common.pt" in there else last
+    if last and last not in there:
+        found.append(FolderVerdict("incomplete", f"{last} is missing: the save never ended"))
+    for metadata in (p for p in files if p.base == ".metadata"):
+        prefix = metadata.name[: -len(".metadata")]
+        inside = {
+            p.name[len(prefix) :]: p.bytes
+            for p in files
+            if p.name.startswith(prefix) and p.base.endswith(".distcp")
+        }
+        found.append(_against_metadata(metadata, inside))
+    if ".metadata" not in there:
+        ranks = {int(m["rank"]) for p in files if (m := _DISTCP.match(p.base))}
+        detail = f".metadata is missing: the save never ended ({len(ranks)} ranks have written)"
+        return FolderVerdict("incomplete", detail)
+    return worst(found)
+
+
+def _against_metadata(metadata: Part, inside: dict[str, int]) -> FolderVerdict:
+    try:
+        with Peek(metadata.path) as peek:
+            data = peek.upto(0, pickle_walk.WALK_LIMIT)
+            whole = len(data) == peek.size
+            ends = peek.size > 0 and peek.at(peek.size - 1, 1) == b"."
+    except (OSError, Cut) as error:
+        return FolderVerdict("unverifiable", f".metadata cannot be read: {error}")
+    if not any(data):
+        return FolderVerdict(
+            "corrupt", ".metadata is empty" if not data else ".metadata is all zeroes"
+        )
+    if not ends:
+        return FolderVerdict("corrupt", ".metadata is cut off: no STOP at its end")
+    try:
+        root = pickle_walk.walk(data).root if whole else None
+    except ValueError as error:
+        return FolderVerdict("corrupt", f".metadata: {error}")
+    except TooLong:
+        root = None
+    named: dict[str, list[dcp.Piece]] = {}
+    for piece in dcp.pieces(root):
+        named.setdefault(piece.file, []).append(piece)
+    wanted = {file: max(p.offset + p.bytes for p in found) for file, found in named.items()}
+    sizes = _sizes(metadata, inside, wanted)
+    if sizes.state != "ok":
+        return sizes
+    said = dcp.contradiction(root)
+    if said:
+        return FolderVerdict("corrupt", said)
+    return _rows(os.path.dirname(metadata.path), named, sizes)
+
+
+def _sizes(metadata: Part, inside: dict[str, int], wanted: dict[str, int]) -> FolderVerdict:
+    """Every file that ``.metadata`` names is there and long enough."""
+    missing = sorted(wanted.keys() - inside.keys())
+    if missing:
+        detail = f"{len(missing)} of {len(wanted)} files missing: {', '.join(missing[:3])}"
+        return FolderVerdict("incomplete", detail)
+    folder = os.path.dirname(metadata.path)
+    for name, size in sorted(inside.items()):
+        if size >= wanted.get(name, 1) and (lost := _lost_tail(f"{folder}/{name}")):
+            return FolderVerdict("corrupt", f"{name}: the last {lost} bytes are zeroes")
+        if size < wanted.get(name, 1):
+            detail = f"{name} is cut off: {size} of {wanted.get(name, 1)} bytes"
+            return FolderVerdict("corrupt", detail)
+    if not inside:
+        return FolderVerdict("incomplete", "no .distcp file beside .metadata")
+    ranks = {int(m["rank"]) for name in inside if (m := _DISTCP.match(name))}
+    if not wanted and (gap := first_gap(ranks)) is not None:
+        return FolderVerdict("incomplete", f"no file of rank {gap}, later ranks are there")
+    return FolderVerdict("ok", "" if wanted else ".metadata too long to compare sizes")
+
+
+def _rows(folder: str, named: dict[str, list[dcp.Piece]], so_far: FolderVerdict) -> FolderVerdict:
+    """Every row begins where it should; and what the counters among them tell."""
+    told = []
+    for file, found in sorted(named.items()):
+        try:
+            with Peek(f"{folder}/{file}") as peek:
+                distcp.begin(peek, found)
+                told.append(distcp.progress_of(peek, found))
+        except (torch_zip.Broken, Cut) as error:
+            return FolderVerdict("corrupt", f"{file}: {error}")
+        except OSError as error:
+            return FolderVerdict("unverifiable", f"{file} cannot be read: {error.strerror}")
+        except TooLong:
+            continue
+    return FolderVerdict("ok", so_far.detail, together(told))
+
+
+def _lost_tail(path: str) -> int:
+    """A .distcp file is a row of archives: it never ends with zeroes."""
+    try:
+        with Peek(path) as peek:
+            return peek.lost_tail()
+    except (OSError, Cut):
+        return 0
+
+
+def deepspeed(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderVerdict:
+    """A tag folder: one model state per model rank, one ZeRO state per data rank of each."""
+    ranks: dict[str, dict[int, set[int]]] = {}
+    model = None
+    for part in files:
+        zero = _ZERO.match(part.base)
+        if zero:
+            ranks.setdefault(zero["what"], {}).setdefault(int(zero["mp"]), set()).add(
+                int(zero["dp"])
+            )
+        if part.base.endswith("model_states.pt"):
+            model = model or part
+    if model is None:
+        return FolderVerdict("incomplete", "no model states in it")
+    inside = checked(model.path, model.name, check_file)
+    counters = inside.counters or {}
+    expected = int(counters.get("dp_world_size", 0))
+    for what, by_model in ranks.items():
+        most = max([expected, *(max(seen) + 1 for seen in by_model.values())])
+        for rank, seen in sorted(by_model.items()):
+            if len(seen) < most:
+                absent = next(n for n in range(len(seen) + 1) if n not in seen)
+                detail = f"{what} states of rank {absent} of {most} missing (model rank {rank})"
+                return FolderVerdict("incomplete", detail)
+    if set(ranks.get("optim", ())) and (gap := first_gap(set(ranks["optim"]))) is not None:
+        return FolderVerdict("incomplete", f"no optimizer states of model rank {gap}")
+    folder = os.path.dirname(path.rstrip("/"))
+    return FolderVerdict("ok", dangling_latest(folder), inside.progress)
+
+
+def megatron(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderVerdict:
+    """``mp_rank_<tensor>[_<pipeline>[_<expert>]]``: a folder of every rank of the model.
+
+    The tracker beside the folder is written last, when all ranks have ended.
+    """
+    ranks: dict[tuple[int, ...], Part | None] = {}
+    for part in files:
+        found = MP_RANK.match(part.name)
+        if found:
+            rank = tuple(int(n) for n in found[1].split("_"))
+            model = part if part.base == "model_optim_rng.pt" else None
+            ranks[rank] = ranks.get(rank) or model
+    models = [model for model in ranks.values() if model is not None]
+    if not ranks:
+        return FolderVerdict("ok")
+    counters: dict[str, float] = {}
+    if models:
+        counters = checked(models[0].path, models[0].name, check_file).counters or {}
+    least = [counters.get(name, 1) for name in _GRID]
+    counts = [
+        max([least[n] if n < 2 else 1, *(r[n] + 1 for r in ranks if n < len(r))])
+        for n in range(max(map(len, ranks)))
+    ]
+    for wanted in itertools.product(*(range(min(int(n), MOST_FILES)) for n in counts)):
+        if ranks.get(wanted) is None:
+            missing = "_".join(f"{n:0{2 if at == 0 else 3}}" for at, n in enumerate(wanted))
+            what = "/model_optim_rng.pt" if wanted in ranks else ""
+            return FolderVerdict("incomplete", f"mp_rank_{missing}{what} is missing")
+    return FolderVerdict("ok", _behind(path))
+
+
+def _behind(path: str) -> str:
+    """What to say of a checkpoint of Megatron that its tracker does not name yet."""
+    folder, name = os.path.split(path.rstrip("/"))
+    at, step = _tracked(folder), names.step_of(name)
+    if at is None or step is None or not at.isdigit() or float(at) >= step:
+        return ""
+    return f"{TRACKER} still names {at}: the save may never have ended"
+
+
+def _tracked(folder: str) -> str | None:
+    try:
+        with Peek(f"{folder}/{TRACKER}") as peek:
+            return peek.upto(0, 64).decode("utf-8", "replace").strip()
+    except (OSError, Cut):
+        return None
+
+
+def dangling_latest(folder: str) -> str:
+    """What is wrong with the file in a folder that names the newest checkpoint in it.
+
+    That is ``latest`` of DeepSpeed, and Megatron's tracker. Empty when nothing is wrong.
+    """
+    try:
+        with Peek(f"{folder}/latest") as peek:
+            tag = peek.upto(0, 256).decode("utf-8", "replace").strip()
+    except (OSError, Cut):
+        return _dangling_tracker(folder)
+    if not tag.strip("\0"):
+        return "latest is empty: it names no checkpoint"
+    if "/" in tag or "\0" in tag or not os.path.isdir(f"{folder}/{tag}"):
+        return f"latest names {tag[:80]}, which is not there"
+    return ""
+
+
+def _dangling_tracker(folder: str) -> str:
+    at = _tracked(folder)
+    if at is None:
+        return ""
+    if not at.strip("\0"):
+        return f"{TRACKER} is empty: it names no checkpoint"
+    name = f"iter_{int(at):07}" if at.isdigit() and len(at) < 16 else at
+    if "/" in name or "\0" in name or not os.path.isdir(f"{folder}/{name}"):
+        return f"{TRACKER} names {name[:80]}, which is not there"
+    return ""

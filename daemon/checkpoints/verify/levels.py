@@ -1,0 +1,180 @@
+"""Verify checkpoints in this process: for the command, and for the verifier child."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..finder import Finder, Place
+from ..formats import names, recognise
+from . import composition, folders, structure, thrift
+from .verdicts import one_detail
+
+FINITE = "finite"
+READS = ("checksum", FINITE)
+"""Levels for which all of the data is read, once."""
+Told = Callable[[str, int, int], None]
+"""Called with a path, the bytes of it read so far, and its bytes, several times a second."""
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def describe(path: str, level: str = FINITE, progress: Told | None = None) -> dict[str, Any]:
+    """Check one checkpoint; its data too unless ``level`` is structure, or that is not good.
+
+    ``{"path","state","level","detail","bytes","files","format","step","step_origin","epoch",
+    "metrics","parts","digest"}``: ``state`` is ok, corrupt, incomplete or unverifiable; unknown numbers
+    are ``None``, numbers that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``;
+    ``digest`` is ``None`` unless all was read.
+    """
+    thrift.begin()
+    verdict = structure.check(path)
+    found = {
+        "path": path,
+        "state": verdict.state,
+        "level": verdict.level,
+        "detail": verdict.detail,
+        "bytes": verdict.bytes,
+        "files": verdict.files,
+        "format": verdict.format,
+        "step": _strict(verdict.progress.step),
+        "step_origin": verdict.progress.origin or None,
+        "epoch": _strict(verdict.progress.epoch),
+        "metrics": {name: _strict(v) for name, v in verdict.progress.metrics.items()},
+        "parts": _parts(path, verdict),
+        "digest": None,
+    }
+    if level in READS and verdict.state == "ok":
+        found.update(_read(path, level, verdict.detail, progress))
+    return found
+
+
+def _parts(path: str, verdict: structure.Verdict) -> list[str]:
+    """What it is made of: told by who checked a single file, looked for otherwise."""
+    if verdict.state != "ok":
+        return []
+    return composition.roster(path) if verdict.parts is None else list(verdict.parts)
+
+
+def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, Any]:
+    """What reading all of the data adds to a description, or changes in it."""
+    from .scan import Scan  # numpy: not for those who only look at the structure
+
+    scan = Scan(path, level)
+
+    def tell() -> bool:
+        if progress is not None:
+            progress(path, scan.done, scan.total)
+        return False
+
+    scanned = scan.go(tell)
+    assert scanned is not None, "nothing has stopped it"
+    return {
+        "state": scanned.state,
+        "level": scanned.level,
+        "detail": one_detail(said, scanned.detail),
+        "digest": scanned.digest,
+    }
+
+
+def verify(
+    paths: Sequence[str], level: str = FINITE, progress: Told | None = None
+) -> list[dict[str, Any]]:
+    """Check every checkpoint that the paths are or hold, in the order given, up to ``level``.
+
+    A folder that holds none gives one ``unverifiable`` entry. Raises nothing for what it
+    finds.
+    """
+    return list(results(paths, level, progress))
+
+
+def results(
+    paths: Sequence[str], level: str = FINITE, progress: Told | None = None
+) -> Iterator[dict[str, Any]]:
+    """The same, one after the other as they are found."""
+    for path in paths:
+        try:
+            inside = expand(path)
+        except OSError as error:
+            yield _entry(path, "unverifiable", f"cannot be read: {error.strerror or error}")
+            continue
+        for each in inside:
+            try:
+                yield describe(each, level, progress)
+            except Exception as error:  # noqa: BLE001 (one file must not stop the others)
+                yield _entry(each, "unverifiable", f"a bug here: {type(error).__name__}: {error}")
+        reason = folders.dangling_latest(path) if os.path.isdir(path) else ""
+        if reason:
+            yield _entry(f"{path.rstrip('/')}/latest", "incomplete", reason)
+        elif not inside:
+            yield _entry(path, "unverifiable", "no checkpoint in this folder")
+
+
+def expand(path: str) -> list[str]:
+    """The checkpoints under a folder, by path with numbers in order; a file is itself."""
+    if not os.path.isdir(path):
+        return [path]
+    places = Finder([path]).scan(0.0).values()
+    return sorted((p.path for p in places if _is_one(p)), key=_natural)
+
+
+def rows(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line for a person per result: state and level reached, size, step, path, and why."""
+    lines = []
+    for entry in found:
+        step = "" if entry["step"] is None else f"step {entry['step']:g}"
+        detail = f"  ({entry['detail']})" if entry["detail"] else ""
+        size = human_bytes(entry["bytes"])
+        state = f"{entry['state']} ({entry['level']})"
+        lines.append(f"{state:<24} {size:>9}  {step:<12} {entry['path']}{detail}")
+    return lines
+
+
+def human_bytes(count: float) -> str:
+    """``1.4 GiB``."""
+    unit = 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count /= 1024
+        unit += 1
+    return f"{count:.0f} B" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
+
+
+def _is_one(place: Place) -> bool:
+    """Leftovers are told too; a folder with a step in its name counts when it holds weights."""
+    return place.kind != "folder" or any(
+        names.is_weights(p.base) for p in recognise.parts(place.path)
+    )
+
+
+def _entry(path: str, state: str, detail: str) -> dict[str, Any]:
+    return {
+        "path": path,
+        "state": state,
+        "level": structure.LEVEL,
+        "detail": detail,
+        "bytes": 0,
+        "files": 0,
+        "format": "unknown",
+        "step": None,
+        "step_origin": None,
+        "epoch": None,
+        "metrics": {},
+        "parts": [],
+        "digest": None,
+    }
+
+
+def _natural(path: str) -> tuple[str, float, str]:
+    """checkpoint-500 before checkpoint-1000, inside one folder."""
+    folder, _, name = path.rpartition("/")
+    step = names.step_of(name)
+    return folder, math.inf if step is None else step, name
+
+
+def _strict(number: float | None) -> float | str | None:
+    """JSON has no NaN."""
+    if number is None or math.isfinite(number):
+        return number
+    return "nan" if math.isnan(number) else ("inf" if number > 0 else "-inf")

@@ -1,0 +1,286 @@
+"""Which tensors hold numbers that are not finite, found while a file is read in order.
+
+Each piece first passes a gate that costs about as much as reading it: the dot product of
+float32 and float64 with themselves is not finite when one number is not; of the narrow types
+the largest magnitude is taken from their bits. Only where the gate does not pass are NaN and
+infinities counted, number by number, and told apart by tensor.
+
+This module imports numpy: never in the resident process.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+_THREADS = "OPENBLAS_NUM_THREADS"
+_given = os.environ.get(_THREADS)
+os.environ.setdefault(_THREADS, "1")  # one core, and no memory for 64 threads
+
+import numpy as np  # noqa: E402 (it reads the variable as it is loaded)
+
+from ..formats.packed import KINDS, Tensors  # noqa: E402
+
+if _given is None:  # it was read; a training that this process starts must not inherit it
+    del os.environ[_THREADS]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Array = NDArray[Any]
+
+
+_WHOLE = 0xFF
+"""Mask of the types of one byte with a single NaN, and no infinity."""
+_LOOKED_AT = 1000
+"""Tensors in one record that are looked at for their names."""
+_DOT = {4: "f4", 8: "f8"}
+"""Types by their width whose dot product is the gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotFinite:
+    """One tensor with numbers that are not finite."""
+
+    name: str
+    nan: int
+    inf: int
+    """Plus and minus."""
+    total: int
+    """Elements that its view reaches over."""
+    bad: bool
+    """A fault. Else a remark: a mask made of minus infinity, a best score that is not set."""
+    mask: bool = False
+    """Nothing to speak of: infinities are what it is made of."""
+    chunk: bool = False
+    """Counted are the chunks in this file; others may lie in other files."""
+
+    def __str__(self) -> str:
+        counts = []
+        if self.nan:
+            counts.append(f"{self.nan} of {self.total} NaN")
+        if self.inf:
+            counts.append(f"{self.inf} of {self.total} infinite")
+        return f"{self.name} ({', '.join(counts)})"
+
+
+class Numbers:
+    """The floating tensors of one file. Feed it the file from the first byte to the last."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        self._tensors = tensors
+        self._low = np.frombuffer(tensors.low, np.int64)
+        self._high = np.frombuffer(tensors.high, np.int64)
+        self._others = bytearray(len(tensors))
+        """Per tensor: it holds a number that is neither zero nor infinite nor NaN."""
+        self._counts: _Array | None = None
+        """Per tensor: NaN, +inf, -inf."""
+        self._segments = _Segments(tensors)
+        self._next = 0
+        self._open: list[_Segment] = []
+
+    def feed(self, start: int, data: memoryview) -> None:
+        """Look at the bytes that come next in the file; ``start`` is their offset."""
+        end = start + len(data)
+        while self._next < len(self._segments.low) and self._segments.low[self._next] < end:
+            self._open.append(self._segments.at(self._next))
+            self._next += 1
+        if not self._open:
+            return
+        with np.errstate(all="ignore"):
+            for segment in self._open:
+                self._part(segment, start, data)
+        if self._open[0].high <= end or len(self._open) > 1:
+            self._open = [segment for segment in self._open if segment.high > end]
+
+    def found(self) -> Iterator[NotFinite]:
+        """The tensors with numbers that are not finite, in the order of the file."""
+        if self._counts is None:
+            return
+        hit = np.flatnonzero(self._counts.any(axis=1))
+        hit = hit[np.argsort(self._low[hit], kind="stable")]
+        owners = np.frombuffer(self._tensors.owners, np.int64)
+        for owner in dict.fromkeys(owners[hit].tolist()):
+            yield self._judge(np.flatnonzero(owners == owner))
+
+    def names_in(self, start: int, end: int, most: int) -> list[str]:
+        """Tensors that have bytes in this range of the file, the first ``most`` of them."""
+        inside = np.flatnonzero((self._low < end) & (self._high > start))
+        found = dict.fromkeys(self._tensors.whole(row) for row in inside[:_LOOKED_AT].tolist())
+        return list(found)[:most]
+
+    def _judge(self, rows: _Array) -> NotFinite:
+        """One tensor, from all the rows of it that are in this file."""
+        assert self._counts is not None
+        tensors, first = self._tensors, int(rows[0])
+        nan, plus, minus = (int(count) for count in self._counts[rows].sum(axis=0))
+        name, scalar = tensors.whole(first), tensors.is_scalar(first)
+        width = KINDS[tensors.kinds[first]].width
+        total = int((self._high[rows] - self._low[rows]).sum()) // width
+        ordinary = any(self._others[row] for row in rows.tolist())
+        mask = not nan and ("mask" in name.lower() or not (scalar or plus or ordinary))
+        bad = tensors.is_weight(first) and (nan > 0 or not (scalar or mask))
+        return NotFinite(name, nan, plus + minus, total, bad, mask, tensors.is_chunk(first))
+
+    def _part(self, segment: _Segment, start: int, data: memoryview) -> None:
+        """Cut the bytes of one segment out of ``data`` and look at its whole elements."""
+        begin = max(segment.low - start, 0)
+        end = min(segment.high - start, len(data))
+        width = KINDS[segment.kind].width
+        if segment.rest:  # an element that the last piece had the beginning of
+            taken = min(width - len(segment.rest), end - begin)
+            segment.rest += data[begin : begin + taken]
+            begin += taken
+            if len(segment.rest) < width:
+                return
+            self._look(segment, start + begin - width, segment.rest)
+            segment.rest = b""
+        over = (end - begin) % width
+        if over:
+            segment.rest = bytes(data[end - over : end])
+            end -= over
+        if begin < end:
+            self._look(segment, start + begin, data[begin:end])
+
+    def _look(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
+        """The gate. ``data`` is whole elements."""
+        bits = KINDS[segment.kind]
+        if bits.unit in _DOT:
+            numbers = np.frombuffer(data, _DOT[bits.unit])
+            sum_of_squares = float(numbers.dot(numbers))
+            if sum_of_squares == 0:
+                return
+            if sum_of_squares - sum_of_squares == 0:
+                self._is_finite(segment, offset, data)
+                return
+        elif bits.mask == _WHOLE:
+            if (np.frombuffer(data, np.uint8) != bits.nan ^ bits.flip).all():
+                return
+        else:
+            # Read as whole numbers, those without a sign bit are the largest with a sign, the
+            # others the largest without: two passes that write nothing.
+            plus = int(np.frombuffer(data, f"i{bits.unit}").max())
+            minus = int(np.frombuffer(data, f"u{bits.unit}").max())
+            least = bits.nan if bits.inf < 0 else bits.inf
+            sign = bits.mask + 1
+            if plus <= 0 and minus in (0, sign):
+                return  # zeroes
+            if plus < least and minus < sign + least:
+                self._is_finite(segment, offset, data)
+                return
+        self._count(segment, offset, data)
+
+    def _is_finite(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
+        """Remember which tensors hold ordinary numbers: those are no masks."""
+        if segment.ordinary:
+            return
+        if segment.count == 1:
+            self._others[segment.first] = segment.ordinary = True
+            return
+        bits = KINDS[segment.kind]
+        self._mark_others(segment, offset, np.frombuffer(data, f"u{bits.unit}") & bits.mask != 0)
+
+    def _mark_others(self, segment: _Segment, offset: int, ordinary: _Array) -> None:
+        bits = KINDS[segment.kind]
+        if bits.parts > 1:
+            ordinary = _either(ordinary, bits.parts)
+        counts = self._tally(segment, offset, ordinary)
+        last = segment.first + segment.count
+        others = np.frombuffer(self._others, np.uint8)[segment.first : last]
+        others |= counts > 0
+        segment.ordinary = bool(others.all())
+
+    def _count(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
+        """Count exactly, per tensor: some number here is not finite, or very large."""
+        bits = KINDS[segment.kind]
+        units = np.frombuffer(data, f"u{bits.unit}")
+        magnitudes = (units ^ units.dtype.type(bits.flip)) & units.dtype.type(bits.mask)
+        nan: _Array = magnitudes >= bits.nan
+        infinite: _Array = magnitudes == max(bits.inf, 0)
+        if bits.inf < 0:
+            infinite = np.zeros(len(units), np.bool_)
+        minus: _Array = infinite & (units > bits.mask)
+        ordinary: _Array = ~(nan | infinite) & (magnitudes != 0)
+        if not segment.ordinary:
+            self._mark_others(segment, offset, ordinary)
+        plus: _Array = infinite & ~minus
+        if bits.parts > 1:  # an element is NaN when one of its parts is
+            nan, plus, minus = (_either(hits, bits.parts) for hits in (nan, plus, minus))
+            plus &= ~nan
+            minus &= ~(nan | plus)
+        if not (nan.any() or plus.any() or minus.any()):
+            return
+        if self._counts is None:
+            self._counts = np.zeros((len(self._low), 3), np.int64)
+        last = segment.first + segment.count
+        for column, hits in enumerate((nan, plus, minus)):
+            self._counts[segment.first : last, column] += self._tally(segment, offset, hits)
+
+    def _tally(self, segment: _Segment, offset: int, hits: _Array) -> _Array:
+        """How many of ``hits``, one per element from ``offset`` on, each tensor covers."""
+        width = KINDS[segment.kind].width
+        last = segment.first + segment.count
+        low = ((self._low[segment.first : last] - offset) // width).clip(0, len(hits))
+        high = ((self._high[segment.first : last] - offset) // width).clip(0, len(hits))
+        before = np.zeros(len(hits) + 1, np.int64)
+        np.cumsum(hits, out=before[1:])
+        counted: _Array = before[high] - before[low]
+        return counted
+
+
+@dataclass(slots=True)
+class _Segment:
+    """A range without a gap that tensors of one type cover, while it is read."""
+
+    low: int
+    high: int
+    kind: int
+    first: int
+    """Number of its first tensor."""
+    count: int
+    """Tensors that cover it, or some of it."""
+    rest: bytes = b""
+    """The beginning of an element that goes on in the next piece."""
+    ordinary: bool = False
+    """All its tensors hold ordinary numbers: nothing more to learn."""
+
+
+class _Segments:
+    """All segments of a file by offset, packed.
+
+    Ranges that overlap are merged, so that shared numbers are looked at once: if they are of
+    one type, and their elements begin at the same places.
+    """
+
+    def __init__(self, tensors: Tensors) -> None:
+        low, high, first = array("q"), array("q"), array("q")
+        kinds, phases = tensors.kinds, tensors.phases
+        for index, start in enumerate(tensors.low):
+            same = index > 0 and kinds[index - 1] == kinds[index]
+            if same and phases[index - 1] == phases[index] and start < high[-1]:
+                high[-1] = max(high[-1], tensors.high[index])
+            else:
+                low.append(start)
+                high.append(tensors.high[index])
+                first.append(index)
+        self._after = array("q", first[1:])
+        self._after.append(len(tensors))
+        order = sorted(range(len(low)), key=low.__getitem__)
+        self.low = array("q", map(low.__getitem__, order))
+        self._order, self._high, self._first, self._kinds = array("q", order), high, first, kinds
+
+    def at(self, number: int) -> _Segment:
+        """One of them, to be read now."""
+        index = self._order[number]
+        first = self._first[index]
+        count = self._after[index] - first
+        return _Segment(self.low[number], self._high[index], self._kinds[first], first, count)
+
+
+def _either(hits: _Array, parts: int) -> _Array:
+    """Per element, whether one of its parts is hit."""
+    found: _Array = np.logical_or.reduce(hits.reshape(-1, parts), axis=1)
+    return found

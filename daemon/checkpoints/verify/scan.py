@@ -1,0 +1,242 @@
+"""Read every byte of a checkpoint once: is it what was written, and is every number finite?
+
+In one pass per file: the CRC-32 of every record that has one (torch writes them and never looks
+at them again), NaN and infinity in every floating tensor, and a digest of our own by which later
+rot is noticed. Nothing is unpickled and torch is not needed. The page cache stays as it was.
+
+This module imports numpy: only the verifier child and commands may, and where they need it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Mapping
+from typing import NamedTuple
+
+import xxhash
+
+from ..formats import contents, distcp, names, recognise, safetensors, torch_zip
+from ..formats.bounded_file import Cut, Peek
+from ..formats.packed import Tensors
+from . import thrift
+from .checksums import Sums
+from .findings import FINITE, STRUCTURE, Findings
+from .findings import Scanned as Scanned
+from .reading import Mark, Reader
+
+LEVEL = FINITE
+_KNOWN = ("zip", "legacy", "safetensors", "hdf5")
+"""Kinds of files of which all is known, even if there is no tensor in them."""
+_MANY = 5000
+"""Tensors and records whose tables, as they were objects, have taken megabytes."""
+_HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
+
+
+class Member(NamedTuple):
+    """One file of a checkpoint."""
+
+    name: str
+    """Relative to the folder of the checkpoint, with slashes."""
+    path: str
+    bytes: int
+
+
+class _Changed(Exception):
+    """A file is not any more what it was when the reading began."""
+
+
+class Scan:
+    """One checkpoint (a file, the index of a sharded one, or a folder) being read.
+
+    It holds an open file and its sums between two calls of :meth:`go`; ``close`` gives them up.
+    Nothing is raised for what is found in a file. With ``level`` checksum, numbers are not looked at.
+    """
+
+    def __init__(self, path: str, level: str = FINITE) -> None:
+        self.path = path
+        self._finite = level == FINITE
+        self.done = 0
+        """Bytes read so far."""
+        self._result: Scanned | None = None
+        self._many = os.path.isdir(path) or _is_index(path)
+        self._findings = Findings(many=self._many)
+        self._members: list[Member] = []
+        try:
+            self._members = members(path)
+        except OSError as error:
+            self._result = self._unread(f"its data cannot be read: {error.strerror or error}")
+        self.total = sum(member.bytes for member in self._members)
+        """Bytes to read."""
+        self._beside: dict[str, dict[str, distcp.Rows]] = {}
+        """By folder."""
+        self._work = self._run()
+
+    def go(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
+        """Read on, at least 512 KiB, until ``stop()``; ``None`` while there is more."""
+        if self._result is None:
+            for _ in self._work:
+                if stop():
+                    return None
+        return self._result
+
+    def close(self) -> None:
+        """Give up; a second time, and at the end, does nothing."""
+        self._work.close()
+
+    def _run(self) -> Generator[None, None, None]:
+        digests: dict[str, str] = {}
+        marks: dict[str, Mark] = {}
+        self._survey()
+        try:
+            for member in self._members:
+                marks[member.path] = Mark.of(os.stat(member.path))
+                digest = xxhash.xxh3_128()
+                yield from self._file(member, marks[member.path], digest)
+                digests[member.name] = digest.hexdigest()
+            for path, mark in marks.items():
+                if Mark.of(os.stat(path)) != mark:
+                    raise _Changed
+        except (_Changed, FileNotFoundError):
+            self._result = self._unread("changed while it was read")
+            return
+        except (OSError, MemoryError) as error:
+            why = error.strerror or error if isinstance(error, OSError) else "out of memory"
+            self._result = self._unread(f"its data cannot be read: {why}")
+            return
+        digits = combined(digests) if self._many else next(iter(digests.values()))
+        self._result = self._findings.scanned(f"xxh3:{digits}", self.done)
+
+    def _survey(self) -> None:
+        """What the ``.metadata`` of a distributed checkpoint names, once for all of its files."""
+        for member in self._members:
+            folder, name = os.path.split(member.path)
+            if name != ".metadata":
+                continue
+            unread = (
+                OSError,
+                torch_zip.Broken,
+                Cut,
+                safetensors.TooLong,
+            )  # who reads a file says so
+            with contextlib.suppress(*unread), Peek(member.path) as peek:
+                self._beside[folder] = found = distcp.survey(peek)
+                if sum(map(len, found.values())) > _MANY:
+                    thrift.now()
+
+    def _file(
+        self, member: Member, mark: Mark, digest: xxhash.xxh3_128
+    ) -> Generator[None, None, None]:
+        found = self._findings
+        inside, kind = _inside(member, found, self._beside.get(os.path.dirname(member.path)))
+        sums, table = Sums(inside.records), Tensors(inside.tensors if self._finite else ())
+        unplaced = inside.unplaced + table.unknown if self._finite else 0
+        known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
+        for note in inside.notes:
+            found.note(member.name, note)
+        if kind == "zip" and sums.left_out and not any("packed" in note for note in inside.notes):
+            of = sum(1 for record in inside.records if record.bytes)
+            found.note(member.name, _left_out(sums.left_out, of))
+        del inside
+        numbers = None
+        if len(table):
+            # Only now: numpy takes as much memory as the objects of 34,000 tensors, just freed.
+            if len(table) + len(sums) > _MANY:
+                thrift.now()
+            from .nonfinite import Numbers
+
+            numbers = Numbers(table)
+        with Reader(member.path) as reader:
+            if reader.mark != mark:
+                raise _Changed
+            end = 0
+            for offset, data in reader.chunks():
+                digest.update(data)
+                sums.feed(offset, data)
+                if numbers is not None:
+                    numbers.feed(offset, data)
+                end = offset + len(data)
+                self.done += len(data)
+                yield
+            if end != reader.size or reader.changed():
+                raise _Changed
+        found.read(member.name, sums, numbers, table)
+        if known or _should_hold_tensors(member.name):
+            found.reached(member.name, sums, unplaced, known=known and self._finite)
+
+    def _unread(self, detail: str) -> Scanned:
+        return Scanned("unverifiable", STRUCTURE, detail, None, self.done)
+
+
+def members(path: str) -> list[Member]:
+    """The files of a checkpoint by name, without leftovers. Raises OSError."""
+    if _is_index(path):
+        found = _shards(path)
+    elif not os.path.isdir(path):
+        return [Member(os.path.basename(path), path, os.stat(path).st_size)]
+    else:
+        found = [
+            Member(part.name, part.path, part.bytes)
+            for part in recognise.parts(path)
+            if not any(names.is_leftover(piece) for piece in part.name.split("/"))
+        ]
+    return sorted(found)
+
+
+def combined(digests: Mapping[str, str]) -> str:
+    """The digest of several files, 32 hex digits: that of the lines ``<32 hex>  <name>``.
+
+    ``digests`` are the digests (32 hex digits) of the files by their names relative to the
+    checkpoint; lines are sorted by name and end with a newline, in UTF-8. What
+    ``xxhsum -H2 FILES | sort -k2 | xxhsum -H2`` gives.
+    """
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    return str(xxhash.xxh3_128_hexdigest(lines.encode("utf-8", "surrogateescape")))
+
+
+def _is_index(path: str) -> bool:
+    return path.endswith(names.INDEXES)
+
+
+def _shards(index: str) -> list[Member]:
+    """The index and the shards that it names; those beside it when it cannot be read."""
+    folder, base = os.path.split(index)
+    try:
+        with Peek(index) as peek:
+            wanted = set(safetensors.shard_map(peek))
+    except (torch_zip.Broken, Cut, safetensors.TooLong):
+        stem = os.path.basename(names.index_stem(index) or "")
+        beside = recognise.parts(folder or ".", deepest=0)
+        wanted = {p.base for p in beside if p.base.startswith(stem) and names.shard(p.base)}
+    found = []
+    for name in {base, *wanted}:
+        path = f"{folder}/{name}" if folder else name
+        found.append(Member(name, path, os.stat(path).st_size))
+    return found
+
+
+def _should_hold_tensors(name: str) -> bool:
+    return names.is_weights(name) or name.endswith(_HOLDS_TENSORS)
+
+
+def _left_out(left_out: int, of: int) -> str:
+    if left_out == of:
+        return "its writer left the checksums out"
+    return f"{left_out} of {of} records have no checksum"
+
+
+def _inside(
+    member: Member, found: Findings, beside: Mapping[str, distcp.Rows] | None
+) -> tuple[contents.Contents, recognise.FileKind | None]:
+    """What lies where in a file, and its kind; nothing where that cannot be told."""
+    try:
+        with Peek(member.path) as peek:
+            kind = recognise.file_kind(peek, member.path)
+            return contents.contents(peek, member.path, beside), kind
+    except (torch_zip.Broken, Cut) as error:
+        if _should_hold_tensors(member.name):
+            cut = isinstance(error, Cut)
+            found.broken(member.name, f"the file is cut off: {error}" if cut else str(error))
+    except safetensors.TooLong as error:
+        found.note(member.name, str(error))
+    return contents.Contents(), None

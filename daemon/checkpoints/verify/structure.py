@@ -1,0 +1,255 @@
+"""Is a checkpoint whole? The first of four levels: structure.
+
+Later levels read the data (checksum, finite) or load it (load); each gives the same
+:class:`Verdict` with its own ``level``. This one reads a few hundred KiB and never the tensors,
+never unpickles, and never raises for what it finds in a file.
+
+``corrupt`` means that a file which is there is cut or contradicts itself. ``incomplete``
+means that a part which should be there is not. ``unverifiable`` means that this level cannot
+tell: a format without structure, or no permission.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from ..formats import (
+    hdf5,
+    names,
+    npy,
+    pickle_walk,
+    recognise,
+    safetensors,
+    sidecars,
+    torch_legacy,
+    torch_tensors,
+    torch_zip,
+)
+from ..formats.bounded_file import Cut, Peek
+from ..formats.pickle_symbols import Tensor
+from ..formats.recognise import UNTOLD, Format, Progress
+from . import composition, folders, unsafe_globals
+from .verdicts import FileVerdict, State, together
+
+LEVEL = "structure"
+_OF_KERAS = frozenset({"config.json", "metadata.json", "model.weights.h5"})
+"""What keras.Model.save puts into every ``.keras``."""
+ZEROES = "file is all zeroes: delayed allocation after a crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known about one checkpoint after a check."""
+
+    state: State
+    level: str
+    detail: str
+    """A sentence for a person; empty when there is nothing to add to "ok"."""
+    bytes: int
+    files: int
+    format: Format = "unknown"
+    progress: Progress = UNTOLD
+    parts: tuple[str, ...] | None = None
+    """See ``roster``; ``None`` where this check did not come across them."""
+
+
+def check(path: str) -> Verdict:
+    """Check one checkpoint: a file, the index of a sharded one, or a folder."""
+    try:
+        if os.path.isdir(path):
+            return _check_folder(path)
+        if path.endswith(names.INDEXES):
+            return _check_index(path)
+        size = os.stat(path).st_size
+        found = check_file(path)
+    except FileNotFoundError:
+        return Verdict("incomplete", LEVEL, "it is not there", 0, 0, progress=_named(path))
+    except OSError as error:
+        return Verdict("unverifiable", LEVEL, _reason(error), 0, 0, progress=_named(path))
+    if names.is_leftover(os.path.basename(path)) and found.state == "ok":
+        found = replace(found, state="incomplete", detail="a temporary file: never renamed")
+    return Verdict(
+        found.state,
+        LEVEL,
+        found.detail,
+        size,
+        1,
+        found.format,
+        _joined(path, found.progress),
+        found.parts,
+    )
+
+
+def check_file(path: str) -> FileVerdict:
+    """Check one file by its first bytes. OSError where it cannot be read."""
+    with Peek(path) as peek:
+        kind = recognise.file_kind(peek, path)
+        guess = recognise.format_by_name(os.path.basename(path))
+        try:
+            return _by_kind(peek, kind, guess, path)
+        except torch_zip.Broken as error:
+            return FileVerdict("corrupt", str(error), guess)
+        except Cut as error:
+            return FileVerdict("corrupt", f"the file is cut off: {error}", guess)
+        except (safetensors.TooLong, MemoryError) as error:
+            return FileVerdict("unverifiable", str(error) or "out of memory", guess)
+
+
+def _by_kind(peek: Peek, kind: recognise.FileKind, guess: Format, path: str) -> FileVerdict:
+    if kind == "empty":
+        return FileVerdict("corrupt", "the file is empty", guess)
+    if kind == "zeroes":
+        return FileVerdict("corrupt", ZEROES, guess)
+    if path.endswith(".distcp"):
+        said = "a part of a distributed checkpoint: check the folder that it lies in"
+        return FileVerdict("unverifiable", said, "dcp")
+    if kind == "zip":
+        return _zip(peek, path)
+    if kind == "legacy":
+        return _legacy(peek)
+    if kind == "safetensors" or (path.endswith(".safetensors") and peek.size):
+        return FileVerdict("ok", "", "safetensors", tensors=safetensors.names(peek))
+    if kind == "pickle":
+        return _plain_pickle(peek, guess)
+    if kind == "hdf5":
+        return FileVerdict("ok", hdf5.check(peek), progress=hdf5.told_by(peek))
+    if path.endswith((".pt", ".pth", ".ckpt")):
+        head = peek.upto(0, 4)
+        what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
+        return FileVerdict("corrupt", f"no torch file: it {what}", guess)
+    return FileVerdict("unverifiable", "not a format of checkpoints we know")
+
+
+def _zip(peek: Peek, path: str) -> FileVerdict:
+    archive = torch_zip.read(peek)
+    detail = "; ".join(archive.notes)
+    if archive.pickle is None:
+        if path.endswith((".npz", ".keras")):
+            said, told = _inside(peek, archive, path)
+            return FileVerdict("ok", "; ".join([*archive.notes, *said]), progress=told)
+        if path.endswith(names.WEIGHTS):
+            return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
+        detail = "a whole zip archive, but not a format of checkpoints we know"
+        return FileVerdict("unverifiable", detail)
+    counters = archive.walk.counters if archive.walk else {}
+    kind: Format = "lightning" if archive.lightning else "torch"
+    found = torch_tensors.of_archive(peek, archive)
+    told = UNTOLD if found is None else torch_tensors.progress_of(found)
+    listed = _listed(None if archive.walk is None else archive.walk.root)
+    danger = unsafe_globals.remark(archive.walk.globals) if archive.walk else ""
+    detail = "; ".join(text for text in (detail, danger) if text)
+    return FileVerdict("ok", detail, kind, told, listed, counters, _parts(found))
+
+
+def _inside(peek: Peek, archive: torch_zip.Archive, path: str) -> tuple[list[str], Progress]:
+    """Check the members of an archive of numpy or Keras; what they tell. Raises Broken."""
+    said = []
+    told = UNTOLD
+    members = set()
+    for record in archive.records:
+        members.add(record.name)
+        if record.method != 0:
+            continue
+        start = torch_zip.data_start(peek, record)
+        if record.name.endswith(".npy"):
+            npy.in_record(peek, record.name, start, record.bytes)
+        elif record.name.endswith(".h5"):
+            window = peek.window(start, record.bytes)
+            said.append(hdf5.check(window))
+            told = hdf5.told_by(window)
+    missing = sorted(_OF_KERAS - members) if path.endswith(".keras") else []
+    if missing:
+        raise torch_zip.Broken(f"{missing[0]} is missing in it")
+    return [text for text in said if text], told
+
+
+def _parts(found: torch_tensors.Torch | None) -> tuple[str, ...] | None:
+    """What a torch file is made of; its tables are empty afterwards."""
+    if found is None:
+        return None
+    try:
+        return composition.of_tensors(t for t in torch_tensors.tensors_of(found) if t is not None)
+    except (torch_zip.Broken, safetensors.TooLong):
+        return ()
+
+
+def _listed(root: object) -> frozenset[str] | None:
+    """Names of the tensors in a file that is one state dict."""
+    if not isinstance(root, dict) or not all(isinstance(v, Tensor) for v in root.values()):
+        return None
+    return frozenset(key for key in root if isinstance(key, str)) or None
+
+
+def _legacy(peek: Peek) -> FileVerdict:
+    try:
+        whole = torch_legacy.read(peek)
+        danger = unsafe_globals.remark(whole.walk.globals)
+        found = torch_tensors.of_legacy(peek, whole)
+    except safetensors.TooLong as error:
+        return FileVerdict("unverifiable", str(error), "torch")
+    told = torch_tensors.progress_of(found)
+    return FileVerdict("ok", danger, "torch", told, parts=_parts(found))
+
+
+def _plain_pickle(peek: Peek, guess: Format) -> FileVerdict:
+    if peek.at(peek.size - 1, 1) != b".":
+        raise torch_zip.Broken("the pickle does not end with STOP: the file is cut off")
+    danger = ""
+    if peek.size <= pickle_walk.WALK_LIMIT:
+        try:
+            danger = unsafe_globals.remark(pickle_walk.walk(peek.at(0, peek.size)).globals)
+        except ValueError as error:
+            raise torch_zip.Broken(str(error)) from None
+    more = danger or "no more can be told"
+    return FileVerdict("unverifiable", f"a plain pickle: it ends, {more}", guess)
+
+
+def _check_index(path: str) -> Verdict:
+    folder, index = os.path.split(path)
+    found = folders.check_index(folder, index, check_file)
+    return Verdict(
+        found.state, LEVEL, found.detail, found.bytes, found.files, found.format, _named(path)
+    )
+
+
+def _check_folder(path: str) -> Verdict:
+    name = os.path.basename(path.rstrip("/"))
+    kind = names.folder_kind(name, *recognise.listing(path))
+    files = list(recognise.parts(path))
+    total = sum(p.bytes for p in files)
+    kind_format = recognise.folder_format(kind, files)
+    found = folders.check_folder(path, kind_format, files, check_file)
+    if names.is_leftover(name):
+        detail = "a temporary folder: never renamed"
+        found = replace(found, state="incomplete", detail=detail)
+    return Verdict(
+        found.state,
+        LEVEL,
+        found.detail,
+        total,
+        len(files),
+        kind_format,
+        _joined(path, found.progress),
+    )
+
+
+def _named(path: str) -> Progress:
+    return recognise.progress_in_name(path)
+
+
+def _joined(path: str, inside: Progress) -> Progress:
+    """What is inside counts more than a state file beside it, and that more than the name."""
+    if inside.step is None:
+        inside = together([inside, sidecars.told_beside(path)])
+    named = _named(path)
+    return Progress(
+        named.step if inside.step is None else inside.step,
+        named.epoch if inside.epoch is None else inside.epoch,
+        {**named.metrics, **inside.metrics},
+        named.origin if inside.step is None else inside.origin,
+    )
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read: {error.strerror or error}"

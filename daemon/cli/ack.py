@@ -1,0 +1,18 @@
+"""``ack``: an incident that a person has seen."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import console
+from .context import client
+
+
+def ack(args: argparse.Namespace) -> int:
+    """Acknowledge one incident."""
+    one = client(args).ask("ack", id=args.id)
+    if args.json:
+        console.as_json(one)
+    else:
+        print(f"{one['id']} is {one['state']}: {console.clean(one['summary'])}")
+    return 0

@@ -1,0 +1,61 @@
+"""``alert test``: does a push reach the phone?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..config.load import Config
+from ..config.secrets import mask_urls
+from ..report.outbox import DEADLINE_S, NOTIFIER_ARGV
+from ..system.clock import SystemClock
+from ..system.errors import ConfigError, UsageError
+from ..system.worker import JsonChild
+from . import console
+from .context import configuration
+
+
+def alert(args: argparse.Namespace) -> int:
+    """Send a test push to every URL and say what became of it; exit 1 when one failed."""
+    config = configuration(args)
+    if not config.alert_urls:
+        raise ConfigError(
+            "no alert URL is set",
+            'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
+        )
+    results = _test_push(config)
+    if args.json:
+        console.as_json(results)
+    else:
+        for one in results:
+            verdict = "delivered" if one["ok"] else f"FAILED: {one['error']}"
+            print(f"{console.clean(one['url'])}: {console.clean(verdict)}")
+    return int(not all(one["ok"] for one in results))
+
+
+def _test_push(config: Config) -> list[dict[str, Any]]:
+    """Every URL is tried, whatever the mode: a ladder's lower steps must hold too."""
+    clock = SystemClock()
+    child = JsonChild(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
+    message = {
+        "id": "test",
+        "title": "[TEST] middlewatch can reach you",
+        "body": "This is a test push: the way to your phone works.",
+        "kind": "info",
+        "urls": list(config.alert_urls),
+        "mode": "all",
+    }
+    try:
+        if not child.ask(message, clock.monotonic()):
+            raise UsageError(f"the notifier cannot be started: {child.start_error}")
+        while not child.overdue(clock.monotonic()):
+            for answer in child.answers():
+                results: list[dict[str, Any]] = answer["results"]
+                return results
+            if not child.alive:
+                break
+            clock.sleep(0.05)
+        words = mask_urls(child.last_words, config.alert_urls)
+        raise UsageError(f"the notifier gave no answer: {words or 'it timed out'}")
+    finally:
+        child.close()

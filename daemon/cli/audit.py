@@ -1,0 +1,36 @@
+"""``audit``: the first look over a fresh box."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import Any
+
+from ..box.audit import audit as look_over
+from ..client import RemoteError
+from ..system.errors import DaemonUnreachable
+from . import console
+from .context import client, configuration, state
+from .offline import stored_runs
+
+
+def audit(args: argparse.Namespace) -> int:
+    """The first look over a fresh box; exit 1 when something needs a person."""
+    report = look_over(state(args).root, configuration(args), runs=_runs(args))
+    if args.json:
+        console.as_json(report)
+    else:
+        for check in report["checks"]:
+            print(
+                f"{console.paint(check['state']):>8}  {check['what']}: {console.clean(check['detail'])}"
+            )
+    return int(any(check["state"] == "bad" for check in report["checks"]))
+
+
+def _runs(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The runs of the daemon; where none runs, those of its store, without their cadence."""
+    with contextlib.suppress(DaemonUnreachable, RemoteError):
+        found: list[dict[str, Any]] = client(args).ask("runs")
+        return found
+    specs = stored_runs(state(args))
+    return [{"run": s.id or s.name, "checkpoint_dirs": list(s.checkpoint_dirs)} for s in specs]

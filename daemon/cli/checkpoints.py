@@ -1,0 +1,210 @@
+"""``checkpoints``: the index, as it is or made anew."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from middlewatch.sentinels.kit.numbers import number, size
+
+from ..box.durability import Marked, Places
+from ..checkpoints.index import read
+from ..checkpoints.ranking import Rules
+from ..checkpoints.rebuild import on_disk, rebuilt
+from ..client import Client
+from ..config.run_spec import RunSpec
+from ..mirror.source import Copies
+from ..report.index_file import write_index
+from ..system.clock import SystemClock
+from ..system.errors import DaemonUnreachable, UsageError
+from . import console, offline
+from .context import client, configuration, state
+
+Index = dict[str, Any]
+Entry = Mapping[str, Any]
+BAD = ("corrupt", "incomplete")
+_POLL_S = 0.2
+_MOST_S = 300.0
+"""Longest time the command waits for the daemon to look at all structures again."""
+_SLOW_S = 20.0
+"""Answer to a question while the daemon is busy."""
+
+
+def checkpoints(args: argparse.Namespace) -> int:
+    """The index of one run; exit 1 when the newest checkpoint is not good."""
+    if args.dir and not args.rescan:
+        raise UsageError("--dir goes with --rescan", "middlewatch checkpoints --rescan --dir DIR")
+    if args.dir and args.run:
+        raise UsageError("name a run or --dir, not both")
+    if not args.rescan:
+        index = client(args).ask("checkpoints", run=args.run)
+    elif args.dir:
+        index = _of_folder(args)
+    else:
+        index = _rescanned(args)
+    show(index, as_json=args.json)
+    return int(any(c["path"] == index["latest"] and _state(c) in BAD for c in index["checkpoints"]))
+
+
+# -- made anew -----------------------------------------------------------------------------------
+
+
+def _of_folder(args: argparse.Namespace) -> Index:
+    """What lies in a folder; nothing is written."""
+    folder = os.path.realpath(args.dir)
+    if not os.path.isdir(folder):
+        raise UsageError(f"{args.dir} is no folder")
+    return _verified(args, os.path.basename(folder), [folder])
+
+
+def _rescanned(args: argparse.Namespace) -> Index:
+    """By the daemon, which watches the run; here, where it is over or nobody watches."""
+    daemon = client(args, _SLOW_S)
+    try:
+        asked = daemon.ask("rescan", run=args.run)
+    except DaemonUnreachable:
+        spec = _stored(args)
+        return _written(args, spec.id, list(spec.checkpoint_dirs), spec.started_at)
+    if asked["by_daemon"]:
+        return _awaited(daemon, asked)
+    run: str = asked["run"]
+    _written(args, run, asked["checkpoint_dirs"], asked["started_at"])
+    index: Index = daemon.ask("rescan", run=run, rebuilt=True)["index"]
+    return index
+
+
+def _stored(args: argparse.Namespace) -> RunSpec:
+    known = offline.stored_runs(state(args))
+    if args.run:
+        known = [spec for spec in known if args.run in (spec.id, spec.name)]
+    if not known:
+        what = f"no run is called {args.run!r}" if args.run else "no run is known"
+        raise UsageError(f"{what}, and no daemon answers", "name the folder: --rescan --dir DIR")
+    return known[0]
+
+
+def _written(
+    args: argparse.Namespace, run: str, folders: list[str], started_at: float | None
+) -> Index:
+    """Verify here, and replace the file of the run."""
+    path = state(args).checkpoint_index(run)
+    before = read(str(path))
+    index = _verified(args, run, folders, started_at=started_at, before=before)
+    Copies.of(before or {}).into(index)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_index(str(path), index)
+    return index
+
+
+def _verified(
+    args: argparse.Namespace,
+    run: str,
+    folders: list[str],
+    *,
+    started_at: float | None = None,
+    before: Index | None = None,
+) -> Index:
+    clock, config = SystemClock(), configuration(args)
+    total = sum(each.mark.bytes for each in on_disk(folders, clock.now()))
+    shown = console.ProgressBar(total, clock, shown=console.progress_wanted(as_json=args.json))
+    taken: dict[str, int] = {}
+
+    def progress(path: str, done: int, of: int) -> None:
+        taken[path] = done
+        shown.at(sum(taken.values()), os.path.basename(path.rstrip("/")))
+
+    try:
+        return rebuilt(
+            run,
+            folders,
+            clock.now(),
+            Rules.of(config),
+            started_at=started_at,
+            before=before,
+            progress=progress,
+            marked=Marked(Places.of_box(config)),
+        )
+    finally:
+        shown.clear()
+
+
+def _awaited(daemon: Client, asked: Mapping[str, Any]) -> Index:
+    """Wait until every structure was looked at again; data follows when the disk is free."""
+    clock = SystemClock()
+    until = clock.monotonic() + _MOST_S
+    while True:
+        index: Index = daemon.ask("checkpoints", run=asked["run"])
+        older = [c for c in index["checkpoints"] if (c["verified"]["at"] or "~") < asked["at"]]
+        if not older or clock.monotonic() > until:
+            break
+        clock.sleep(_POLL_S)
+    unread = sum(c["verified"]["level"] == "structure" for c in index["checkpoints"])
+    if unread and sys.stderr.isatty():
+        print(f"structures are checked; the data of {unread} is read in turn", file=sys.stderr)
+    return index
+
+
+# -- shown ---------------------------------------------------------------------------------------
+
+
+def show(index: Entry, *, as_json: bool) -> None:
+    """Print an index: for a program whole, for a person a line per checkpoint."""
+    if as_json:
+        console.as_json(index)
+        return
+    known = index["checkpoints"]
+    if not known:
+        print("no checkpoint seen yet")
+        return
+    head = ("STEP", "SAVED", "SIZE", "VERIFIED", "LEVEL", "MARKS", "SURVIVES", "DIGEST", "PATH")
+    console.table(head, [_row(c, index) for c in known])
+    for entry in known:
+        detail = entry["verified"]["detail"]
+        if detail and _state(entry) != "ok":
+            print(f"{console.clean(entry['path'])}: {console.clean(detail)}")
+    trend = index.get("size_trend")
+    if trend:
+        each = (
+            "" if trend["direction"] == "stable" else f", {_signed(trend['bytes_per_save'])} a save"
+        )
+        print(f"size: {trend['direction']} over {trend['saves']} saves{each}")
+    if index.get("best_metric"):
+        print(f"best by: {index['best_metric']} ({index['best_mode']})")
+    print(f"would resume from: {index['resume_from'] or 'none that passed'}")
+
+
+def _row(entry: Entry, index: Entry) -> tuple[object, ...]:
+    marks = [*entry["tags"], *(["resume"] if entry["path"] == index["resume_from"] else [])]
+    return (
+        "-" if entry["step"] is None else number(entry["step"]),
+        str(entry["saved_at"] or "-")[:19].replace("T", " "),
+        size(entry["bytes"]),
+        _state(entry),
+        entry["verified"]["level"] or "-",
+        ",".join(marks) or "-",
+        _survives(entry.get("durability")),
+        (entry.get("digest") or "-").rpartition(":")[2][:8],
+        entry["path"],
+    )
+
+
+def _survives(known: Entry | None) -> str:
+    """What a place outlives: ``destroy`` of the box, its ``stop``, or ``nothing``."""
+    if known is None:
+        return "-"
+    if known["survives_destroy"]:
+        return "destroy"
+    if known["survives_stop"]:
+        return "stop"
+    return "nothing" if known["survives_stop"] is False else "unknown"
+
+
+def _state(entry: Entry) -> str:
+    return str(entry["verified"]["state"])
+
+
+def _signed(count: int) -> str:
+    return f"{'-' if count < 0 else '+'}{size(abs(count))}"

@@ -1,0 +1,33 @@
+"""``config``: is the configuration fine, and where does each value come from?"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..config.load import rows
+from ..system import jsonlines
+from . import console
+from .context import configuration
+
+
+def config(args: argparse.Namespace) -> int:
+    """Validate, or show every value with its origin."""
+    settings = configuration(args)
+    if args.action == "check":
+        urls = settings.alert_urls
+        data = {"ok": True, "path": settings.path or None, "alert_urls": len(urls)}
+        if args.json:
+            console.as_json(data)
+        else:
+            where = settings.path or "no file, all defaults"
+            print(f"the configuration is fine ({where}; {len(urls)} alert URLs)")
+        return 0
+    values = [{"key": k, "value": v, "origin": o} for k, v, o in rows(settings)]
+    if args.json:
+        console.as_json(values)
+    else:
+        console.table(
+            ("KEY", "VALUE", "FROM"),
+            [(v["key"], jsonlines.dumps(v["value"]), v["origin"]) for v in values],
+        )
+    return 0

@@ -1,0 +1,164 @@
+"""``explain``: the handbook, on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from middlewatch.sentinels.handbook import TOPICS, page, pages
+from middlewatch.sentinels.kit import Entry, handbook
+
+from ..system.errors import DaemonUnreachable, UsageError
+from ..text.rows import Row, Span, Tone, cut, fill, row, wrap
+from . import console, incidents
+from .console import columns, put
+from .context import client, state
+from .offline import stored_incidents
+
+_SHOWN = ("Decides", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources")
+_SAFETY: dict[bool, tuple[str, Tone]] = {True: ("safe", "good"), False: ("costly", "warn")}
+
+
+def explain(args: argparse.Namespace) -> int:
+    """The page of a class, of a rule, or of an incident; without a name, the index."""
+    rules = handbook()
+    if args.what is None:
+        book = pages()
+        if args.json:
+            console.as_json([_entry(e, rules) for e in book.values()])
+        else:
+            put(_index(book, rules, columns()))
+        return 0
+    about, one = _find(args, rules)
+    if args.json:
+        console.as_json({**_entry(about, rules), "incident": one})
+        return 0
+    if one is not None:
+        incidents.describe(one)
+        print()
+    put(_page(about, rules, columns()))
+    return 0
+
+
+def _find(args: argparse.Namespace, rules: Mapping[str, Entry]) -> tuple[Entry, Any]:
+    """The page that is meant, and the incident where one was asked for."""
+    about = _named(args.what, rules)
+    if about is not None:
+        return about, None
+    try:
+        known = client(args).ask("incidents", all=True)
+    except DaemonUnreachable:
+        known = stored_incidents(state(args), everything=True)
+    one = next((i for i in known if i["id"] == args.what), None)
+    if one is None:
+        names = [*pages(), *rules]
+        near = difflib.get_close_matches(args.what.lower().replace("-", "_"), names, 3, 0.6)
+        hint = f"nearest: {', '.join(dict.fromkeys(near))}" if near else "list: middlewatch explain"
+        raise UsageError(f"{args.what!r} is no class, no rule and no incident", hint)
+    about = _named(one["class"], rules) or rules.get(one["sentinel"])
+    if about is None:
+        raise UsageError(f"this version knows no class {one['class']!r}", "see the incident")
+    return about, one
+
+
+def _named(name: str, rules: Mapping[str, Entry]) -> Entry | None:
+    """A class comes before a rule of the same name: it is what incidents are called."""
+    return page(name) or rules.get(name) or _rule_of(name, rules)
+
+
+def _rule_of(trouble: str, rules: Mapping[str, Entry]) -> Entry | None:
+    return next((e for e in rules.values() if trouble in e.classes), None)
+
+
+def _entry(about: Entry, rules: Mapping[str, Entry]) -> dict[str, Any]:
+    """A page as programs read it."""
+    rule = about if about.classes else _rule_of(about.name, rules)
+    return {
+        "id": about.name,
+        "kind": "rule" if about.classes else "class",
+        "title": about.title,
+        "topic": about.sections.get("Topic"),
+        "rule": rule.name if rule else None,
+        "classes": list(about.classes) or [about.name],
+        "sections": about.sections,
+        "checks": [{"command": c.command, "expect": c.expect} for c in about.checks],
+        "steps": [{"text": s.text, "safe": s.safe} for s in about.steps],
+        "retry": about.retry or None,
+        "see": list(about.words("See")),
+    }
+
+
+def _index(book: Mapping[str, Entry], rules: Mapping[str, Entry], width: int) -> Iterator[Row]:
+    """Classes by topic, then the rules that are called otherwise."""
+    names = max(len(name) for name in (*book, *rules))
+    for topic in TOPICS:
+        yield row(Span(topic, "title"))
+        for entry in book.values():
+            if entry.sections.get("Topic") == topic:
+                yield _line(entry, names, width)
+        yield row()
+    yield row(Span("rules that tell of several classes", "title"))
+    for rule in rules.values():
+        if rule.name not in book:
+            yield _line(rule, names, width)
+    yield row()
+    yield row(Span(cut("One page: middlewatch explain NAME", width), "dim"))
+
+
+def _line(entry: Entry, names: int, width: int) -> Row:
+    return row(Span(f"  {fill(entry.name, names)}  "), Span(cut(entry.title, width - names - 4)))
+
+
+def _page(about: Entry, rules: Mapping[str, Entry], width: int) -> Iterator[Row]:
+    for line in wrap(f"{about.name}: {about.title}", width):
+        yield row(Span(line, "title"))
+    yield from _told("  ", _whose(about, rules), width, "dim")
+    for label in _SHOWN:
+        if label not in about.sections:
+            continue
+        yield row()
+        yield row(Span(label, "title"))
+        if label == "Remedy":
+            yield from _ladder(about, width)
+        elif label == "Confirm":
+            yield from _confirm(about, width)
+        else:
+            yield from _told("  ", about.sections[label], width)
+    see = about.words("See") or about.classes
+    if see:
+        yield row()
+        yield row(Span("See", "title"))
+        yield from _told("  ", " ".join(see), width)
+
+
+def _whose(about: Entry, rules: Mapping[str, Entry]) -> str:
+    if about.classes:
+        return f"a rule; its limits: [sentinels.{about.name}] in middlewatch config show"
+    rule = _rule_of(about.name, rules)
+    told = f"; told by the rule {rule.name}, see [sentinels.{rule.name}]" if rule else ""
+    return about.sections.get("Topic", "") + told
+
+
+def _confirm(about: Entry, width: int) -> Iterator[Row]:
+    """Commands stay on one line, however long: they are there to be copied."""
+    for check in about.checks:
+        if check.command:
+            yield row(Span("  $ ", "dim"), Span(check.command))
+        yield from _told("    " if check.command else "  ", check.expect, width)
+
+
+def _ladder(about: Entry, width: int) -> Iterator[Row]:
+    for number, step in enumerate(about.steps, 1):
+        word, tone = _SAFETY[step.safe]
+        begin = f"  {number}. "
+        for place, line in enumerate(wrap(step.text, width - len(begin) - 9)):
+            head = f"[{word}]" if place == 0 else ""
+            indent = begin if place == 0 else " " * len(begin)
+            yield row(Span(indent), Span(fill(head, 9), tone), Span(line))
+
+
+def _told(indent: str, text: str, width: int, tone: Tone = "") -> Iterator[Row]:
+    for line in wrap(text, width - len(indent)):
+        yield row(Span(indent), Span(line, tone))

@@ -1,0 +1,190 @@
+"""``mirror``: copy verified checkpoints to a second place, and read them back there."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..checkpoints.verify import levels
+from ..mirror.copy import Copying, far_of
+from ..mirror.receipt import Gone, Parcel, Trouble, is_of, pack
+from ..mirror.source import place_of
+from ..mirror.targets import Place, parse, same_disk
+from ..system.clock import Clock, SystemClock, iso
+from ..system.errors import UsageError
+from ..system.worker_main import step_back
+from . import console
+from .context import configuration, state
+from .selection import Known, known
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?(?:/s)?")
+Row = dict[str, Any]
+
+
+def mirror(args: argparse.Namespace) -> int:
+    """Copy what is verified; exit 1 when a copy could not be made and proved."""
+    settings = configuration(args).mirror
+    text = args.to or settings.to
+    if not text:
+        raise UsageError("nothing says where to copy to", "--to DEST, or [mirror] to = … ")
+    limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
+    clock = SystemClock()
+    try:
+        place = parse(text)
+    except Trouble as trouble:
+        raise UsageError(str(trouble)) from None
+    found = known(args)
+    _check_apart(place, found.folders)
+    rows = []
+    with contextlib.suppress(OSError):  # what was mounted is remembered there
+        state(args).root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    step_back()
+    best_only = args.best_only or settings.best_only
+    for entry in _wanted(found.index, best_only=best_only):
+        job = _Job(entry, found, place, limit, str(state(args).root / "mirror.json"), args)
+        rows.append(job.run(clock, shown=console.progress_wanted(as_json=args.json)))
+        if not args.json:
+            _show(rows[-1])
+    warning = _warning(place, found.folders)
+    if args.json:
+        console.as_json({"to": text, "run": found.index["run"], "warning": warning, "copies": rows})
+    elif not rows:
+        which = (
+            "no checkpoint is known to be the best" if best_only else "no checkpoint is verified"
+        )
+        print(f"{which}: nothing to copy")
+    elif warning:
+        print(console.clean(warning))
+    return int(any(row["state"] != "ok" for row in rows))
+
+
+class _Job:
+    """One checkpoint: verified where it was not read yet, then copied."""
+
+    def __init__(
+        self,
+        entry: Row,
+        found: Known,
+        place: Place,
+        limit: int,
+        memory: str,
+        args: argparse.Namespace,
+    ) -> None:
+        self._entry = entry
+        self._place = place
+        self._limit = limit
+        self._memory = memory
+        folders = [os.path.normpath(folder) for folder in found.folders]
+        self._below = place_of(entry["path"], folders, "" if args.dir else found.name)
+        self._again: bool = args.check
+
+    def run(self, clock: Clock, *, shown: bool) -> Row:
+        """What became of it, as a row of the answer."""
+        entry = self._entry
+        row = {"path": entry["path"], "step": entry["step"], "copy": f"{self._place}/{self._below}"}
+        row |= {
+            "state": "failed",
+            "checked": self._again,
+            "copied": False,
+            "detail": "",
+            "digest": None,
+            "at": None,
+        }
+        try:
+            parcel = self._parcel()
+            row["bytes"] = parcel.bytes
+            copying = Copying(
+                parcel,
+                self._place,
+                lambda: str(iso(clock.now())),
+                limit_bytes_per_s=self._limit,
+                memory=self._memory,
+                again=self._again,
+            )
+            progress = console.ProgressBar(copying.total, clock, shown=shown)
+
+            def tell() -> bool:
+                progress.at(copying.done, parcel.base)
+                return False
+
+            try:
+                outcome = copying.go(tell)
+            finally:
+                copying.close()
+                progress.clear()
+        except Gone as trouble:
+            return row | {"state": "gone", "detail": str(trouble)}
+        except Trouble as trouble:
+            return row | {"detail": str(trouble)}
+        assert outcome is not None, "nothing has stopped it"
+        told = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
+        return row | {"state": "ok", "copied": outcome.copied, **told}
+
+    def _parcel(self) -> Parcel:
+        """Raises :class:`Trouble` when it does not pass."""
+        entry = self._entry
+        verified: Mapping[str, Any] = entry["verified"]
+        digest = entry.get("digest")
+        bare = pack(entry["path"], self._below, step=entry["step"], verified=verified)
+        if digest is None and not self._is_there(bare):
+            found = levels.describe(entry["path"])
+            if found["state"] != "ok":
+                raise Trouble(f"{found['state']}: {found['detail']}")
+            verified = {**verified, "level": found["level"], "detail": found["detail"]}
+            digest = found["digest"]
+        return replace(bare, verified=verified, digest=digest)
+
+    def _is_there(self, parcel: Parcel) -> bool:
+        """Its copy was proved before: no need to read it again."""
+        asking = far_of(self._place, 0).receipt_of(parcel)
+        while True:
+            try:
+                next(asking)
+            except StopIteration as end:
+                return is_of(end.value, parcel)
+
+
+def _wanted(index: Mapping[str, Any], *, best_only: bool) -> list[Row]:
+    """Verified ones, the newest first: it is the one to lose."""
+    entries = [e for e in reversed(index["checkpoints"]) if e["verified"]["state"] == "ok"]
+    return [e for e in entries if not best_only or e["path"] == index["best"]]
+
+
+def _check_apart(place: Place, folders: Sequence[str]) -> None:
+    """A copy inside the folder would be found as a checkpoint, and copied again."""
+    if place.kind != "folder":
+        return
+    target = os.path.realpath(place.path)
+    for folder in map(os.path.realpath, folders):
+        if f"{target}/".startswith(f"{folder}/"):
+            raise UsageError(f"{place.path} lies in the folder that is copied, {folder}")
+
+
+def _warning(place: Place, folders: Sequence[str]) -> str:
+    if place.kind == "folder" and any(same_disk(place.path, folder) for folder in folders):
+        return f"{place.path} is on the same file system as the checkpoints: it goes when they go"
+    return ""
+
+
+def _show(row: Row) -> None:
+    if row["state"] == "ok":
+        what = "copied and read back" if row["copied"] else "there already"
+        what += ", read back" if row["checked"] and not row["copied"] else ""
+        line = f"{what}: {row['copy']} ({levels.human_bytes(row['bytes'])}, {row['digest']})"
+        print(console.clean(line + (f"; {row['detail']}" if row["detail"] else "")))
+    else:
+        print(console.clean(f"{row['state'].upper()}: {row['path']}: {row['detail']}"))
+
+
+def _bytes(text: str) -> int:
+    """``20MiB`` as bytes. Raises UsageError."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"cannot read the size {text!r}", "write it like 20MiB")
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** " KMGT".index(found[2] or " "))

@@ -1,0 +1,365 @@
+"""``prune``: propose which checkpoints may go, and delete them when a person says so."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..checkpoints.retention import removal
+from ..checkpoints.retention.holders import holders
+from ..checkpoints.retention.pointers import pointers
+from ..checkpoints.retention.policy import Choice, Policy, bests, choose, rocks, series_of
+from ..checkpoints.retention.removal import Footprint, Unsafe
+from ..checkpoints.verify import bitrot, levels, structure
+from ..system.clock import epoch
+from ..system.errors import Refused, UsageError
+from . import console
+from .folder_lock import alone
+from .selection import Known, known, mark_now, unchanged
+
+_CHANGED = "the one that everything rests on has changed; look again"
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is proposed, and afterwards what became of it."""
+
+    known: Known
+    choices: list[Choice]
+    prints: dict[str, Footprint]
+    """Of every checkpoint that can be looked at."""
+    unfinished: list[str]
+    """Folders that an earlier deletion has set aside."""
+    deleted: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    freed: dict[str, int | None] = field(default_factory=dict)
+
+    @property
+    def doomed(self) -> list[str]:
+        """Paths to delete, oldest first."""
+        return [c.path for c in self.choices if not c.keep] + self.unfinished
+
+
+def prune(args: argparse.Namespace) -> int:
+    """Propose; with ``--apply`` delete. Exit 4 when something proposed was not safe to delete."""
+    policy = Policy(args.keep_latest, args.keep_best, args.every, args.damaged)
+    for name in ("keep_latest", "keep_best", "every"):
+        if getattr(args, name) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} cannot be less than nothing")
+    if not math.isfinite(args.every):
+        raise UsageError("--every wants a number of steps")
+    plan = propose(known(args), policy, again=args.apply)
+    if args.apply and plan.doomed:
+        _confirm(plan, args, policy)
+        apply(plan)
+    if args.json:
+        console.as_json(_as_json(plan, policy, applied=args.apply))
+    else:
+        if not (args.apply and plan.doomed and sys.stdin.isatty() and not args.yes):
+            _show(plan)
+        _conclude(plan, applied=args.apply)
+    if plan.refused:
+        return Refused.exit_code
+    return int(bool(plan.failed))
+
+
+def propose(found: Known, policy: Policy, *, again: bool = False) -> Plan:
+    """Look at every checkpoint and at who uses it, and choose.
+
+    ``again``: read what others rest on to the last byte, even if it was read once.
+    """
+    paths = [entry["path"] for entry in found.index["checkpoints"]]
+    prints: dict[str, Footprint] = {}
+    held: dict[str, str] = {}
+    for path in paths:
+        try:
+            prints[path] = removal.footprint(path, found.folders)
+        except Unsafe as error:
+            held[path] = str(error)
+        except OSError as error:
+            held[path] = f"cannot be looked at: {error.strerror}"
+    held |= {path: why for path, why in pointers(paths).items() if path not in held}
+    held |= {path: why for path, why in _used(prints).items() if path not in held}
+    for path, run in found.bests.items():
+        held.setdefault(path, f"best of {run}")
+    homes = {os.path.realpath(f) for f in found.folders} | {p.home for p in prints.values()}
+    unfinished = [path for path in removal.leftovers(homes) if path not in prints]
+    for path in list(unfinished):
+        try:
+            prints[path] = removal.footprint(path, found.folders)
+        except (Unsafe, OSError):
+            unfinished.remove(path)
+    read: set[str] = set()
+    while True:
+        choices = _unshared(choose(found.index, policy, held), prints)
+        doomed = [c.path for c in choices if not c.keep] + unfinished
+        if _rest_on_rock(found.index, policy, doomed, read, again=again):
+            break
+    return Plan(found, choices, prints, unfinished)
+
+
+def apply(plan: Plan) -> None:
+    """Delete what the plan proposes, each looked at again just before."""
+    stand = rocks(plan.known.index)
+    doomed = plan.doomed
+    devices = {plan.prints[path].home for path in doomed}
+    with contextlib.ExitStack() as locks:
+        for folder in sorted({p.home for p in plan.prints.values()}):
+            locks.enter_context(alone(folder, f"another prune is at work in {folder}"))
+        before = _free(devices)
+        gone: list[Footprint] = []
+        for path in doomed:
+            one = plan.prints[path]
+            why = _shaken(_rocks_under(path, stand))
+            why = why or _used({path: one}).get(path, "") or pointers([path]).get(path, "")
+            try:
+                if why:
+                    raise Unsafe(why)
+                removal.remove(one, plan.known.folders)
+            except Unsafe as error:
+                plan.refused[path] = str(error)
+            except FileNotFoundError:
+                plan.refused[path] = "somebody else has deleted it"
+            except OSError as error:
+                plan.failed[path] = error.strerror or str(error)
+            else:
+                plan.deleted.append(path)
+                gone.append(one)
+        size, inodes = removal.reckon(gone)
+        after = _free(devices)
+    plan.freed = {
+        "bytes": size,
+        "inodes": inodes,
+        "measured_bytes": after[0] - before[0],
+        "measured_inodes": after[1] - before[1],
+    }
+
+
+def _rocks_under(path: str, stand: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The newest verified one of its series; of one that a crash left those of its folder.
+
+    One whose series has none rests on the newest of the others.
+    """
+    own = stand.get(series_of(path))
+    if own is not None:
+        return [own]
+    beside = [r for r in stand.values() if os.path.dirname(r["path"]) == os.path.dirname(path)]
+    return beside or list(stand.values())[-1:]
+
+
+def _rest_on_rock(
+    index: dict[str, Any],
+    policy: Policy,
+    doomed: Collection[str],
+    read: set[str],
+    *,
+    again: bool,
+) -> bool:
+    """Read in full what the doomed rest on, and the best ones; False when one did not pass.
+
+    What was read before is believed, but for ``again``. ``read``: paths of those that were read
+    by this command.
+    """
+    stand = rocks(index)
+    under = {r["path"]: r for path in doomed for r in _rocks_under(path, stand)}
+    if doomed:
+        under |= {entry["path"]: entry for entry in bests(index, policy)}
+    passed = True
+    for path, rock in under.items():
+        known = rock["verified"]["level"] != structure.LEVEL or rock.get("digest")
+        if path in read or (known and not again):
+            continue
+        read.add(path)
+        told = levels.describe(path)
+        why = bitrot.told(rock, told["digest"], told["bytes"], epoch(rock["saved_at"]))
+        found = {"state": told["state"], "level": told["level"], "detail": told["detail"]}
+        if why and told["state"] == "ok":
+            found = {"state": "corrupt", "level": "checksum", "detail": why}
+        rock["verified"] = {**rock["verified"], **found}
+        if found["state"] != "ok":
+            passed = False
+            _take_off(index, rock)
+    return passed
+
+
+def _take_off(index: dict[str, Any], entry: dict[str, Any]) -> None:
+    """What did not pass is neither the best one nor what one would resume from."""
+    if index.get("resume_from") == entry["path"]:
+        index["resume_from"] = None
+    if index.get("best") == entry["path"]:
+        next_best = bests(index, Policy())
+        index["best"] = next_best[0]["path"] if next_best else None
+    entry["tags"] = [tag for tag in entry["tags"] if tag != "best"]
+
+
+def _shaken(stand: Sequence[Mapping[str, Any]]) -> str:
+    """Why nothing may go: what it rests on must be there and whole while it leaves."""
+    for rock in stand:
+        path = rock["path"]
+        if not unchanged(rock, mark_now(path)):
+            return f"{path}: {_CHANGED}"
+        told = levels.describe(path, structure.LEVEL)
+        if told["state"] != "ok":
+            return f"{path}: {told['detail'] or told['state']}"
+    return "" if stand else "no checkpoint is verified"
+
+
+def _used(prints: Mapping[str, Footprint]) -> dict[str, str]:
+    files = {(p.device, p.inode): path for path, one in prints.items() for p in one.pieces}
+    real = {f"{one.home}/{one.name}": path for path, one in prints.items()}
+    found = holders(files, {*prints, *real})
+    return {real.get(path, path): why for path, why in found.items()}
+
+
+def _unshared(choices: Sequence[Choice], prints: Mapping[str, Footprint]) -> list[Choice]:
+    """A file that a checkpoint which stays needs too (one shard, two indexes) stays with it."""
+    needed = {
+        f"{one.home}/{piece.name}": choice.path
+        for choice in choices
+        if choice.keep and (one := prints.get(choice.path)) is not None
+        for piece in one.files
+    }
+    found = []
+    for choice in choices:
+        one = prints.get(choice.path)
+        shared = (
+            next(
+                (needed[name] for p in one.files if (name := f"{one.home}/{p.name}") in needed),
+                None,
+            )
+            if one is not None and not choice.keep
+            else None
+        )
+        why = f"it shares files with {shared}"
+        found.append(choice if shared is None else replace(choice, keep=True, why=(why,)))
+    return found
+
+
+def _free(folders: set[str]) -> tuple[int, int]:
+    """Free bytes and inodes of the file systems that these folders are on."""
+    seen: dict[int, tuple[int, int]] = {}
+    for folder in folders:
+        found = os.statvfs(folder)
+        seen[os.stat(folder).st_dev] = found.f_bfree * found.f_frsize, found.f_ffree
+    return sum(size for size, _ in seen.values()), sum(inodes for _, inodes in seen.values())
+
+
+def _confirm(plan: Plan, args: argparse.Namespace, policy: Policy) -> None:
+    """Raises Refused unless a person, or ``--yes``, agrees."""
+    if args.yes:
+        return
+    if not sys.stdin.isatty():
+        raise Refused(
+            f"{len(plan.doomed)} checkpoints would be deleted, and nobody can be asked here",
+            "look at the proposal without --apply, then say --apply --yes",
+        )
+    if args.json:
+        print(f"{len(plan.doomed)} checkpoints would be deleted", file=sys.stderr)
+    else:
+        _show(plan)
+    print(f"type {len(plan.doomed)} or yes to delete them: ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in (str(len(plan.doomed)), "yes"):
+        raise Refused("nothing was deleted")
+
+
+def _cost(plan: Plan, path: str) -> tuple[int | None, int | None]:
+    one = plan.prints.get(path)
+    return removal.reckon([one]) if one is not None else (None, None)
+
+
+def _show(plan: Plan) -> None:
+    entries = {entry["path"]: entry for entry in plan.known.index["checkpoints"]}
+    rows = []
+    for choice in plan.choices:
+        entry = entries[choice.path]
+        size, inodes = _cost(plan, choice.path)
+        state, level = entry["verified"]["state"], entry["verified"]["level"]
+        rows.append(
+            (
+                "keep" if choice.keep else "delete",
+                "-" if entry["step"] is None else f"{entry['step']}",
+                f"{state} ({level})" if level else state,
+                "-" if size is None else levels.human_bytes(size),
+                "-" if inodes is None else inodes,
+                choice.path,
+                ", ".join(choice.why),
+            )
+        )
+    for path in plan.unfinished:
+        size, inodes = _cost(plan, path)
+        why = "an earlier deletion was not finished"
+        rows.append(("delete", "-", "-", levels.human_bytes(size or 0), inodes or 0, path, why))
+    if rows:
+        console.table(("DO", "STEP", "VERIFIED", "FREES", "INODES", "PATH", "WHY"), rows)
+
+
+def _conclude(plan: Plan, *, applied: bool) -> None:
+    size, inodes = removal.reckon(plan.prints[path] for path in plan.doomed)
+    if not plan.choices and not plan.unfinished:
+        print("no checkpoint found")
+    elif not plan.doomed:
+        print("nothing to delete")
+    elif not applied:
+        print(
+            f"{len(plan.doomed)} would go: {levels.human_bytes(size)}, {inodes} inodes. "
+            "Nothing was deleted; --apply does it."
+        )
+    else:
+        freed = plan.freed
+        print(
+            f"{len(plan.deleted)} deleted: {levels.human_bytes(freed['bytes'] or 0)}, "
+            f"{freed['inodes']} inodes; the disk has {_signed(freed['measured_bytes'] or 0)} "
+            f"and {freed['measured_inodes']:+d} inodes"
+        )
+    for path, why in plan.refused.items():
+        print(console.clean(f"not deleted: {path}: {why}"), file=sys.stderr)
+    for path, why in plan.failed.items():
+        print(console.clean(f"could not be deleted: {path}: {why}"), file=sys.stderr)
+
+
+def _signed(count: int) -> str:
+    return f"{'-' if count < 0 else '+'}{levels.human_bytes(abs(count))}"
+
+
+def _as_json(plan: Plan, policy: Policy, *, applied: bool) -> dict[str, Any]:
+    entries = {entry["path"]: entry for entry in plan.known.index["checkpoints"]}
+    rows = []
+    for choice in (*plan.choices, *(Choice(p, keep=False, why=()) for p in plan.unfinished)):
+        path = choice.path
+        size, inodes = _cost(plan, path)
+        rows.append(
+            {
+                "path": path,
+                "step": entries[path]["step"] if path in entries else None,
+                "action": "keep" if choice.keep else "delete",
+                "why": list(choice.why) or ["an earlier deletion was not finished"],
+                "bytes": size,
+                "inodes": inodes,
+                "verified": entries[path]["verified"] if path in entries else None,
+                "deleted": path in plan.deleted,
+                "refused": plan.refused.get(path) or plan.failed.get(path),
+            }
+        )
+    size, inodes = removal.reckon(plan.prints[path] for path in plan.doomed)
+    return {
+        "run": plan.known.index["run"],
+        "folders": list(plan.known.folders),
+        "index_from": plan.known.origin,
+        "policy": {
+            "keep_latest": policy.latest,
+            "keep_best": policy.best,
+            "every": policy.every,
+            "damaged": policy.damaged,
+        },
+        "applied": applied,
+        "checkpoints": rows,
+        "proposed": {"checkpoints": len(plan.doomed), "bytes": size, "inodes": inodes},
+        "freed": plan.freed or None,
+    }

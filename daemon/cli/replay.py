@@ -1,0 +1,214 @@
+"""``replay``: what happened in finished logs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from middlewatch.sentinels.kit import discover
+
+from ..parsers import backlog
+from ..replay.decompress import Damaged
+from ..replay.interleave import Merged
+from ..replay.log_input import Source, open_log
+from ..replay.log_stream import Voice, size_of
+from ..replay.many_logs import RunReplay, tells_steps
+from ..replay.one_log import Record, Replay, Rules
+from ..replay.rank_files import lanes
+from ..system import jsonlines
+from ..system.clock import SystemClock
+from ..system.errors import MiddlewatchError, UsageError
+from . import console
+from .context import configuration
+
+if TYPE_CHECKING:
+    from ..replay.story import Story
+    from ..replay.subject import Subject
+
+INTERRUPTED = 130
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Read every file; exit 1 when a log failed, 2 when one could not be read to its end."""
+    names, run = _named(args)
+    config = configuration(args)
+    sentinels = {n: s for n, s in discover().items() if n not in config.disabled}
+    reader = backlog.events_alone if args.quick else backlog.everything
+    reading = _Reading(args, names, Rules(sentinels, dict(config.limits), _bug, reader))
+    try:
+        if run is None:
+            reading.each(names)
+        else:
+            reading.together(run, names)
+    finally:
+        reading.bar.clear()
+    return reading.status
+
+
+def _named(args: argparse.Namespace) -> tuple[list[str], str | None]:
+    """The files, and the name of the run they make up, if they do."""
+    names, run = list(args.file), args.run
+    if run and (os.sep in run or os.path.lexists(run)):
+        # `--run rank0.log rank1.log`: the first word after the option was meant as a file.
+        names, run = [run, *names], ""
+    if not names:
+        raise UsageError("no log is named", "middlewatch replay train.log")
+    return names, run or "run" if run is not None else None
+
+
+def _bug(text: str) -> None:
+    print(f"middlewatch: {text}", file=sys.stderr)
+
+
+class _Reading:
+    """One call of the command."""
+
+    def __init__(self, args: argparse.Namespace, names: list[str], rules: Rules) -> None:
+        self.bar = console.ProgressBar(
+            sum(map(size_of, names)),
+            SystemClock(),
+            shown=console.progress_wanted(as_json=args.json),
+        )
+        self.failed = self.unread = self.interrupted = False
+        self._json: bool = args.json
+        self._metrics: bool = args.metrics and args.json
+        self._rules = rules
+        self._quick: Record = {"quick": True} if args.quick else {}
+        self._past = 0
+
+    @property
+    def status(self) -> int:
+        """Exit status."""
+        if self.interrupted:
+            return INTERRUPTED
+        return 2 if self.unread else int(self.failed)
+
+    # -------------------------------------------------------------------- one after the other
+
+    def each(self, names: list[str]) -> None:
+        """Every file is a log of its own."""
+        subjects: list[Subject] = []
+        for name in names:
+            try:
+                source = open_log(name)
+            except UsageError as error:
+                self._complain(name, error)
+                continue
+            try:
+                subject = self._one(source, one_of_many=len(names) > 1)
+            finally:
+                source.close()
+            self._past += size_of(name)
+            if subject is not None:
+                subjects.append(subject)
+            if self.interrupted:
+                break
+        if len(names) > 1 and not self._json:
+            from .replay_report import table
+
+            table(subjects)
+
+    def _one(self, source: Source, *, one_of_many: bool) -> Subject | None:
+        story = self._story()
+        replay = Replay(source.name, self._rules, None if story is None else story.add)
+        extra = self._quick | ({"packing": source.packing} if source.packing else {})
+        try:
+            for chunk in source.chunks():
+                if story is not None:
+                    story.look(chunk)
+                self._emit(replay.feed(chunk, metrics=self._metrics))
+                self.bar.at(self._past + source.taken, source.name)
+        except Damaged as damage:
+            extra["damage"] = str(damage)
+            self._complain(source.name, damage)
+        except UsageError as error:
+            self._complain(source.name, error)
+            return None
+        except KeyboardInterrupt:
+            self.interrupted = extra["interrupted"] = True
+            self._emit(replay.feed(source.rest(), metrics=self._metrics))
+        for record in replay.end(metrics=self._metrics):
+            if record["type"] == "end":
+                record |= {"bytes": source.bytes, **extra}
+                self.failed |= record["verdict"] == "failed"
+            self._emit((record,))
+        if story is None or (not source.bytes and "damage" in extra):
+            return None
+        from ..replay.subject import Subject
+        from .replay_report import tell
+
+        self.bar.clear()
+        subject = Subject.of_file(source, replay, story, extra, one_of_many=one_of_many)
+        tell(subject)
+        return subject
+
+    # -------------------------------------------------------------------- as one run
+
+    def together(self, run: str, names: list[str]) -> None:
+        """All files are logs of one run."""
+        story = self._story()
+        voices = [Voice(lane, self._complain) for lane in lanes(names)]
+        merged = Merged(voices, tells_steps)
+        replay = RunReplay(run, voices, self._rules, None if story is None else story.add)
+        extra = dict(self._quick)
+        try:
+            for number, chunk in merged.chunks():
+                if story is not None:
+                    story.look(chunk)
+                records = replay.feed(number, chunk, metrics=self._metrics)
+                self._emit(records)
+                self.bar.at(sum(voice.taken for voice in voices), voices[number].name)
+        except KeyboardInterrupt:
+            self.interrupted = extra["interrupted"] = True
+            for number, voice in enumerate(voices):
+                if rest := voice.rest():
+                    self._emit(replay.feed(number, rest, metrics=self._metrics))
+        if not any(voice.parts for voice in voices):
+            return
+        ends = []
+        for record in replay.end(exact=merged.exact, metrics=self._metrics):
+            if record["type"] == "end":
+                ends.append(record)
+            if "run" in record:
+                record |= extra
+                self.failed = record["verdict"] == "failed"
+            self._emit((record,))
+        if story is not None:
+            from ..replay.subject import Subject
+            from .replay_report import tell
+
+            self.bar.clear()
+            tell(Subject.of_run(voices, replay, story, ends))
+
+    # -------------------------------------------------------------------- what is printed
+
+    def _story(self) -> Story | None:
+        if self._json:
+            return None
+        from ..replay.story import Story
+
+        return Story()
+
+    def _emit(self, records: Iterable[Record]) -> None:
+        """Records go out as strict JSON, and to the reader once per chunk."""
+        written = False
+        for record in records:
+            if self._json:
+                sys.stdout.write(jsonlines.dumps(record) + "\n")
+                written = True
+        if written:
+            sys.stdout.flush()
+
+    def _complain(self, name: str, error: MiddlewatchError) -> None:
+        """One file cannot be read, or not to its end; the others are."""
+        self.unread = True
+        self.bar.clear()
+        sys.stdout.flush()
+        told = str(error)
+        shown = told if told.startswith(name) else f"{name}: {told}"
+        print(f"middlewatch: {console.clean(shown)}", file=sys.stderr)
+        if error.hint:
+            print(f"  {console.clean(error.hint)}", file=sys.stderr)

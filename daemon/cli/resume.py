@@ -1,0 +1,215 @@
+"""``resume``: how a run goes on from its last good checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from middlewatch.sentinels.kit.numbers import number, size, span
+
+from ..checkpoints.verify import levels
+from ..client import Client
+from ..config.run_spec import RunSpec
+from ..launch.start import Via
+from ..resume import plan as resuming
+from ..resume.requirements import lacking, missing_names
+from ..system.clock import SystemClock
+from ..system.errors import Refused, UsageError
+from . import console
+from .context import client, state
+from .folder_lock import alone
+from .run import begin, show
+
+Row = Mapping[str, Any]
+SETTLED_S = 20.0
+"""Patience with a run that has just ended: the daemon reads its last lines and saves for eight
+seconds, and waits longer for its exit status, which does not matter here."""
+SLOW_BYTES = 1 << 30
+"""A checkpoint above this takes more than a second or two to read: a person is told, and again
+every eight of it."""
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Print how to go on, or go on; exit 1 without a checkpoint, 4 when it is refused."""
+    daemon = client(args)
+    runs = daemon.ask("runs")
+    run = resuming.pick(runs, args.run)
+    if run is None:
+        raise UsageError(
+            f"no run is called {args.run!r}" if args.run else "no run is watched",
+            f"known: {', '.join(r['run'] for r in runs)}" if runs else "try `middlewatch run`",
+        )
+    if not run["command"]:
+        raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
+    run = _settled(daemon, run)
+    with _alone(args, run):
+        plan = _plan(args, daemon, daemon.ask("runs"), run)
+        shown = resuming.as_dict(plan)
+        refusal = _refusal(args, run, shown)
+        shown["allowed"] = refusal is None and shown["checkpoint"] is not None
+        shown["started"] = None
+        if args.execute and shown["allowed"]:
+            shown["started"] = _start(args, run, shown["command"])
+    _print(args, shown)
+    if refusal is None:
+        return int(not shown["allowed"])
+    if args.execute:
+        raise refusal
+    return refusal.exit_code
+
+
+@contextlib.contextmanager
+def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
+    """Of two that would start it at once, one does. Raises Refused.
+
+    Two trainings that save to one folder spoil each other's checkpoints.
+    """
+    if not args.execute:
+        yield
+        return
+    folder = state(args).run(run["run"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone(folder, f"another resume of {run['run']} is at work"):
+        yield
+
+
+def _settled(daemon: Client, run: Row) -> Row:
+    """The run once the daemon has read its last lines and saves."""
+    clock = SystemClock()
+    until = clock.monotonic() + SETTLED_S
+    while run["exit"] is not None and run["ended_at"] is None and clock.monotonic() < until:
+        clock.sleep(0.25)
+        run = daemon.ask("status", run=run["run"])
+    return run
+
+
+def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row) -> resuming.Plan:
+    now = SystemClock().now()
+    index = daemon.ask("checkpoints", run=run["run"])
+    incidents = daemon.ask("incidents", run=run["run"], all=True)
+    earlier = {
+        i["class"]
+        for before in resuming.ancestors(runs, run)
+        if any(r["run"] == before for r in runs)
+        for i in daemon.ask("incidents", run=before, all=True)
+    }
+    if resuming.tried(runs, run):
+        earlier |= {i["class"] for i in incidents}
+    if args.from_path:
+        path = str(Path(args.from_path).absolute())
+        if not Path(path).exists():
+            raise UsageError(f"{path} is not there")
+        chosen = resuming.named(index, path, _check, now)
+    else:
+        kind = resuming.framework(run)
+        chosen = resuming.choose(index, kind, _check, again=args.execute, now=now)
+    retry = resuming.retry_of(run["state"], incidents, earlier)
+    missing = missing_names(run.get("env_names") or (), os.environ)
+    older = resuming.before_trouble(index, retry)
+    return resuming.plan(run, runs, chosen, retry, missing, older)
+
+
+def _check(path: str) -> dict[str, Any]:
+    """Read a checkpoint to the last number, now."""
+    began = 0
+
+    def tell(file: str, done: int, total: int) -> None:
+        nonlocal began
+        if total > SLOW_BYTES and done >= began:
+            began = done + SLOW_BYTES * 8
+            print(f"reading {file}: {size(done)} of {size(total)}", file=sys.stderr)
+
+    return levels.describe(path, progress=tell)
+
+
+def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
+    """Why it may not go on, if it may not; ``--force`` lifts only what the handbook says."""
+    if shown["refused"]:
+        return Refused("; ".join(shown["refused"]), "end it first, or let it go on")
+    if shown["checkpoint"] is None and args.from_path:
+        bad = shown["skipped"][0]
+        return Refused(f"{bad['path']} did not pass: {bad['state']}, {bad['detail']}")
+    retry = shown["retry"]
+    if not retry["allowed"] and not args.force:
+        about = f"{retry['class']}: " if retry["class"] else ""
+        return Refused(f"{about}{retry['why']}", f"{retry['first_step']} Then: --force")
+    if not args.execute or shown["checkpoint"] is None:
+        return None
+    if lacks := lacking(run["command"], run["cwd"]):
+        return Refused(lacks)
+    if shown["before"]:
+        return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
+    if shown["how"] in ("perhaps", "unknown") and not args.force:
+        return Refused(
+            "whether the command goes on, or begins from scratch, is not known",
+            "start it by hand with `middlewatch run`, or --force if it loads its newest by itself",
+        )
+    return None
+
+
+def _start(args: argparse.Namespace, run: Row, command: Sequence[str]) -> dict[str, Any]:
+    """The same machinery as ``run``; the folders of checkpoints and the home stay."""
+    home = run["home"]
+    spec = RunSpec(
+        name=run["name"],
+        command=tuple(command),
+        cwd=run["cwd"],
+        checkpoint_dirs=tuple(run["checkpoint_dirs"]),
+        resumed_from=run["run"],
+    )
+    return begin(args, spec, via=cast(Via, home) if home in ("tmux", "systemd") else None)
+
+
+def _print(args: argparse.Namespace, shown: Row) -> None:
+    if args.json:
+        console.as_json(shown)
+        return
+    for line in lines(shown):
+        print(console.clean(line))
+    if shown["started"] is not None:
+        show(shown["started"])
+
+
+def lines(plan: Row) -> list[str]:
+    """The plan for a person."""
+    point = plan["checkpoint"]
+    rows: list[tuple[str, str]] = []
+    if point is not None:
+        rows.append(("checkpoint", point["path"]))
+        rows.append(("", f"{point['state']} ({point['level']}), verified {point['verified_at']}"))
+        rows.append(("lost", _lost(plan)))
+        rows.append(("in", plan["cwd"]))
+        rows += [("first", words) for words in plan["before"]]
+        rows.append(("command", shlex.join(plan["command"])))
+        if plan["how"] in ("option", "itself"):
+            rows.append(("", plan["words"]))
+    rows += [("note", text) for text in plan["warnings"]]
+    retry = plan["retry"]
+    if retry["class"] is not None or not retry["allowed"]:
+        about = f"{retry['class']} ({retry['incident']}): " if retry["class"] else ""
+        rows.append(("trouble" if about else "state", f"{about}{retry['why']}"))
+        if not retry["allowed"]:
+            rows.append(("first step", retry["first_step"]))
+            rows.append(("refused", "until then, or with --force"))
+    rows += [("refused", text) for text in plan["refused"]]
+    return [_head(plan), *(f"  {key:<12} {text}" for key, text in rows)]
+
+
+def _head(plan: Row) -> str:
+    point = plan["checkpoint"]
+    if point is None:
+        return f"{plan['run']}: nothing to resume from"
+    step = "a step that is not known" if point["step"] is None else f"step {number(point['step'])}"
+    return f"{plan['run']}: goes on from {step}"
+
+
+def _lost(plan: Row) -> str:
+    steps, minutes = plan["step_lost"], plan["minutes_lost"]
+    told = "steps unknown" if steps is None else f"{number(steps)} steps"
+    return told if minutes is None else f"{told}, {span(minutes * 60)}"

@@ -1,0 +1,126 @@
+"""``run``: start a command that outlives the login, under watch."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config.run_spec import Rank, RunSpec, run_id
+from ..launch.checkpoint_args import from_argv
+from ..launch.start import Via, launch
+from ..system.errors import MiddlewatchError, UsageError
+from . import console
+from .context import client, state
+from .daemon import ensure
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start a command that outlives the session, and hand it to the daemon."""
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not command:
+        raise UsageError("no command to run", "middlewatch run -- python train.py")
+    cwd = str(Path.cwd())
+    folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
+    data = begin(
+        args,
+        RunSpec(
+            name=args.name or _name_of(command),
+            command=tuple(command),
+            cwd=cwd,
+            checkpoint_dirs=tuple(dict.fromkeys(folders)),
+        ),
+        log=args.log,
+        via=args.via,
+        keep_buffering=args.keep_buffering,
+    )
+    if args.json:
+        console.as_json(data)
+    else:
+        show(data)
+    return 0
+
+
+def begin(
+    args: argparse.Namespace,
+    wanted: RunSpec,
+    *,
+    log: str | None = None,
+    via: Via | None = None,
+    keep_buffering: bool = False,
+) -> dict[str, Any]:
+    """Start the command of ``wanted`` under a new id, and hand it to the daemon.
+
+    ``log``: where its output goes (default: the folder of the run). Returns what
+    ``run --json`` prints. Raises UsageError when it cannot be started.
+    """
+    daemon = ensure(args)
+    run = run_id(wanted.name)
+    while (folder := state(args).run(run)).exists():  # four digits meet again after a while
+        run = run_id(wanted.name)
+    output = Path(log).absolute() if log else folder / "output.log"
+    if log and output.is_dir():
+        raise UsageError(f"{output} is a directory", "name a file with --log")
+    started_at = time.time()  # noqa: TID251 - a command, not the resident process
+    launched = launch(
+        wanted.command,
+        name=wanted.name,
+        log=output,
+        exit_file=folder / "exit.json",
+        cwd=wanted.cwd,
+        via=via,
+        keep_buffering=keep_buffering,
+    )
+    spec = dataclasses.replace(
+        wanted,
+        id=run,
+        pid=launched.pid,
+        start_ticks=launched.start_ticks,
+        ranks=(Rank(launched.pid, launched.start_ticks),),
+        env_names=tuple(sorted(os.environ)),
+        logs=(launched.log,),
+        exit_file=launched.exit_file,
+        started_at=started_at,
+        home=launched.via,
+    )
+    return {
+        **hand_over(args, spec),
+        "name": spec.name,
+        "pid": launched.pid,
+        "keeper_pid": launched.keeper_pid,
+        "via": launched.via,
+        "log": launched.log,
+        "exit_file": launched.exit_file,
+        "checkpoint_dirs": list(spec.checkpoint_dirs),
+        "state_dir": daemon["state_dir"],
+        "look": launched.look,
+    }
+
+
+def show(started: Mapping[str, Any]) -> None:
+    """A run that has just been started, for a person."""
+    folders = ", ".join(started["checkpoint_dirs"])
+    print(f"{started['run']}: pid {started['pid']}, goes on without this session")
+    print(f"  log          {started['log']}")
+    print(f"  checkpoints  {folders or 'no folder known (--checkpoints DIR)'}")
+    print(f"  status page  {started['status_page']}")
+    if started["look"]:
+        print(f"  look at it   {started['look']}")
+    print(f"  what is true now: middlewatch status {started['run']}")
+
+
+def _name_of(command: list[str]) -> str:
+    scripts = [w for w in command if w.endswith((".py", ".sh"))]
+    return Path(scripts[0]).stem if scripts else Path(command[0]).name
+
+
+def hand_over(args: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
+    """Give a run to the daemon; its answer. Raises MiddlewatchError when it makes no sense."""
+    answer = client(args).ask("watch", spec=spec.to_json())
+    if not isinstance(answer, dict):
+        raise MiddlewatchError("the daemon gave no sensible answer", "is it of another version?")
+    return answer

@@ -1,0 +1,51 @@
+"""``runs``: a line for each run that is watched."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from middlewatch.sentinels.kit.numbers import number
+
+from . import console
+from .context import client
+
+
+def runs(args: argparse.Namespace) -> int:
+    """A line per run."""
+    known = client(args).ask("runs")
+    if args.json:
+        console.as_json(known)
+        return 0
+    if not known:
+        print("no run is watched; try `middlewatch watch` or `middlewatch run -- CMD`")
+        return 0
+    rows = [
+        (
+            r["run"],
+            r["state"],
+            step_of(r["now"]),
+            loss_of(r["now"]),
+            len(r["incidents"]),
+            r["started_at"],
+        )
+        for r in known
+    ]
+    console.table(("RUN", "STATE", "STEP", "LOSS", "OPEN", "STARTED"), rows)
+    return 0
+
+
+def step_of(now: Mapping[str, Any]) -> str:
+    """Step of a run, and how many there are to be, for a person."""
+    if now["step"] is None:
+        return "-"
+    return number(now["step"]) + (f"/{number(now['total'])}" if now["total"] else "")
+
+
+def loss_of(now: Mapping[str, Any]) -> str:
+    """Its newest training loss, for a person."""
+    value = now["values"].get("train_loss")
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:.4g}"

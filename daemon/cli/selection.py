@@ -1,0 +1,171 @@
+"""The checkpoints that a command speaks of: from the daemon, from its files, or from the disk."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..checkpoints import finder, followed, rebuild
+from ..checkpoints.formats import names
+from ..checkpoints.index import read
+from ..checkpoints.ranking import Rules
+from ..checkpoints.verify import structure
+from ..client import Client, RemoteError
+from ..system.clock import SystemClock, epoch
+from ..system.errors import DaemonUnreachable, UsageError
+from .context import client, configuration, state
+
+Index = dict[str, Any]
+_MOST_BYTES = 64 << 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """An index, and where its checkpoints lie."""
+
+    index: Index
+    folders: tuple[str, ...]
+    origin: str
+    """``daemon``, ``state`` (the file of a daemon that does not run) or ``disk``."""
+    name: str
+    """Of the run, else of the folder: what a copy of it is called."""
+    bests: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Path -> run that calls it the best: the log of the run that is gone on with is not known
+    to the one that goes on in the same folder."""
+
+
+def known(args: argparse.Namespace) -> Known:
+    """What ``RUN`` or ``--dir DIR`` holds, changed files marked as not looked at.
+
+    Raises UsageError when there is no such run or folder.
+    """
+    if args.run and args.dir:
+        raise UsageError("name a run or --dir, not both")
+    found = _of_folder(args) if args.dir else _of_run(args)
+    _doubt_changed(found.index)
+    return dataclasses.replace(found, bests=_bests(args, found.index))
+
+
+def _bests(args: argparse.Namespace, index: Index) -> dict[str, str]:
+    """What the indexes of all runs call the best one, as far as it is still that save."""
+    found: dict[str, str] = {}
+    paths = {entry["path"] for entry in index["checkpoints"]}
+    for path in sorted((state(args).root / "runs").glob("*/checkpoints_index.json")):
+        told = read(str(path))
+        if told is None or told.get("best") not in paths:
+            continue
+        entry = next((e for e in told["checkpoints"] if e["path"] == told["best"]), None)
+        if entry is not None and unchanged(entry, mark_now(entry["path"])):
+            found[entry["path"]] = told["run"]
+    return found
+
+
+def from_disk(folder: str, rules: Rules) -> Index:
+    """An index of what lies in a folder, each checked for its structure."""
+    name, now = os.path.basename(folder), SystemClock().now()
+    return rebuild.rebuilt(name, [folder], now, rules, level=structure.LEVEL)
+
+
+def _of_run(args: argparse.Namespace) -> Known:
+    asked = client(args)
+    try:
+        status = asked.ask("status", run=args.run)
+        index = asked.ask("checkpoints", run=status["run"])
+    except DaemonUnreachable:
+        return _of_state(args)
+    folders = tuple(os.path.normpath(d) for d in status["checkpoint_dirs"])
+    run = status["run"].rpartition("-")[0]  # safe in a path, unlike the name itself
+    return Known(index, folders, "daemon", run)
+
+
+def _of_state(args: argparse.Namespace) -> Known:
+    """The newest index of a run of that id or name that a stopped daemon has left."""
+    root = state(args).root / "runs"
+    candidates = []
+    for path in root.glob("*/checkpoints_index.json"):
+        run = path.parent.name
+        if args.run in (None, run, run.rpartition("-")[0]):
+            with contextlib.suppress(OSError):
+                candidates.append((path.stat().st_mtime, path))
+    if not candidates:
+        what = f"no run is called {args.run!r}" if args.run else "no run is known"
+        raise UsageError(f"{what}, and no daemon answers", "name the folder: --dir DIR")
+    path = max(candidates)[1]
+    index = _read(str(path))
+    run = path.parent.name
+    folders = sorted({os.path.dirname(e["path"]) for e in index["checkpoints"]})
+    return Known(index, tuple(folders), "state", run.rpartition("-")[0] or run)
+
+
+def _read(path: str) -> Index:
+    try:
+        with open(path, encoding="utf-8") as file:
+            index: Index = json.loads(file.read(_MOST_BYTES))
+            assert isinstance(index["checkpoints"], list)
+    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+        raise UsageError(f"{path} cannot be used: {error}", "name the folder: --dir DIR") from None
+    return index
+
+
+def _of_folder(args: argparse.Namespace) -> Known:
+    folder = os.path.realpath(args.dir)
+    if not os.path.isdir(folder):
+        raise UsageError(f"{args.dir} is no folder")
+    name = os.path.basename(folder)
+    watched = _watched_here(client(args), folder)
+    if watched is not None:
+        return Known(watched, (folder,), "daemon", name)
+    index = from_disk(folder, Rules.of(configuration(args)))
+    return Known(index, (folder,), "disk", name)
+
+
+def _watched_here(asked: Client, folder: str) -> Index | None:
+    """The index of the run that saves to this folder: it knows more than the disk tells."""
+    try:
+        for run in reversed(asked.ask("runs")):
+            if folder in (os.path.realpath(d) for d in run["checkpoint_dirs"]):
+                index: Index = asked.ask("checkpoints", run=run["run"])
+                return index
+    except (DaemonUnreachable, RemoteError):
+        pass
+    return None
+
+
+def _doubt_changed(index: Index) -> None:
+    """Take gone ones out; one that changed since it was verified is not verified any more."""
+    there = []
+    for entry in index["checkpoints"]:
+        mark = mark_now(entry["path"])
+        if mark.files == 0:
+            continue
+        if not unchanged(entry, mark):
+            entry["verified"] = {
+                **entry["verified"],
+                "state": "pending",
+                "detail": "changed since it was verified",
+            }
+        there.append(entry)
+    index["checkpoints"] = there
+    paths = {entry["path"] for entry in there}
+    for name in ("latest", "best", "resume_from"):
+        if index.get(name) not in paths:
+            index[name] = None
+
+
+def mark_now(path: str) -> followed.Mark:
+    """How the files of a checkpoint stand now; no files when it is gone."""
+    kind: names.Kind | None = "folder" if os.path.isdir(path) else None
+    return followed.mark_of(finder.Place(path, kind, leftover=False, mtime_ns=0))
+
+
+def unchanged(entry: Mapping[str, Any], mark: followed.Mark) -> bool:
+    """Its files stand as the index says."""
+    if (entry["bytes"], entry["files"]) != (mark.bytes, mark.files):
+        return False
+    # To the millisecond, in whatever zone the daemon writes.
+    return abs(epoch(entry["saved_at"]) - mark.newest_ns / 1e9) < 0.002

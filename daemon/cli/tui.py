@@ -1,0 +1,20 @@
+"""``tui``: the terminal screen. The only place that starts the screens."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..system.errors import UsageError
+from .context import state
+
+
+def tui(args: argparse.Namespace) -> int:
+    """The terminal screen on this box's daemon."""
+    if args.host:
+        raise UsageError(
+            "watching other boxes from here is not in this version",
+            f"use: ssh -t {args.host[0]} middlewatch tui",
+        )
+    from middlewatch.tui.app import main
+
+    return main(str(state(args).socket))

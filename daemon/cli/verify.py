@@ -1,0 +1,166 @@
+"""``verify``: are these checkpoints whole, finite, and does torch load them?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..checkpoints.load import interpreters, memory_budget
+from ..checkpoints.load import loader as loading
+from ..checkpoints.verify import bitrot
+from ..checkpoints.verify import levels as checks
+from ..config.run_spec import RunSpec
+from ..system.clock import SystemClock
+from ..system.errors import UsageError
+from . import console, offline
+from .context import state
+from .selection import mark_now
+
+Entry = dict[str, Any]
+INTERRUPTED = 130
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Check every checkpoint that is named or lies in a folder; exit 1 when one is not ok."""
+    if args.deep and args.level:
+        raise UsageError("--deep goes through all levels: leave --level out")
+    if args.python and not args.deep:
+        raise UsageError("--python is the python that loads: it needs --deep")
+    python = _python(args) if args.deep else None
+    checking = _Checking(args)
+    try:
+        checking.read()
+        if python is not None:
+            checking.load(python)
+    except KeyboardInterrupt:
+        checking.interrupted = True
+    finally:
+        checking.bar.clear()
+    checking.tell_rest()
+    if checking.refused:
+        raise UsageError(
+            f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
+        )
+    return checking.status
+
+
+def _python(args: argparse.Namespace) -> interpreters.Python:
+    """The python that loads: asked for before hours of reading, not after."""
+    specs = offline.stored_runs(state(args))
+    paths = [os.path.realpath(path) for path in args.path]
+    owners = [spec for spec in specs if _saves_to(spec, paths)]
+    return interpreters.find(args.python, owners, [s for s in specs if s not in owners])
+
+
+def _saves_to(spec: RunSpec, paths: list[str]) -> bool:
+    folders = [os.path.realpath(folder) for folder in spec.checkpoint_dirs]
+    return any(
+        path == folder or path.startswith(folder + "/") or folder.startswith(path + "/")
+        for path in paths
+        for folder in folders
+    )
+
+
+class _Checking:
+    """One call of the command."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.interrupted = False
+        self.refused = ""
+        """Why no python could be made to load."""
+        self._loaded_by = ""
+        self._json: bool = args.json
+        self._level: str = args.level or checks.FINITE
+        self._deep: bool = args.deep
+        self._paths: list[str] = args.path
+        self._runs = str(state(args).root / "runs")
+        self._found: list[Entry] = []
+        self._told = 0
+        self._past = 0
+        self.bar = self._bar(0)
+
+    @property
+    def status(self) -> int:
+        """Exit status."""
+        if self.interrupted:
+            return INTERRUPTED
+        return int(any(entry["state"] != "ok" for entry in self._found))
+
+    def read(self) -> None:
+        """Every level up to finite, without torch."""
+        inside = [each for path in self._paths for each in _inside(path)]
+        known = bitrot.recorded(bitrot.indexes(self._runs, inside))
+        by_path = {os.path.realpath(path): entry for path, entry in known.items()}
+        self.bar = self._bar(sum(mark_now(path).bytes for path in inside))
+        for entry in checks.results(self._paths, self._level, self._progress):
+            self._past += entry["bytes"]
+            mark = mark_now(entry["path"])
+            before = by_path.get(os.path.realpath(entry["path"]))
+            changed = before and bitrot.told(
+                before, entry["digest"], mark.bytes, mark.newest_ns / 1e9
+            )
+            self._found.append(_rotten(entry, changed) if changed else entry)
+            if not self._deep:
+                self._tell(len(self._found))
+
+    def load(self, python: interpreters.Python) -> None:
+        """The last level, for what has passed the others."""
+        sound = [n for n, entry in enumerate(self._found) if entry["state"] == "ok"]
+        self.bar.clear()
+        self.bar = self._bar(loading.total([self._found[n]["path"] for n in sound]))
+        self._past = 0
+        with loading.Loader(python, memory_budget.memory(), SystemClock()) as loader:
+            for number in sound:
+                entry = self._found[number]
+                try:
+                    loaded = loader.check(entry["path"], self._progress)
+                except loading.NoLoader as error:
+                    self.refused = str(error)
+                    return
+                if loader.torch:
+                    self._loaded_by = f"torch {loader.torch} in {python.path} ({python.origin})"
+                self._found[number] = loading.raised(entry, loaded)
+                self._past += loading.total([entry["path"]])
+                self._tell(number + 1)
+
+    def tell_rest(self) -> None:
+        """Print what is known and was not printed."""
+        if self._json:
+            console.as_json(self._found)
+            return
+        self._tell(len(self._found))
+        if self._loaded_by:
+            print(f"loaded by {console.clean(self._loaded_by)}")
+
+    def _tell(self, count: int) -> None:
+        """Print the first ``count`` results, as far as they were not."""
+        if self._json:
+            return
+        fresh, self._told = self._found[self._told : count], max(count, self._told)
+        if fresh:
+            self.bar.clear()
+        for line in checks.rows(fresh):
+            print(console.clean(line), flush=True)
+
+    def _bar(self, total: int) -> console.ProgressBar:
+        return console.ProgressBar(
+            total, SystemClock(), shown=console.progress_wanted(as_json=self._json)
+        )
+
+    def _progress(self, path: str, done: int, _total: int) -> None:
+        self.bar.at(self._past + done, os.path.basename(path.rstrip("/")))
+
+
+def _inside(path: str) -> list[str]:
+    """The checkpoints under a path; one that cannot be read is told when its turn comes."""
+    try:
+        return checks.expand(path)
+    except OSError:
+        return []
+
+
+def _rotten(entry: Mapping[str, Any], why: str) -> Entry:
+    detail = "; ".join(text for text in (why, entry["detail"]) if text)
+    return {**entry, "state": "corrupt", "level": "checksum", "detail": detail}

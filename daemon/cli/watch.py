@@ -1,0 +1,104 @@
+"""``watch``: put runs under watch that are already going."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from ..box.audit import look_at_gpus
+from ..config.run_spec import RunSpec
+from ..launch.discover import FoundRun, attached, describe, discover
+from ..system.clock import SystemClock
+from ..system.errors import MiddlewatchError, UsageError
+from . import console
+from .context import state
+from .daemon import ensure
+from .run import hand_over
+
+
+def watch(args: argparse.Namespace) -> int:
+    """Put runs under watch that are already going; exit 1 when none was found."""
+    specs = _wanted(args)
+    if not specs:
+        if args.json:
+            console.as_json([])
+        else:
+            print("no training run was found on this box")
+            print("  name one: middlewatch watch --pid PID --log FILE")
+        return 1
+    ensure(args)
+    told = []
+    for spec in specs:
+        answer = hand_over(args, _plain(spec))
+        told.append({**answer, "name": spec.name, "pid": spec.pid, "logs": list(spec.logs)})
+        if args.json:
+            continue
+        verb = "watching" if answer["new"] else "already watched"
+        ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
+        print(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
+        print(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
+        print(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or 'no folder known'}")
+        for note in spec.notes:
+            print(f"  note         {console.clean(note)}")
+    if args.json:
+        console.as_json(told)
+    return 0
+
+
+def _wanted(args: argparse.Namespace) -> list[RunSpec]:
+    logs = tuple(str(Path(log).absolute()) for log in args.log)
+    folders = tuple(str(Path(d).absolute()) for d in args.checkpoints)
+    for log in logs:
+        if Path(log).is_dir():
+            raise UsageError(f"{log} is a directory", "name a log file")
+    pane_logs = _pane_folder(args)
+    if args.pid is not None:
+        found = [describe(args.pid, log_dir=pane_logs)]
+    elif logs:
+        found = []
+        name = args.name or Path(logs[0]).stem
+        return [RunSpec(name=name, logs=logs, checkpoint_dirs=folders, home="log only")]
+    else:
+        found = discover(gpu_pids=_gpu_pids(), log_dir=pane_logs)
+    specs: list[RunSpec] = []
+    for one in found:
+        spec = _readable(one)
+        specs.append(
+            dataclasses.replace(
+                spec,
+                logs=logs or spec.logs,
+                checkpoint_dirs=folders or spec.checkpoint_dirs,
+                name=args.name or spec.name,
+            )
+        )
+    return specs
+
+
+def _pane_folder(args: argparse.Namespace) -> str | None:
+    """Where copies of tmux panes go; ``None`` (their own folder) when we may not write."""
+    folder = state(args).root / "panes"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    return str(folder)
+
+
+def _gpu_pids() -> set[int]:
+    """Processes that NVML sees on the GPUs, in our pid namespace or not."""
+    samples, _ = look_at_gpus(SystemClock())
+    return {pid for sample in samples for pid in sample.pids or ()}
+
+
+def _readable(found: FoundRun) -> FoundRun:
+    """A run that prints into a tmux pane gets a log, if tmux lets us."""
+    try:
+        return attached(found)
+    except MiddlewatchError as error:
+        return dataclasses.replace(found, notes=(*found.notes, str(error)))
+
+
+def _plain(spec: RunSpec) -> RunSpec:
+    """What the daemon keeps: a found run has fields only the command needs."""
+    return RunSpec.from_json(spec.to_json())

@@ -1,0 +1,1 @@
+"""What a person decides: the configuration, places, secrets, what a run is."""

@@ -1,0 +1,1 @@
+"""Observations to incidents, with no I/O and no clock."""

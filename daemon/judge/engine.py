@@ -1,0 +1,142 @@
+"""Observations in, findings out, incidents on. No I/O.
+
+Each sentinel is asked only when something it cares about arrived, or once a second if
+silence matters to it. A sentinel that raises is a bug of ours: it is isolated, its
+traceback told once, and after three in a row it becomes an incident about ourselves.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from middlewatch.sentinels.kit import Evidence, Finding, Sentinel, Severity, View
+
+from ..config.secrets import mask
+from .incidents import Change, IncidentKeeper
+from .refutation import outcome, refuted
+
+LineLookup = Callable[[str, int], "str | None"]
+BROKEN_AFTER = 3
+"""Errors in a row of one sentinel that make it an incident about ourselves."""
+
+
+class Engine:
+    """Asks the sentinels and keeps the incidents."""
+
+    def __init__(
+        self,
+        sentinels: Mapping[str, Sentinel],
+        limits: Mapping[str, Any],
+        keeper: IncidentKeeper,
+        tell_bug: Callable[[str], None],
+    ) -> None:
+        self.keeper = keeper
+        self._sentinels = dict(sentinels)
+        self._limits = dict(limits)
+        self._tell_bug = tell_bug
+        self._errors: dict[str, int] = {}
+        self._worth: dict[tuple[frozenset[type], bool], tuple[tuple[str, Sentinel], ...]] = {}
+        """Whom to ask, by what arrived: few combinations of few types ever come."""
+
+    def findings(
+        self, view: View, fresh: Collection[type], *, tick: bool
+    ) -> tuple[list[tuple[str, Finding]], dict[str, float]]:
+        """(sentinel, finding) of every rule worth asking, and whom we asked.
+
+        ``fresh`` are the observation types that arrived since the last time; ``tick`` asks
+        those too that judge silence.
+        """
+        found: list[tuple[str, Finding]] = []
+        asked: dict[str, float] = {}
+        for name, sentinel in self._worth_asking(frozenset(fresh), tick=tick):
+            if sentinel.ledgers and view.all_quiet(sentinel.ledgers):
+                asked[name] = sentinel.clears_after_s  # it could not say anything
+                continue
+            try:
+                said = sentinel(view, self._limits.get(name))
+            except Exception:  # noqa: BLE001 - the boundary: one broken rule, the others go on
+                broken = self._broken(name)
+                if broken:
+                    found.append((name, broken))
+                continue
+            self._errors.pop(name, None)
+            asked[name] = sentinel.clears_after_s
+            found += [(name, finding) for finding in said]
+        return found, asked
+
+    def _worth_asking(
+        self, fresh: frozenset[type], *, tick: bool
+    ) -> tuple[tuple[str, Sentinel], ...]:
+        known = self._worth.get((fresh, tick))
+        if known is None:
+            known = self._worth[fresh, tick] = tuple(
+                (name, sentinel)
+                for name, sentinel in self._sentinels.items()
+                if (tick and sentinel.every_tick) or not fresh.isdisjoint(sentinel.on)
+            )
+        return known
+
+    def judge(
+        self,
+        run: str,
+        view: View,
+        fresh: Collection[type],
+        *,
+        tick: bool,
+        line: LineLookup = lambda file, number: None,
+    ) -> list[Change]:
+        """One round about one run; returns what is worth telling."""
+        found, asked = self.findings(view, fresh, tick=tick)
+        proven = [(name, prove(finding, line)) for name, finding in found]
+        changes = self.keeper.update(run, proven, asked, view.now)
+        for change in changes:
+            if change.kind == "resolved" and (words := outcome(change.incident, view)):
+                change.incident.details["outcome"] = words
+        return changes + self._refute(run, view, {(n, f.key) for n, f in found}, asked)
+
+    def _refute(
+        self, run: str, view: View, said: Collection[tuple[str, str]], asked: Collection[str]
+    ) -> list[Change]:
+        """Close what the newest evidence contradicts and its own rule says no more."""
+        return [
+            self.keeper.resolve(one, view.now, words)
+            for one in self.keeper.open(run)
+            if one.sentinel in asked
+            and (one.sentinel, one.key) not in said
+            and (words := refuted(one, view))
+        ]
+
+    def _broken(self, name: str) -> Finding | None:
+        count = self._errors[name] = self._errors.get(name, 0) + 1
+        if count == 1:
+            self._tell_bug(f"sentinel {name} failed:\n{traceback.format_exc()}")
+        if count < BROKEN_AFTER:
+            return None
+        return Finding(
+            trouble="blind",
+            key=f"self:{name}",
+            severity=Severity.WARNING,
+            summary=f"the rule {name} is broken and judges nothing: a bug of middlewatch",
+            evidence=(Evidence("process", traceback.format_exc(limit=-2)[-400:]),),
+            remedy="report it with the daemon's log",
+        )
+
+
+def prove(finding: Finding, line: LineLookup) -> Finding:
+    """Put the guilty log line among the evidence, and mask secrets in all of it."""
+    evidence = finding.evidence
+    if finding.line:
+        text = line(finding.file, finding.line)
+        if text:
+            shown = Evidence("log", f"{finding.file}:{finding.line}: {text.strip()[:380]}")
+            rest = tuple(e for e in evidence if not (e.kind == "log" and e.text in text))
+            evidence = (shown, *rest)
+    return replace(
+        finding,
+        summary=mask(finding.summary),
+        evidence=tuple(replace(e, text=mask(e.text)) for e in evidence),
+        details={k: mask(v) if isinstance(v, str) else v for k, v in finding.details.items()},
+    )

@@ -1,0 +1,87 @@
+"""The exit file of a run: what the keeper wrote down when the command ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from typing import Any
+
+from .supervisor import RECORD_BYTES, spare_path
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRecord:
+    """How a command ended. ``exit_code`` is ``None`` when a signal ended it, and vice versa.
+
+    Times are epoch seconds. ``max_rss_bytes`` is the largest resident set of any one process
+    of the command that was waited for. ``pid`` is ``None`` for a command that never ran
+    (``exit_code`` 127: not found, 126: cannot be executed).
+    """
+
+    pid: int | None
+    start_ticks: int | None
+    exit_code: int | None
+    signal: int | None
+    core: bool
+    started_at: float
+    ended_at: float
+    max_rss_bytes: int
+
+
+def read_exit(exit_file: str) -> ExitRecord | None:
+    """The record, from its place or from the copy in memory; ``None``: not ended, or unknown.
+
+    A reserved but empty file (all spaces) after the process is gone means that the keeper did
+    not live to see the end: the box went down, or somebody killed the keeper.
+    """
+    for path in (exit_file, spare_path(exit_file)):
+        record = _read(path)
+        if record is not None:
+            return record
+    return None
+
+
+def _read(path: str) -> ExitRecord | None:
+    """One file, believed only when it is a regular one of ours or of root."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or not _trusted(info.st_uid):
+            return None
+        return _parse(os.pread(fd, RECORD_BYTES, 0))
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _trusted(uid: int) -> bool:
+    """``/dev/shm`` is open to all: only our own files count, unless we are root and read all."""
+    return os.geteuid() == 0 or uid in (0, os.geteuid())
+
+
+def _parse(data: bytes) -> ExitRecord | None:
+    try:
+        fields: Any = json.loads(data.strip(b" \0\r\n\t"))
+        return ExitRecord(
+            pid=_whole(fields["pid"]),
+            start_ticks=_whole(fields["start_ticks"]),
+            exit_code=_whole(fields["exit_code"]),
+            signal=_whole(fields["signal"]),
+            core=fields["core"] is True,
+            started_at=float(fields["started_at"]),
+            ended_at=float(fields["ended_at"]),
+            max_rss_bytes=int(fields["max_rss_bytes"]),
+        )
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    """An integer or null; anything else is an error of the file."""
+    return None if value is None else int(value)

@@ -1,0 +1,235 @@
+"""Copy to another host: rsync carries, ssh asks the far side to read back and to rename.
+
+Into a temporary folder of ours rsync may write in place: what an interrupted copy left is kept
+and compared block by block, so that nothing is sent twice and no torn block is trusted.
+``--append-verify`` would trust the names and send a whole file again for one bad block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .programs import ask
+from .receipt import RECEIPT, SCHEMA, Parcel, Trouble, read_receipt
+from .remote import Standing, Work, digest_of, standing_of
+from .targets import Place
+
+_SSH_OPTIONS = (
+    *("-o", "BatchMode=yes", "-o", "ConnectTimeout=20"),
+    *("-o", "ServerAliveInterval=20", "-o", "ServerAliveCountMax=6"),
+)
+_SILENT_S = 300
+"""rsync gives up after so long without a byte; what it has sent stays."""
+_HASHERS = (("xxhsum -H2", "xxh3"), ("xxh128sum", "xxh3"), ("sha256sum", "sha256"))
+_SYNC = 's() { sync -- "$@" 2>/dev/null || sync; }'
+"""Where sync knows no single files it flushes all."""
+_FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
+"""GNU dd asks the kernel to drop what it has cached of the file, so that the disk is read."""
+
+
+class _Seen(NamedTuple):
+    """What a look at the host has shown."""
+
+    parcel: Parcel
+    hasher: str
+    there: bool
+    sizes: dict[str, int]
+    receipt: dict[str, Any] | None
+
+
+class Host:
+    """A folder on a host that ssh reaches."""
+
+    def __init__(self, place: Place, limit_bytes_per_s: int = 0) -> None:
+        self._place = place
+        self._limit = limit_bytes_per_s
+        self._ssh = shlex.split(os.environ.get("RSYNC_RSH", "ssh"))
+        if os.path.basename(self._ssh[0]) == "ssh":
+            self._ssh += _SSH_OPTIONS
+        self._seen: _Seen | None = None
+        self._sha256: dict[str, str] = {}
+        self.proof = "read back on the host"
+
+    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+        """The receipt of a copy, if its files are still there with their sizes."""
+        seen = yield from self._look(parcel)
+        files = (seen.receipt or {}).get("files")
+        if not isinstance(files, list):
+            return None
+        whole = all(seen.sizes.get(f.get("name")) == f.get("bytes") for f in files)
+        return seen.receipt if whole else None
+
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """Not looked for: times over there are not always kept."""
+        return False
+
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
+        seen = yield from self._look(parcel)
+        return standing_of(parcel, seen.receipt, seen.sizes, there=seen.there)
+
+    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+        """Read the source once for its digests, then let rsync carry it."""
+        hasher = yield from self._choose_hasher(parcel)
+        digests = {}
+        for item in parcel.items:
+            extra = [hashlib.sha256()] if hasher[1] == "sha256" else []
+            digests[item.name] = yield from digest_of(item, *extra)
+            self._sha256[item.name] = extra[0].hexdigest() if extra else ""
+        part = self._part(parcel)
+        yield from self._check_room(parcel, part)
+        home = parcel.path if parcel.folder else os.path.dirname(parcel.path)
+        argv = ["rsync", "--times", "--copy-links", "--inplace", "--partial", "--no-whole-file"]
+        argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={_SILENT_S}"]
+        if self._limit:
+            argv.append(f"--bwlimit={max(1, self._limit // 1024)}")
+        argv += ["-e", shlex.join(self._ssh), f"{home}/", f"{self._place.host}:{part}/"]
+        listed = "".join(f"{item.name}\0" for item in parcel.items)
+        yield from ask(argv, listed)
+        return digests
+
+    def differing(
+        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+    ) -> Work[list[str]]:
+        """Have the host read the files and hash them, past its page cache where it can."""
+        command, kind = yield from self._choose_hasher(parcel)
+        if kind == "sha256" and parcel.items[0].name not in self._sha256:
+            for item in parcel.items:
+                other = hashlib.sha256()
+                yield from digest_of(item, other)
+                self._sha256[item.name] = other.hexdigest()
+        home = self._home(parcel) if named else self._part(parcel)
+        lines = [f"cd -- {shlex.quote(home)} || exit 1", _SYNC, f"f() {{ {_FORGET}"]
+        lines += [f'{command} < "$1" || echo gone', "}"]
+        lines += [f"f {shlex.quote('./' + item.name)}" for item in parcel.items]
+        told = (yield from self._run(lines)).splitlines()
+        if len(told) != len(parcel.items):
+            raise Trouble(f"{self._place.host} gave {len(told)} digests, not {len(parcel.items)}")
+        wanted = self._sha256 if kind == "sha256" else digests
+        return [
+            item.name
+            for item, line in zip(parcel.items, told, strict=True)
+            if wanted[item.name] not in line.split()
+        ]
+
+    def discard(self, parcel: Parcel) -> Work[None]:
+        """Only the temporary."""
+        yield from self._run([f"rm -rf -- {shlex.quote(self._part(parcel))}"])
+
+    def place(self, parcel: Parcel) -> Work[str]:
+        """Give the copy its name; an older folder of the same source keeps one of its own."""
+        told = (yield from self._look(parcel)).receipt
+        ours = told is not None and told.get("source") == parcel.path
+        target, part = self._target(parcel), self._part(parcel)
+        lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
+        lines.append('if [ -e "$t" ] || [ -L "$t" ]; then')
+        if ours:
+            stale = {"schema": SCHEMA, "source": parcel.path, "replacing": True}
+            lines += self._written(target + RECEIPT, json.dumps(stale))
+        else:
+            lines += ["echo foreign", "exit 0"]
+        if parcel.folder:
+            lines += ["n=1", 'while [ -e "$t.replaced-$n" ]; do n=$((n+1)); done']
+            lines += ['mv -- "$t" "$t.replaced-$n"', 'echo "replaced-$n"']
+            lines += ["fi", 'mv -- "$p" "$t"']
+        else:
+            lines += [":", "fi"]
+            home = self._home(parcel)
+            for item in sorted(parcel.items, key=lambda i: i.name == parcel.base):
+                goal = f"{home}/{item.name}"
+                lines.append(f"mkdir -p -- {shlex.quote(os.path.dirname(goal))}")
+                lines.append(f'mv -f -- "$p"/{shlex.quote(item.name)} {shlex.quote(goal)}')
+            lines.append('rm -rf -- "$p"')
+        lines += [_SYNC, f"s {shlex.quote(os.path.dirname(target))}"]
+        said = (yield from self._run(lines)).strip()
+        if said == "foreign":
+            raise Trouble(f"{target} is there already and is no copy of this checkpoint")
+        return f"the copy of its older contents is {parcel.base}.{said}" if said else ""
+
+    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+        """Last of all."""
+        path = self._target(parcel) + RECEIPT
+        lines = ["set -e", *self._written(path, json.dumps(told, indent=1))]
+        yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
+
+    def _look(self, parcel: Parcel) -> Work[_Seen]:
+        """What is there and what the host can do, asked once: a round trip may take a second."""
+        if self._seen is not None and self._seen.parcel == parcel:
+            return self._seen
+        target, home = self._target(parcel), self._home(parcel)
+        quoted = shlex.quote(target)
+        lines = ["exec 2>/dev/null", "hasher=none"]
+        for command, _ in reversed(_HASHERS):
+            program = command.split()[0]
+            lines.append(f"command -v {program} >/dev/null && hasher='{command}'")
+        lines.append('echo "$hasher"')
+        lines.append(f"if [ -e {quoted} ] || [ -L {quoted} ]; then echo there; else echo free; fi")
+        paths = [shlex.quote(f"{home}/{item.name}") for item in parcel.items]
+        lines += [f"wc -c < {path} || echo -1" for path in paths]
+        lines.append(f"cat -- {shlex.quote(target + RECEIPT)} || :")
+        told = (yield from self._run(lines)).split("\n", 2 + len(parcel.items))
+        if len(told) < 3 + len(parcel.items):
+            raise Trouble(f"{self._place.host} does not answer as a shell does")
+        hasher, there, *rest = told
+        sizes = {
+            item.name: int(line)
+            for item, line in zip(parcel.items, rest, strict=False)
+            if line.strip().isdigit()
+        }
+        found = read_receipt(rest[-1])
+        self._seen = _Seen(parcel, hasher, there == "there", sizes, found)
+        return self._seen
+
+    def _choose_hasher(self, parcel: Parcel) -> Work[tuple[str, str]]:
+        seen = yield from self._look(parcel)
+        for command, kind in _HASHERS:
+            if command == seen.hasher:
+                return command, kind
+        raise Trouble(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
+
+    def _check_room(self, parcel: Parcel, part: str) -> Work[None]:
+        """Make the temporary folder, and say before anything is sent that it will not fit."""
+        quoted = shlex.quote(part)
+        lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
+        lines += [f"df -Pi -- {quoted} 2>/dev/null | tail -n 1", f"du -sk -- {quoted}"]
+        told = [line.split() for line in (yield from self._run(lines)).splitlines()]
+        try:
+            free = (int(told[0][3]) + int(told[-1][0])) * 1024
+            inodes = int(told[1][3]) if len(told) == 3 and int(told[1][1]) else None
+        except (IndexError, ValueError):
+            return  # another df: rsync will say it
+        if free < parcel.bytes:
+            raise Trouble(f"{self._place} is full: {parcel.bytes - free} bytes more are needed")
+        if inodes is not None and inodes < 2:
+            raise Trouble(f"{self._place} has {inodes} inodes left")
+
+    def _run(self, lines: list[str]) -> Work[str]:
+        """A script for ``sh`` on the host, whatever the login shell is."""
+        script = "\n".join(lines) + "\n"
+        argv = [*self._ssh, self._place.host, "exec sh -s"]
+        return (yield from ask(argv, script))
+
+    def _written(self, path: str, text: str) -> list[str]:
+        """Lines that replace a file in one step; JSON has no line that is the delimiter."""
+        quoted = shlex.quote(path)
+        return [
+            f"cat > {quoted}.tmp <<'END-OF-RECEIPT'",
+            text,
+            "END-OF-RECEIPT",
+            f"mv -f -- {quoted}.tmp {quoted}",
+        ]
+
+    def _target(self, parcel: Parcel) -> str:
+        return f"{self._place.path.rstrip('/')}/{parcel.place}"
+
+    def _home(self, parcel: Parcel) -> str:
+        target = self._target(parcel)
+        return target if parcel.folder else os.path.dirname(target)
+
+    def _part(self, parcel: Parcel) -> str:
+        return f"{os.path.dirname(self._target(parcel))}/.{parcel.base}.part"

@@ -1,0 +1,130 @@
+"""One copy from its first byte to its receipt, in slices: for the child and for the command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .by_rclone import Remote
+from .by_rsync import Host
+from .local import Folder
+from .receipt import Parcel, Trouble
+from .remote import Far, Outcome, mirror
+from .targets import Place, check_mounted, mount_of
+
+_LONGEST_MEMORY = 1 << 20
+
+
+class Copying:
+    """A copy that can be stopped after any of its bits, and goes on later."""
+
+    def __init__(
+        self,
+        parcel: Parcel,
+        place: Place,
+        now: Callable[[], str],
+        *,
+        limit_bytes_per_s: int = 0,
+        memory: str = "",
+        again: bool = False,
+    ) -> None:
+        """``again``: read back a copy that is there too.
+
+        ``memory``: a file that remembers what was mounted at a destination; none if empty.
+        """
+        self.parcel = parcel
+        self.done = 0
+        """Bytes read so far, of the source and of its copy."""
+        self.total = 2 * parcel.bytes
+        self._place = place
+        self._memory = memory
+        # The programs keep to a limit by themselves.
+        self._limit = limit_bytes_per_s if place.kind == "folder" else 0
+        self._ahead_s = 0.0
+        self._at = 0.0
+        self._work = mirror(parcel, far_of(place, limit_bytes_per_s), now, again=again)
+        self._begun = False
+
+    def go(self, stop: Callable[[], bool]) -> Outcome | None:
+        """Work until ``stop()``; ``None`` while there is more.
+
+        Raises :class:`Trouble`: then this copy is over, and another try begins with a new one.
+        """
+        if not self._begun and self._place.kind == "folder":
+            check_mounted(self._place.path, _remembered(self._memory).get(str(self._place)))
+        self._begun = True
+        self._at = _mono()
+        try:
+            while True:
+                tick = next(self._work)
+                self.done = min(self.total, self.done + tick.read)
+                self._keep_pace(tick.sent)
+                if stop():
+                    return None
+        except StopIteration as end:
+            self.done = self.total
+            outcome: Outcome = end.value
+        if self._place.kind == "folder":
+            _remember(self._memory, str(self._place), mount_of(self._place.path)._asdict())
+        return outcome
+
+    def close(self) -> None:
+        """Give up for now; what was copied stays under its temporary name."""
+        self._work.close()
+
+    def _keep_pace(self, sent: int) -> None:
+        if not self._limit:
+            return
+        now = _mono()
+        self._ahead_s = max(0.0, self._ahead_s - (now - self._at)) + sent / self._limit
+        self._at = now
+        if self._ahead_s > 0.05:  # shorter sleeps cost more than they keep
+            time.sleep(min(self._ahead_s, 1.0))
+
+
+def _mono() -> float:
+    return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
+
+
+def far_of(place: Place, limit_bytes_per_s: int) -> Far:
+    """Who can copy to that place."""
+    if place.kind == "folder":
+        return Folder(place.path)
+    if place.kind == "ssh":
+        return Host(place, limit_bytes_per_s)
+    return Remote(place, limit_bytes_per_s)
+
+
+def forget(path: str, below: str, place: Place) -> None:
+    """Take away what was copied of a checkpoint that is not there any more, if we can."""
+    gone = Parcel(path, below, folder=False, items=())
+    with contextlib.suppress(Trouble):
+        for _ in far_of(place, 0).discard(gone):
+            pass
+
+
+def _remembered(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.loads(file.read(_LONGEST_MEMORY))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(path: str, to: str, mount: Mapping[str, str]) -> None:
+    """Best effort: a full disk must not fail a copy that is good."""
+    if not path:
+        return
+    known = _remembered(path)
+    if known.get(to) == mount:
+        return
+    known[to] = dict(mount)
+    with contextlib.suppress(OSError):
+        with open(f"{path}.tmp", "w", encoding="utf-8") as file:
+            json.dump(known, file, indent=1)
+        os.replace(f"{path}.tmp", path)

@@ -1,0 +1,313 @@
+"""Copy to a folder of this box: resumed block by block, read back past the page cache."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import xxhash
+
+from ..checkpoints.verify.reading import Reader
+from .receipt import RECEIPT, SCHEMA, Item, Parcel, Trouble, read_receipt
+from .remote import Standing, Tick, Work, chunks, standing_of
+
+FLUSH = 32 << 20
+"""Bytes written between two flushes: so much at most is dirty, and so much is lost by a crash."""
+_SLACK = 1 << 20
+"""Bytes that folders and the receipt may need beside the files."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_LONGEST_RECEIPT = 16 << 20
+
+
+class Folder:
+    """A destination that is a folder."""
+
+    proof = "read back from the disk"
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+        """The receipt of a copy, if its files are still there with their sizes."""
+        yield Tick()
+        self._check_other(parcel)
+        told = self._receipt(parcel)
+        if told is None:
+            return None
+        home = self._home(parcel)
+        try:
+            whole = all(os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in told["files"])
+        except (OSError, KeyError, TypeError):
+            return None
+        return told if whole else None
+
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """A copy gets the times of its source; who writes to it moves them."""
+        home = self._home(parcel)
+        try:
+            return any(
+                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"] for f in told["files"]
+            )
+        except OSError:
+            return True
+
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
+        yield Tick()
+        home, sizes = self._home(parcel), {}
+        for item in parcel.items:
+            with contextlib.suppress(OSError):
+                sizes[item.name] = os.stat(f"{home}/{item.name}").st_size
+        there = os.path.lexists(self._target(parcel))
+        return standing_of(parcel, self._receipt(parcel), sizes, there=there)
+
+    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+        """Copy what is not there yet.
+
+        Where the destination is full the temporary is taken away, so that others can write.
+        """
+        part = self._part(parcel)
+        digests: dict[str, str] = {}
+        try:
+            self._check_room(parcel, part)
+            os.makedirs(part, exist_ok=True)
+            for item in parcel.items:
+                digests[item.name] = yield from _copy(item, f"{part}/{item.name}")
+            self._drop_strangers(parcel, part)
+        except OSError as error:
+            if error.errno in _FULL:
+                shutil.rmtree(part, ignore_errors=True)
+            raise Trouble(_reason(error, self._root)) from None
+        return digests
+
+    def differing(
+        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+    ) -> Work[list[str]]:
+        """Read what the disk has: what is cached is flushed and dropped first."""
+        home = self._home(parcel) if named else self._part(parcel)
+        wrong: list[str] = []
+        try:
+            for item in parcel.items:
+                found = yield from _digest(f"{home}/{item.name}")
+                wrong += [item.name] if found != digests[item.name] else []
+        except OSError as error:
+            raise Trouble(f"cannot be read back: {_reason(error, self._root)}") from None
+        return wrong
+
+    def discard(self, parcel: Parcel) -> Work[None]:
+        """Only the temporary."""
+        yield Tick()
+        shutil.rmtree(self._part(parcel), ignore_errors=True)
+
+    def place(self, parcel: Parcel) -> Work[str]:
+        """Give the copy its name.
+
+        A file that was saved again under its old name is replaced in one step. A folder cannot
+        be: the older copy stays, under a name of its own. What is not ours is never touched.
+        """
+        yield Tick()
+        target, part, remark = self._target(parcel), self._part(parcel), ""
+        try:
+            told = self._receipt(parcel)
+            if os.path.lexists(target):
+                if told is None or told.get("source") != parcel.path:
+                    raise Trouble(f"{target} is there already and is no copy of this checkpoint")
+                # Until the new receipt is written nothing may say that what is there is whole.
+                self._write(parcel, {"schema": SCHEMA, "source": parcel.path, "replacing": True})
+            if not parcel.folder:
+                home = self._home(parcel)
+                for item in sorted(parcel.items, key=lambda i: i.name == parcel.base):
+                    os.makedirs(os.path.dirname(f"{home}/{item.name}"), exist_ok=True)
+                    os.replace(f"{part}/{item.name}", f"{home}/{item.name}")
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                if os.path.lexists(target):
+                    older = _free_name(target)
+                    os.rename(target, older)
+                    remark = f"the copy of its older contents is {os.path.basename(older)}"
+                os.rename(part, target)
+            _sync_folder(os.path.dirname(target))
+        except OSError as error:
+            raise Trouble(_reason(error, self._root)) from None
+        return remark
+
+    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+        """Last of all."""
+        yield Tick()
+        try:
+            self._write(parcel, told)
+        except OSError as error:
+            raise Trouble(_reason(error, self._root)) from None
+
+    def _write(self, parcel: Parcel, told: Mapping[str, Any]) -> None:
+        path = self._target(parcel) + RECEIPT
+        try:
+            with open(path + ".tmp", "w", encoding="utf-8") as file:
+                json.dump(told, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(path + ".tmp", path)
+            _sync_folder(os.path.dirname(path))
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(path + ".tmp")
+            raise
+
+    def _home(self, parcel: Parcel) -> str:
+        """What the names of its files are relative to."""
+        target = self._target(parcel)
+        return target if parcel.folder else os.path.dirname(target)
+
+    def _target(self, parcel: Parcel) -> str:
+        return f"{self._root}/{parcel.place}"
+
+    def _part(self, parcel: Parcel) -> str:
+        """A folder for what is being copied; its name is that of a temporary to everybody."""
+        target = self._target(parcel)
+        return f"{os.path.dirname(target)}/.{parcel.base}.part"
+
+    def _receipt(self, parcel: Parcel) -> dict[str, Any] | None:
+        try:
+            with open(self._target(parcel) + RECEIPT, "rb") as file:
+                return read_receipt(file.read(_LONGEST_RECEIPT))
+        except OSError:
+            return None
+
+    def _check_other(self, parcel: Parcel) -> None:
+        """Raises :class:`Trouble` where the place is that of the checkpoint, by whatever name.
+
+        A hard link, a link, a bind mount, or simply the folder above: what is there is right,
+        and goes with the checkpoint.
+        """
+        home = self._home(parcel)
+        for item in parcel.items:
+            with contextlib.suppress(OSError):
+                if os.path.samefile(item.path, f"{home}/{item.name}"):
+                    raise Trouble(f"{home}/{item.name} is the checkpoint itself, and no copy of it")
+
+    def _check_room(self, parcel: Parcel, part: str) -> None:
+        """Say that it will not fit before anything is written."""
+        there = {i.name: _blocks(f"{part}/{i.name}") for i in parcel.items}
+        needed = sum(max(0, i.bytes - (there[i.name] or 0)) for i in parcel.items) + _SLACK
+        files = sum(1 for size in there.values() if size is None) + 2
+        home = part
+        while not os.path.isdir(home):
+            home = os.path.dirname(home)
+        room = os.statvfs(home)
+        free = room.f_bavail * room.f_frsize
+        if free < needed:
+            raise Trouble(
+                f"{self._root} is full: {needed - free} bytes more are needed than are free"
+            )
+        if room.f_files and room.f_favail < files:
+            raise Trouble(f"{self._root} has {room.f_favail} inodes left, and {files} are needed")
+
+    def _drop_strangers(self, parcel: Parcel, part: str) -> None:
+        """Files of an interrupted copy that the checkpoint does not have any more."""
+        wanted = {item.name for item in parcel.items}
+        for here, _, files in os.walk(part):
+            for name in files:
+                path = f"{here}/{name}"
+                if os.path.relpath(path, part) not in wanted:
+                    os.unlink(path)
+
+
+def _copy(item: Item, target: str) -> Work[str]:
+    """Write what differs from what an interrupted copy has left; the digest of the source."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    digest = xxhash.xxh3_128()
+    fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
+        there = os.fstat(fd).st_size
+        flushed = dirty = 0
+        for offset, data in chunks(item):
+            digest.update(data)
+            size = sent = len(data)
+            if offset < there and os.pread(fd, size, offset) == data:
+                sent = 0
+            else:
+                _write(fd, data, offset)
+            dirty += sent
+            if dirty >= FLUSH:
+                flushed, dirty = _flush(fd, flushed, offset + size), 0
+            yield Tick(size, sent)
+        if there > item.bytes:
+            os.ftruncate(fd, item.bytes)
+        os.fsync(fd)
+        os.utime(fd, ns=(item.mtime_ns, item.mtime_ns))
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(fd)
+    return digest.hexdigest()
+
+
+def _write(fd: int, data: memoryview, offset: int) -> None:
+    while data:
+        written = os.pwrite(fd, data, offset)
+        data, offset = data[written:], offset + written
+
+
+def _flush(fd: int, begin: int, end: int) -> int:
+    os.fdatasync(fd)
+    os.posix_fadvise(fd, begin, end - begin, os.POSIX_FADV_DONTNEED)
+    return end
+
+
+def _digest(path: str) -> Work[str]:
+    """Of the file as the disk has it."""
+    digest = xxhash.xxh3_128()
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with Reader(path) as reader:
+        for _, data in reader.chunks():
+            digest.update(data)
+            yield Tick(read=len(data))
+    return digest.hexdigest()
+
+
+def _blocks(path: str) -> int | None:
+    """Bytes that a file takes on its disk; ``None`` when it is not there."""
+    try:
+        return os.stat(path).st_blocks * 512
+    except OSError:
+        return None
+
+
+def _free_name(target: str) -> str:
+    number = 1
+    while os.path.lexists(f"{target}.replaced-{number}"):
+        number += 1
+    return f"{target}.replaced-{number}"
+
+
+def _sync_folder(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
+
+
+def _reason(error: OSError, root: str) -> str:
+    words = {
+        errno.ENOSPC: "is full (bytes or inodes)",
+        errno.EDQUOT: "is over its quota",
+        errno.EROFS: "is mounted read-only",
+        errno.EACCES: "may not be written by this user",
+        errno.EPERM: "may not be written by this user",
+        errno.EFBIG: "takes no files of this size",
+        errno.EIO: "gives input/output errors",
+        errno.ESTALE: "is a mount that went away",
+        errno.ENOTCONN: "is a mount that went away",
+        errno.ENODEV: "is a mount that went away",
+    }
+    return f"{root} {words.get(error.errno or 0, f'cannot be used: {error.strerror}')}"

@@ -1,0 +1,98 @@
+"""rsync, ssh and rclone as child processes that never outlive us and never make us wait long."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from .receipt import Trouble
+from .remote import Tick, Work
+
+_PIECE = 1 << 20
+_LONGEST_ANSWER = 64 << 20
+_WORDS = 400
+_POLL_S = 0.2
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
+    """What a program says on stdout, given ``text`` on stdin, once it has ended.
+
+    Raises :class:`Trouble` with its last words when its exit status is not one of ``ok``.
+    """
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as told:
+        given.write(text.encode("utf-8", "surrogateescape"))
+        given.seek(0)
+        with _started(argv, given.fileno(), told.fileno()) as (process, words):
+            while process.poll() is None:
+                yield Tick()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_POLL_S)
+            if process.returncode not in ok:
+                raise Trouble(_failure(argv, process.returncode, words))
+        told.seek(0)
+        return told.read(_LONGEST_ANSWER).decode("utf-8", "surrogateescape")
+
+
+def stream(argv: Sequence[str]) -> Iterator[bytes]:
+    """The bytes that a program writes to stdout. Raises :class:`Trouble` when it fails."""
+    read, write = os.pipe2(os.O_CLOEXEC)
+    try:
+        with _started(argv, subprocess.DEVNULL, write) as (process, words):
+            os.close(write)
+            write = -1
+            while data := os.read(read, _PIECE):
+                yield data
+            if process.wait() != 0:
+                raise Trouble(_failure(argv, process.returncode, words))
+    finally:
+        os.close(read)
+        if write >= 0:
+            os.close(write)
+
+
+@contextlib.contextmanager
+def _started(
+    argv: Sequence[str], stdin: int, stdout: int
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    parent = os.getpid()
+    with tempfile.TemporaryFile() as words:
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=words,
+                start_new_session=True,
+                preexec_fn=lambda: _die_with(parent),
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except OSError as error:
+            raise Trouble(f"{argv[0]} cannot be started: {error.strerror}") from None
+        try:
+            yield process, words.fileno()
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _die_with(parent: int) -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _failure(argv: Sequence[str], status: int, words: int) -> str:
+    size = os.fstat(words).st_size
+    text = os.pread(words, 4 * _WORDS, max(0, size - 4 * _WORDS)).decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = "; ".join(lines)[-_WORDS:] or f"exit status {status}"
+    return f"{argv[0]}: {said}"

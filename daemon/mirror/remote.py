@@ -1,0 +1,189 @@
+"""What every kind of destination can do, and how a copy goes: sent, read back, named, signed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+import xxhash
+
+from ..checkpoints.verify.reading import Reader
+from .receipt import SCHEMA, Gone, Item, Parcel, Trouble, combined, is_of, receipt
+
+
+class Tick(NamedTuple):
+    """A bit of work that was just done; whoever drives a copy may stop after any of them."""
+
+    read: int = 0
+    """Bytes of the checkpoint, or of its copy, that were read."""
+    sent: int = 0
+    """Bytes that were written to the far side."""
+
+
+Standing = Literal["nothing", "ours", "unsigned", "foreign"]
+"""A copy of the same source; files of the right sizes without a receipt, as a crash in the last
+moment leaves them; or something else, which is never touched."""
+Result = TypeVar("Result")
+Work = Generator[Tick, None, Result]
+
+
+class Far(Protocol):
+    """A destination. Everything raises :class:`Trouble` for what goes wrong there."""
+
+    proof: str
+    """How the far side is read, for the receipt."""
+
+    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+        """The receipt of a copy that has this name and files of the right sizes."""
+        ...
+
+    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+        """The files of a copy with a receipt look as if somebody wrote to them since."""
+        ...
+
+    def standing(self, parcel: Parcel) -> Work[Standing]:
+        """What has its name there."""
+        ...
+
+    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+        """Copy under a temporary name, going on where an earlier try stopped.
+
+        The digests (xxh3_128, 32 hex digits) of the files of the source as they were read.
+        """
+        ...
+
+    def differing(
+        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+    ) -> Work[list[str]]:
+        """Read the far side back: names of files that are not what was sent.
+
+        ``named``: look at the copy under its name, not at the temporary one.
+        """
+        ...
+
+    def discard(self, parcel: Parcel) -> Work[None]:
+        """Take the temporary one away."""
+        ...
+
+    def place(self, parcel: Parcel) -> Work[str]:
+        """Give the copy its name; a remark, or nothing."""
+        ...
+
+    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+        """Write the receipt."""
+        ...
+
+
+def standing_of(
+    parcel: Parcel, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
+) -> Standing:
+    """From the receipt, the sizes of its files, and whether anything has its name."""
+    if told is not None and told.get("source") == parcel.path:
+        return "ours"
+    if told is None and all(sizes.get(item.name) == item.bytes for item in parcel.items):
+        return "unsigned"
+    there = there or any(item.name in sizes for item in parcel.items)
+    return "foreign" if there else "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A copy that is there and was read back."""
+
+    copied: bool
+    """``False``: it was there already."""
+    digest: str
+    bytes: int
+    at: str
+    """When it was read back, ISO 8601."""
+    detail: str = ""
+
+
+def mirror(
+    parcel: Parcel, far: Far, now: Callable[[], str], *, again: bool = False
+) -> Work[Outcome]:
+    """Copy one checkpoint. It is called good only after its copy was read back.
+
+    ``now`` gives ISO 8601. A copy that has a receipt is believed while its files look as they
+    were left; ``again`` reads it back in any case. Raises :class:`Trouble`, and :class:`Gone`
+    when the source changed.
+    """
+    told = yield from far.receipt_of(parcel)
+    wrong: list[str] = []
+    if told is not None and is_of(told, parcel):
+        wrong = (
+            (yield from _rotten(parcel, far, told)) if again or far.touched(told, parcel) else []
+        )
+        if not wrong:
+            return Outcome(False, str(told["digest"]), parcel.bytes, str(told["verified_at"]))
+        # From now on nothing says that it is whole, whatever happens to the new one.
+        yield from far.sign(parcel, {"schema": SCHEMA, "source": parcel.path, "wrong": wrong})
+        parcel = replace(parcel, digest=str(told["digest"]))  # the source may have rotted too
+    made = yield from _made(parcel, far, now)
+    if not wrong:
+        return made
+    shown = f"{', '.join(wrong[:3])} of the copy there was not right any more: made anew"
+    return replace(made, detail="; ".join(filter(None, (shown, made.detail))))
+
+
+def _rotten(parcel: Parcel, far: Far, told: Mapping[str, Any]) -> Work[list[str]]:
+    """Files of a copy that are not those of its receipt any more."""
+    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in told["files"]}
+    return (yield from far.differing(parcel, digests, named=True))
+
+
+def _made(parcel: Parcel, far: Far, now: Callable[[], str]) -> Work[Outcome]:
+    standing = yield from far.standing(parcel)
+    if standing == "unsigned":
+        digests = {}
+        for item in parcel.items:
+            digests[item.name] = yield from digest_of(item)
+        if not (yield from far.differing(parcel, digests, named=True)):
+            return (yield from _signed(parcel, far, digests, now(), "it was there, unsigned"))
+    if standing in ("unsigned", "foreign"):
+        raise Trouble(f"{parcel.place} is there already and is no copy of this checkpoint")
+    try:
+        digests = yield from far.send(parcel)
+        if parcel.digest is not None and combined(parcel, digests) != parcel.digest:
+            raise Gone("its bytes are not those that were verified")
+        parcel.check_unchanged()
+    except Gone:
+        yield from far.discard(parcel)
+        raise
+    wrong = yield from far.differing(parcel, digests, named=False)
+    if wrong:
+        yield from far.discard(parcel)
+        shown = ", ".join(wrong[:3])
+        raise Trouble(f"read back, {len(wrong)} of {len(parcel.items)} files differ: {shown}")
+    remark = yield from far.place(parcel)
+    return (yield from _signed(parcel, far, digests, now(), remark))
+
+
+def _signed(
+    parcel: Parcel, far: Far, digests: Mapping[str, str], at: str, remark: str
+) -> Work[Outcome]:
+    told = receipt(parcel, digests, at, far.proof)
+    yield from far.sign(parcel, told)
+    return Outcome(True, str(told["digest"]), parcel.bytes, at, remark)
+
+
+def chunks(item: Item) -> Generator[tuple[int, memoryview], None, None]:
+    """(offset, bytes) of a file of the source. Raises :class:`Gone` for what goes wrong."""
+    try:
+        with Reader(item.path) as reader:
+            if (reader.mark.inode, reader.size) != (item.inode, item.bytes):
+                raise Gone("it changed while it was copied")
+            yield from reader.chunks()
+    except OSError as error:
+        raise Gone(f"{item.name} cannot be read: {error.strerror}") from None
+
+
+def digest_of(item: Item, *also: Any) -> Work[str]:
+    """xxh3_128 of a file of the source, 32 hex digits; ``also``: other hashes to feed."""
+    digest = xxhash.xxh3_128()
+    for _, data in chunks(item):
+        for one in (digest, *also):
+            one.update(data)
+        yield Tick(read=len(data))
+    return digest.hexdigest()

@@ -1,0 +1,138 @@
+"""Where copies go: a folder of this box, a host by ssh, or a remote of rclone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .receipt import Trouble
+
+Kind = Literal["folder", "ssh", "rclone"]
+_REMOTE = re.compile(r"(?P<host>[\w.@-][\w.@ +-]*):(?P<path>.*)")
+_ASK_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination taken apart."""
+
+    kind: Kind
+    host: str
+    """``user@host``, or the name of the remote; empty for a folder."""
+    path: str
+
+    def __str__(self) -> str:
+        """As it was given."""
+        return f"{self.host}:{self.path}" if self.host else self.path
+
+
+class Mount(NamedTuple):
+    """What is mounted where a folder lies."""
+
+    point: str
+    kind: str
+    source: str
+
+
+def parse(text: str) -> Place:
+    """``/mnt/safe``, ``user@host:path`` or ``remote:path``. Raises :class:`Trouble`.
+
+    Without a user it is a remote of rclone where rclone knows one of that name, else a host.
+    """
+    if not text or "\0" in text or "\n" in text:
+        raise Trouble("no place to copy to is named")
+    found = _REMOTE.fullmatch(text)
+    if found is None or text.startswith(("/", ".", "~")):
+        return Place("folder", "", os.path.normpath(Path(text).expanduser().absolute()))
+    host, path = found["host"], found["path"]
+    if host.startswith("-"):
+        raise Trouble(f"{host!r} is no host")
+    if "@" not in host and f"{host}:" in _remotes():
+        return Place("rclone", host, path.rstrip("/"))
+    if shutil.which("rsync") is None:
+        raise Trouble(f"{text}: rsync is not installed here, and {host} is no remote of rclone")
+    if not path or path.startswith("-"):
+        raise Trouble(f"{text} names no folder of {host}")
+    return Place("ssh", host, path.removeprefix("~/").rstrip("/") or "/")
+
+
+def _remotes() -> list[str]:
+    if shutil.which("rclone") is None:
+        return []
+    try:
+        asked = ["rclone", "listremotes"]
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return told.stdout.split("\n")
+
+
+def mount_of(path: str) -> Mount:
+    """What ``path``, or the nearest folder above it that is there, is mounted on."""
+    real = os.path.realpath(path)
+    best = Mount("/", "", "")
+    for mount in _mounts():
+        inside = f"{real}/".startswith(mount.point.rstrip("/") + "/")
+        if inside and len(mount.point) >= len(best.point):
+            best = mount
+    return best
+
+
+def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
+    """Raises :class:`Trouble` when what used to be mounted there is not, or fstab wants it.
+
+    ``before``: ``{"point", "kind"}`` of an earlier copy to the same place. The folder of a mount
+    that is gone is still there, on the system disk: what is copied to it is lost with the box.
+    """
+    now = mount_of(path)
+    point = str(before.get("point", "")) if before else ""
+    if len(point) > len(now.point) and f"{os.path.realpath(path)}/".startswith(point + "/"):
+        kind = before.get("kind") if before else ""
+        raise Trouble(f"{point} ({kind}) is not mounted any more: {path} would be on {now.point}")
+    for wanted in _wanted_by_fstab():
+        if f"{os.path.realpath(path)}/".startswith(wanted + "/") and len(wanted) > len(now.point):
+            raise Trouble(f"{wanted} should be mounted (/etc/fstab), and is not")
+
+
+def same_disk(one: str, other: str) -> bool:
+    """Both paths lie on one file system: a copy there does not outlive the disk."""
+    return mount_of(one).point == mount_of(other).point
+
+
+def _mounts() -> list[Mount]:
+    found = []
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                fields, _, tail = line.partition(" - ")
+                kind, source = tail.split()[:2]
+                found.append(Mount(_plain(fields.split()[4]), kind, _plain(source)))
+    except (OSError, ValueError, IndexError):
+        pass
+    return found
+
+
+def _wanted_by_fstab() -> list[str]:
+    found = []
+    try:
+        with open("/etc/fstab", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                fields: Sequence[str] = line.split("#")[0].split()
+                if len(fields) < 4 or not fields[1].startswith("/") or fields[1] == "/":
+                    continue
+                if not {"noauto", "x-systemd.automount"} & set(fields[3].split(",")):
+                    found.append(_plain(fields[1]).rstrip("/"))
+    except OSError:
+        pass
+    return found
+
+
+def _plain(text: str) -> str:
+    """Octal escapes of the kernel (a blank is ``\\040``) undone."""
+    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), text)

@@ -1,0 +1,1 @@
+"""Metrics: the numbers of a line, by grammar."""

@@ -1,0 +1,283 @@
+"""From a line's text to the numbers of a training report.
+
+By grammar, not by framework: a progress bar, counters, keys with separators, table rows.
+A value is NaN because a number was parsed as NaN, never because the letters are there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from . import (
+    bars,
+    counters,
+    fixed_forms,
+    grammar,
+    prefixes,
+    program_text,
+    settings,
+    spelling,
+    tables,
+)
+from .disambiguate import COUNTS, MEASURES, sum_of_parts
+from .fields import Field, Values, parse_number
+from .keys import fold, is_learning, is_loss
+from .plans import Plan, plan_for
+
+__all__ = ["COUNTS", "MEASURES", "Report", "examine"]
+
+MAX_TEXT = 16 * 1024
+"""Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
+_CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
+_PROSE = re.compile(r"[^\W\d]{2,}")
+_REMAINING = re.compile(
+    r"(?i:\b(?:eta|elapsed|remaining|time left|time taken|took|cost|(?:epoch |iteration )?time)\b[\s:=]*[\w:.]*(?: (?:secs?|seconds?|mins?|minutes?|s|m|h)\b)?)"
+)
+_CLOSING = re.compile(
+    r"(?i:\b(?:summary|results?|completed?|finished|done|took)\b)|总结|结果|训练|完成|耗时"
+)
+_HEAD_WORDS = 3
+_INDENTED = re.compile(r"^(?:\s{2,}|\t)\S|^ ?[\"'][^\"']{1,80}[\"']: ?[^{\[]{1,60}$|^ \| > ")
+_MEMBER = re.compile(r"^\s*[\"'][^\"']{1,80}[\"']\s?: ?[^,{}\[\]]{1,60},?\s*$")
+_DECIMAL_COMMA = re.compile(
+    r"(?i:loss\w*|pérdida|perda|perte|verlust|потери|lr|rate|norm|acc\w*|损失|准确率|学习率)[\"']?\s?[:=：\s]\s?[\"']?-?\d+,\d+(?![\d,.])"
+)
+_DECIMAL_POINT = re.compile(r"\d\.\d")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
+
+BarKind = Literal["", "train", "evaluate", "plain", "other"]
+
+
+@dataclass(slots=True)
+class Report:
+    """What lines of one shape tell; :meth:`read` gives the values of one line."""
+
+    fields: list[Field]
+    plan: Plan | None
+    bar: BarKind = ""
+    """Progress bar on the line: ``plain`` has no label and may be anything."""
+    measured: bool = False
+    """Has a number of :data:`MEASURES` besides what the bar itself tells."""
+    counted: bool = False
+    """Names a step or an epoch."""
+    head: bool = False
+    """Nothing but a step or epoch: the head of a record, or a counter."""
+    own: int = 0
+    """How many other values it has."""
+    cell: bool = False
+    """A ``| key | value |`` row."""
+    inner: bool = False
+    """Indented or a table row: belongs to the record whose head came before."""
+    learning: bool = False
+    """Carries a key that only reinforcement learning has."""
+    row: bool = False
+    """Read with the help of a table header."""
+    member: bool = False
+    """One ``"key": value`` of a JSON object written over several lines."""
+    step_key: str = ""
+    """What the log calls the step."""
+    plan_only: bool = False
+    """Tells nothing but how long the run shall be."""
+    setting: bool = False
+    """That is said by a setting, which may mean something else."""
+    bare: bool = False
+    """Two numbers without a name: counts only in a series."""
+    plain: bool = False
+    """A line that stands for itself: a counter and measures, and nothing out of the way."""
+
+    def read(self, piece: bytes) -> Values | None:
+        """Values of a line of this shape, ``None`` where only :func:`examine` can tell."""
+        return None if self.plan is None else self.plan.read(piece)
+
+
+@dataclass(slots=True)
+class _Draft:
+    fields: list[Field] = field(default_factory=list)
+    bar: bars.Bar | None = None
+    row: bool = False
+    cell: bool = False
+    bare: bool = False
+
+
+def examine(text: str, header: tables.Header | None = None) -> Report | None:
+    """The report that ``text`` is, or ``None``. ``text`` keeps its rank prefix."""
+    text = text[:MAX_TEXT]
+    if not _CLUE.search(text):
+        return None
+    if program_text.echoes(text):
+        return _setting(text)
+    whole, text = text, spelling.usual(text)
+    draft = _Draft()
+    _, begin, rank = prefixes.rank_prefix(text)
+    rest = prefixes.blank(text, 0, begin)
+    comma = (
+        "," in rest and bool(_DECIMAL_COMMA.search(rest[:1000])) and not _DECIMAL_POINT.search(rest)
+    )
+    _fill(_COMMA.sub(".", rest) if comma else rest, begin, header, draft)
+    report = _judged(text, begin, draft) if draft.fields else None
+    if report is None:
+        return _setting(whole)
+    if report is not None:
+        if rank is None and not draft.cell:
+            rank = prefixes.rank_inside(rest)
+        if rank is not None:
+            report.fields = [f for f in report.fields if f.name != "rank"]
+            report.fields.append(rank)
+        if comma:
+            for one in report.fields:
+                one.comma = True
+        report.plan = plan_for(whole, report.fields)
+    return report
+
+
+def _setting(text: str) -> Report | None:
+    """A setting that says how long the run shall be; everything else there is no report."""
+    fields = settings.planned(text)
+    if not fields:
+        return None
+    return Report(fields, plan_for(text, fields), plan_only=True, setting=True)
+
+
+def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) -> None:
+    cell = tables.two_cells(text)
+    if cell is not None:
+        draft.cell = True
+        draft.fields.append(cell[1])
+        return
+    text, draft.bar = bars.take_bar(text, draft.fields)
+    if header is not None:
+        row = tables.row_fields(text, header)
+        if row:
+            draft.row = True
+            have = {f.name for f in row}
+            have |= {"total"} if "epoch" in have else set()
+            draft.fields = row + [f for f in draft.fields if f.name not in have]
+            return
+    row = tables.headless_row(text) or fixed_forms.fixed_form(text)
+    if row:
+        have = {f.name for f in draft.fields}
+        draft.fields.extend(f for f in row if f.name not in have)
+        return
+    if draft.bar is None:
+        bare = tables.bare_row(text)
+        if bare:
+            draft.bare = True
+            draft.fields.extend(bare)
+            return
+    text = prefixes.without_times(text)
+    if not _CLUE.search(text):
+        return
+    if draft.bar is None:
+        text = counters.take_counters(text, draft.fields)
+    grammar.scan(text, draft.fields)
+    _find_the_sum(text, draft.fields)
+
+
+def _find_the_sum(text: str, fields: list[Field]) -> None:
+    """``B: 5.1 | C: 2.2 | M: 4.0 | T: 11.3``: the number that is the sum is the loss."""
+    if any(f.name.lstrip("+") in ("train_loss", "eval_loss") for f in fields):
+        return
+    for chosen in (
+        [f for f in fields if len(f.name) == 1],
+        [f for f in fields if is_loss(fold(f.name))],
+    ):
+        if len(chosen) < 4:
+            continue
+        values = [parse_number(text[f.start : f.end]) * f.factor for f in chosen]
+        index = len(chosen) - 1 if chosen[-1].name == "T" else sum_of_parts(values)
+        if index is not None:
+            chosen[index].name = "train_loss"
+            return
+
+
+def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
+    fields = draft.fields
+    names = {f.name.lstrip("+") for f in fields}
+    if any(f.name.startswith("+") for f in fields):
+        names.add("train_loss")
+    own = names - COUNTS
+    if draft.bar is not None and not _own_step_time(fields):
+        own = own - {"step_time_s"}
+    counted = bool(names & {"step", "epoch"})
+    losses = sum(1 for n in own if n not in MEASURES and is_loss(fold(n)))
+    if draft.bar is None and not draft.row and _is_prose(text[begin:], len(fields)):
+        return None
+    report = Report(
+        fields,
+        None,
+        bar=_bar_kind(draft.bar),
+        measured=bool(own & MEASURES),
+        counted=counted,
+        own=len(own),
+        cell=draft.cell,
+        inner=draft.cell or bool(_INDENTED.match(text[begin : begin + 200])),
+        learning=any(is_learning(fold(f.name)) for f in fields),
+        row=draft.row,
+        member=len(fields) == 1 and bool(_MEMBER.match(text[begin : begin + 200])),
+        step_key=next((f.key for f in fields if f.name == "step"), ""),
+        plan_only=not own and not counted and bool(names & {"total", "epochs"}),
+        bare=draft.bare,
+    )
+    report.head = counted and not own and draft.bar is None and _only_counts(text, begin, fields)
+    report.plain = (
+        report.measured
+        and counted
+        and draft.bar is None
+        and not (report.inner or report.learning or report.member or report.row)
+        and not names & {"epochs", "of"}
+    )
+    worth = (
+        report.measured
+        or report.bar
+        or report.head
+        or (own and (counted or report.inner))
+        or losses >= 2
+        or (report.learning and own)
+        or (report.plan_only and _announces(text, begin, report))
+    )
+    return report if worth else None
+
+
+def _is_prose(text: str, fields: int) -> bool:
+    """A sentence in which a number or two occur, and no report."""
+    if any(c in text for c in ":=|[\t："):
+        return False
+    return len(_PROSE.findall(text[:1000])) > 3 * fields + 4
+
+
+def _announces(text: str, begin: int, report: Report) -> bool:
+    """A line that is about the length of the run, and not one setting of many."""
+    if len(text) - begin > 160:
+        return False
+    return report.member or bool(_ANNOUNCED.search(text))
+
+
+_ANNOUNCED = re.compile(r"\bTotal (?:optimization |training )?steps = [\d,]+|\bNum Epochs = [\d,]+")
+
+
+def _own_step_time(fields: list[Field]) -> bool:
+    """Another step time than the bar's."""
+    return any(f.name == "step_time_s" and f.weight >= 0 for f in fields)
+
+
+def _bar_kind(bar: bars.Bar | None) -> BarKind:
+    if bar is None:
+        return ""
+    if not _PROSE.search(bar.label):
+        return "plain"
+    if bar.evaluating:
+        return "evaluate"
+    return "train" if bar.training else "other"
+
+
+def _only_counts(text: str, begin: int, fields: list[Field]) -> bool:
+    """The line has hardly a word besides its counters."""
+    counts = [f for f in fields if f.name in ("step", "epoch", "total", "epochs")]
+    if len(text) - begin > 160 or not counts:
+        return False
+    text = prefixes.without_times(text)
+    behind = _CLOSING.sub("", _REMAINING.sub("", text[max(f.end for f in counts) :]))
+    before = text[begin : min(f.start for f in counts)]
+    return len(_PROSE.findall(behind)) == 0 and len(_PROSE.findall(before)) <= _HEAD_WORDS

@@ -1,0 +1,244 @@
+"""Reading the numbers of lines whose shape is known, directly from their bytes.
+
+Three ways, each tried when the one before does not fit: a pattern made for the shape, which
+takes the numbers at once; the numbers of the line by their position; and the grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from ..shapes import ART, has_art
+from .fields import Field, Reading, Values, evaluate, parse_number, read, sorted_out
+
+_TOKEN = re.compile(rb"[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?")
+_TEXT_TOKEN = re.compile(_TOKEN.pattern.decode())
+_PLAIN = re.compile(rb"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_IN_KEY = re.compile(r"[^\W\d][\w.@(-]*$|[@(]$")
+_DIGITS = re.compile(rb"[0-9]+")
+_ANY_ART = b"(?:" + ART.pattern + b")"
+
+PATTERN_AFTER = 24
+"""Lines of a shape after which it is worth a pattern: making one takes as long as reading
+some hundred lines without it."""
+PATTERN_BYTES = 1500
+"""Longer lines never get one."""
+
+
+Read = Callable[[bytes], "Values | None"]
+Kind = Literal["value", "ratio", "inverse", "step", "epoch", "total", "of", "rank"]
+_COUNTS: tuple[Kind, ...] = ("step", "epoch", "total", "of", "rank")
+
+
+@cache
+def _maker(kinds: tuple[tuple[Kind, bool], ...], constants: bool) -> Callable[..., Read]:
+    """Makes functions that read the numbers of a line in one go.
+
+    ``kinds`` says of every number what it is and whether it has a factor. Written out, this
+    takes half the time of a loop over the numbers. The source depends on the kinds alone:
+    nothing that stands in a log becomes part of it.
+    """
+    number = [f"float(g{i})" + f" * f{i}" * scaled for i, (_, scaled) in enumerate(kinds)]
+    inverse = [number[i] for i, (kind, _) in enumerate(kinds) if kind == "inverse"]
+    form = {"value": "{}", "ratio": "read({}, 1.0, 'ratio')", "inverse": "1.0 / ({})"}
+    values = [
+        f"n{i}: {form[kind].format(number[i])}" for i, (kind, _) in enumerate(kinds) if kind in form
+    ]
+    place = {kind: i for i, (kind, _) in enumerate(kinds)}
+    counts = [number[place[kind]] if kind in place else "None" for kind in _COUNTS]
+    every = range(len(kinds))
+    source = f"""
+def make(match, names, factors, constants, Values, read):
+    {"".join(f"n{i}, " for i in every)} = names
+    {"".join(f"f{i}, " for i in every)} = factors
+    def read_line(line):
+        found = match(line)
+        if found is None:
+            return None
+        {"".join(f"g{i}, " for i in every)} = found.groups()
+        if {" or ".join(f"{x} <= 0" for x in inverse) or False}:
+            return None
+        return Values({", ".join(counts)}, {{{", ".join(values)}}}{" | constants" * constants})
+    return read_line
+"""
+    scope: dict[str, Any] = {}
+    exec(source, scope)  # noqa: S102 - made of the kinds above and of nothing else
+    make: Callable[..., Read] = scope["make"]
+    return make
+
+
+@dataclass(slots=True)
+class Plan:
+    """Reads the fields of every line of one shape by the position of its numbers."""
+
+    tokens: int
+    fields: list[tuple[str, int, float, Reading]]
+    """(name, index of the number among the line's numbers, factor with sign, reading)"""
+    constants: dict[str, float] = field(default_factory=dict)
+    """Fields whose value is part of the shape: nan and inf."""
+    fixed: list[tuple[int, bytes]] = field(default_factory=list)
+    """(index, number) of the numbers within keys, which must not change."""
+    parts: bool = False
+    """Some fields are parts of ``train_loss``."""
+    comma: bool = False
+    """Commas are decimal points."""
+    example: bytes = b""
+    """A line of the shape."""
+    _lines: int = 0
+    _at_once: Read | None = None
+
+    def read(self, line: bytes) -> Values | None:
+        """The values of a line, or ``None`` when its numbers are not where they should be."""
+        if self._at_once is not None:
+            values = self._at_once(line)
+            if values is not None:
+                return values
+        elif self._lines <= PATTERN_AFTER:
+            self._lines += 1
+            if self._lines == PATTERN_AFTER:
+                self._at_once = _reader_for(self)
+        return self.read_by_position(line)
+
+    def read_by_position(self, line: bytes) -> Values | None:
+        """The same, whatever stands between the numbers."""
+        tokens = _TOKEN.findall(line)
+        if len(tokens) != self.tokens:
+            return None
+        for index, token in self.fixed:
+            if tokens[index] != token:
+                return None
+        found = self.constants.copy()
+        try:
+            for name, index, factor, reading in self.fields:
+                token = tokens[index]
+                if b"," in token:
+                    token = token.replace(b",", b".") if self.comma else _without_thousands(token)
+                value = float(token) * factor
+                if reading == "plain":
+                    found[name] = value
+                elif value > 0 or reading != "inverse":
+                    found[name] = read(value, 1.0, reading)
+        except ValueError:
+            return None
+        if self.parts:
+            return sorted_out(found)
+        pop = found.pop
+        return Values(
+            pop("step", None),
+            pop("epoch", None),
+            pop("total", None),
+            pop("of", None),
+            pop("rank", None),
+            found,
+        )
+
+
+def _without_thousands(token: bytes) -> bytes:
+    head, *groups = token.partition(b".")[0].split(b",")
+    if len(head) > 3 or head == b"0" or any(len(g) != 3 for g in groups):
+        raise ValueError(token)
+    return token.replace(b",", b"")
+
+
+def plan_for(text: str, fields: list[Field]) -> Plan | None:
+    """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
+    starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
+    plan = Plan(
+        len(starts),
+        [],
+        parts=any(f.name.startswith("+") for f in fields),
+        comma=any(f.comma for f in fields),
+    )
+    seen: set[str] = set()
+    for f in fields:
+        if f.name in seen:
+            continue
+        seen.add(f.name)
+        number = text[f.start : f.end]
+        sign = -1.0 if number.startswith("-") else 1.0
+        at = f.start + (number[0] in "+-")
+        if at in starts:
+            plan.fields.append((f.name, starts[at], sign * f.factor, f.reading))
+        elif "n" in number.lower():
+            plan.constants[f.name] = read(parse_number(number), f.factor, f.reading)
+        else:
+            return None
+    if any(f.numbered for f in fields):
+        read_here = {index for _, index, _, _ in plan.fields}
+        plan.fixed = [
+            (index, m.group().encode())
+            for index, m in enumerate(_TEXT_TOKEN.finditer(text))
+            if index not in read_here and _IN_KEY.search(text, max(0, m.start() - 40), m.start())
+        ]
+    plan.example = text.encode("utf-8", "surrogateescape")
+    same = _same(plan.read_by_position(plan.example), evaluate(text, fields))
+    return plan if same else None
+
+
+def _same(a: Values | None, b: Values) -> bool:
+    """Equal, with nan equal to nan."""
+    return a is not None and _comparable(a) == _comparable(b)
+
+
+def _comparable(v: Values) -> str:
+    return repr((v.step, v.epoch, v.total, v.of, v.rank, sorted(v.named.items())))
+
+
+def _reader_for(plan: Plan) -> Read | None:
+    """Reads lines of the plan's shape at once; ``None`` where the numbers need more care.
+
+    The text between the numbers is the same in all of them, but for the filling of a bar.
+    """
+    line = plan.example
+    wanted = {index: (name, factor, reading) for name, index, factor, reading in plan.fields}
+    kept = dict(plan.fixed)
+    if plan.parts or plan.comma or len(line) > PATTERN_BYTES or len(wanted) < len(plan.fields):
+        return None
+    between = _with_art if has_art(line) else re.escape
+    pieces: list[bytes] = []
+    found: list[tuple[str, float, Reading]] = []
+    at = 0
+    for index, match in enumerate(_TOKEN.finditer(line)):
+        pieces.append(between(line[at : match.start()]))
+        token, at = match.group(), match.end()
+        if index in wanted:
+            if not _PLAIN.fullmatch(token):
+                return None
+            found.append(wanted[index])
+            pieces.append(b"(" + _any_digits(token) + b")")
+        else:
+            pieces.append(re.escape(token) if index in kept else _any_digits(token))
+    pieces.append(between(line[at:]))
+    if not found or any(name in _COUNTS for name in plan.constants):
+        return None
+    return _maker(
+        tuple((_kind(name, reading), factor != 1.0) for name, factor, reading in found),
+        bool(plan.constants),
+    )(
+        re.compile(b"".join(pieces), re.DOTALL).fullmatch,
+        [name for name, _, _ in found],
+        [factor for _, factor, _ in found],
+        plan.constants,
+        Values,
+        read,
+    )
+
+
+def _kind(name: str, reading: Reading) -> Kind:
+    for count in _COUNTS:
+        if name == count:
+            return count
+    return "value" if reading == "plain" else reading
+
+
+def _any_digits(token: bytes) -> bytes:
+    return b"[0-9]+".join(map(re.escape, _DIGITS.split(token)))
+
+
+def _with_art(text: bytes) -> bytes:
+    """Text without numbers as a pattern; the filling of a bar may be any other."""
+    return _ANY_ART.join(map(re.escape, ART.split(text)))

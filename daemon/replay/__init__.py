@@ -1,0 +1,1 @@
+"""Reading finished logs: one, or all of a run."""

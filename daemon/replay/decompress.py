@@ -1,0 +1,347 @@
+"""Compressed logs: recognised by their first bytes, unpacked as a stream in bounded memory.
+
+What can be unpacked of a damaged file is handed out first; :class:`Damaged` comes after it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import importlib
+import lzma
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from ..system.errors import UsageError
+
+MEMORY = 256 << 20
+"""Bytes an unpacker may take. ``xz -9`` needs 65 MiB, ``zstd --ultra -22`` 128 MiB; only files
+packed with a larger window on purpose (``xz --lzma2=dict=1GiB``, ``zstd --long=31``) need more."""
+HEAD = 512
+"""First bytes that are enough to recognise everything below."""
+CHUNK = 256 << 10
+"""Unpacked bytes to hand out at a time, about."""
+_FINE = 1 << 10
+"""Unpacked bytes to ask xz and bzip2 for. When their checksum fails they drop what they were
+just asked for, and the end of a log is the part that matters."""
+
+_MAGIC: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("gzip", re.compile(rb"\x1f\x8b\x08")),
+    ("xz", re.compile(rb"\xfd7zXZ\x00")),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),  # or a skippable frame
+    ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")),
+)
+_FOREIGN: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
+    ("a zip archive", re.compile(rb"PK\x03\x04"), "unzip -p {} | middlewatch replay -"),
+    ("a 7z archive", re.compile(rb"7z\xbc\xaf\x27\x1c"), "7z x -so {} | middlewatch replay -"),
+    ("an lz4 file", re.compile(rb"\x04\x22\x4d\x18"), "lz4 -dc {} | middlewatch replay -"),
+    ("a .Z file", re.compile(rb"\x1f\x9d[\x89-\x90]"), "zcat {} | middlewatch replay -"),
+    ("a tar archive", re.compile(rb"[^\0].{256}ustar[\0 ]", re.DOTALL), "tar -xf {}"),
+)
+
+
+class Damaged(UsageError):
+    """The log cannot be read any further; everything before that point has been."""
+
+
+class _Unpacker(Protocol):
+    """One compressed stream (gzip member, xz stream, zstd frame)."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+def packing(head: bytes) -> str:
+    """How a file that begins with ``head`` is packed: a key of :data:`UNPACK`, or ``""``."""
+    return next((kind for kind, magic in _MAGIC if magic.match(head)), "")
+
+
+def foreign(head: bytes, name: str) -> UsageError | None:
+    """The error for a kind of archive that is known, and not unpacked here."""
+    for kind, magic, hint in _FOREIGN:
+        if magic.match(head):
+            return UsageError(f"{name} cannot be read: it is {kind}", hint.format(name))
+    return None
+
+
+def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces of about ``CHUNK``; none is lost when ``pieces`` breaks off."""
+    held: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if size >= CHUNK:
+                yield b"".join(held)
+                held, size = [], 0
+    except Damaged:
+        if held:
+            yield b"".join(held)
+        raise
+    if held:
+        yield b"".join(held)
+
+
+def _frames(
+    raw: Iterable[bytes], kind: str, begin: Callable[[], _Unpacker], most: int
+) -> Iterator[bytes]:
+    """Unpack streams that follow one another, as ``cat a.gz b.gz`` makes them."""
+    unpacker = begin()
+    first = True
+    fresh = False
+    """A stream may begin here, but none of its bytes has come."""
+    for data in raw:
+        while data:
+            if fresh:
+                data = data.lstrip(b"\0")  # padding between streams, or of a tape block
+                if not data:
+                    break
+                unpacker, fresh, first = begin(), False, False
+            said = False
+            try:
+                for piece in _drain(unpacker, data, most):
+                    said = True
+                    yield piece
+            except (zlib.error, lzma.LZMAError, OSError, ValueError, RuntimeError) as error:
+                raise _damage(kind, error, trailing=not first and not said) from None
+            fresh = unpacker.eof
+            data = unpacker.unused_data if fresh else b""
+    if not fresh:
+        raise Damaged(f"the {kind} data end too early: the file was cut, or is still written")
+
+
+def _drain(unpacker: _Unpacker, data: bytes, most: int) -> Iterator[bytes]:
+    while True:
+        piece = unpacker.decompress(data, most)
+        if piece:
+            yield piece
+        if unpacker.eof or unpacker.needs_input:
+            return
+        data = b""
+
+
+def _damage(kind: str, error: Exception, *, trailing: bool) -> Damaged:
+    words = str(error)
+    if re.search(r"memory|window", words, re.IGNORECASE):
+        return _too_large(kind)
+    if trailing:
+        return Damaged(f"what follows the {kind} data is no {kind} data")
+    words = words.removeprefix("Error -3 while decompressing data: ")
+    return Damaged(f"the {kind} data are damaged ({words})")
+
+
+def _too_large(kind: str) -> Damaged:
+    program = {"xz": "xz -dc", "zstd": "zstd -dc --long=31"}.get(kind, kind)
+    return Damaged(
+        f"unpacking the {kind} data takes more than {MEMORY >> 20} MiB of memory",
+        f"where that much is free: {program} FILE | middlewatch replay -",
+    )
+
+
+class _Inflate:
+    """zlib with the interface of its younger siblings, and nothing lost before an error."""
+
+    def __init__(self) -> None:
+        self._state = zlib.decompressobj(wbits=31)
+        self._rest = b""
+        self._error: zlib.error | None = None
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._state.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._state.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._error is not None:
+            raise self._error
+        data = self._rest + data
+        before = self._state.copy()
+        try:
+            out = self._state.decompress(data, max_length)
+        except zlib.error as error:
+            self._error, self.needs_input = error, False
+            return self._up_to_the_error(before, data)
+        self._rest = self._state.unconsumed_tail
+        self.needs_input = not self._rest and len(out) < max_length
+        return out
+
+    @staticmethod
+    def _up_to_the_error(state: Any, data: bytes) -> bytes:
+        out = bytearray()
+        try:
+            for place in range(len(data)):
+                out += state.decompress(data[place : place + 1])
+        except zlib.error:
+            pass
+        return bytes(out)
+
+
+def _gzip(raw: Iterable[bytes]) -> Iterator[bytes]:
+    return _frames(raw, "gzip", _Inflate, CHUNK)
+
+
+def _xz(raw: Iterable[bytes]) -> Iterator[bytes]:
+    def begin() -> _Unpacker:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
+
+    return _gathered(_frames(raw, "xz", begin, _FINE))
+
+
+def _bzip2(raw: Iterable[bytes]) -> Iterator[bytes]:
+    return _gathered(_frames(raw, "bzip2", bz2.BZ2Decompressor, _FINE))
+
+
+# ------------------------------------------------------------------------ zstd
+
+
+def _zstd(raw: Iterable[bytes]) -> Iterator[bytes]:
+    """By the standard library (3.14), the ``zstandard`` package, or the ``zstd`` program."""
+    begin = _zstd_library()
+    if begin is not None:
+        return _gathered(_frames(_narrow(raw), "zstd", begin, CHUNK))
+    program = shutil.which("zstd")
+    if program is not None:
+        return _by_program(raw, program)
+    raise UsageError(
+        "zstd data cannot be unpacked here: Python 3.14 has the means, or the package zstandard, "
+        "or the program zstd",
+        "install one: pip install zstandard, or: apt-get install zstd",
+    )
+
+
+def _zstd_library() -> Callable[[], _Unpacker] | None:
+    try:
+        zstd: Any = importlib.import_module("compression.zstd")
+    except ImportError:
+        pass
+    else:
+        limit = {zstd.DecompressionParameter.window_log_max: MEMORY.bit_length() - 1}
+
+        def by_standard() -> _Unpacker:
+            return _Translated(zstd.ZstdDecompressor(options=limit), zstd.ZstdError)
+
+        return by_standard
+    try:
+        package: Any = importlib.import_module("zstandard")
+    except ImportError:
+        return None
+
+    def by_package() -> _Unpacker:
+        unpacker = package.ZstdDecompressor(max_window_size=MEMORY).decompressobj()
+        return _Translated(unpacker, package.ZstdError)
+
+    return by_package
+
+
+class _Translated:
+    """An unpacker of either library: one interface, one kind of error."""
+
+    def __init__(self, unpacker: Any, error: type[Exception]) -> None:
+        self._unpacker = unpacker
+        self._error = error
+        self._limited = hasattr(unpacker, "needs_input")
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._unpacker.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return bool(self._unpacker.needs_input) if self._limited else True
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._unpacker.unused_data)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        try:
+            if self._limited:
+                return bytes(self._unpacker.decompress(data, max_length))
+            return bytes(self._unpacker.decompress(data))
+        except self._error as error:
+            raise ValueError(str(error)) from None
+
+
+def _narrow(raw: Iterable[bytes]) -> Iterator[bytes]:
+    """Small pieces: four bytes of zstd can mean 128 KiB, and ``zstandard`` knows no limit."""
+    for data in raw:
+        for place in range(0, len(data), _FINE):
+            yield data[place : place + _FINE]
+
+
+def _by_program(raw: Iterable[bytes], program: str) -> Iterator[bytes]:
+    command = [program, "-dcq", f"--memory={MEMORY >> 20}MB"]
+    broken: list[Damaged] = []
+    with tempfile.TemporaryFile() as words:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
+        )
+        assert process.stdout is not None
+        feeder = threading.Thread(target=_feed, args=(process, raw, broken), daemon=True)
+        feeder.start()
+        try:
+            while piece := process.stdout.read(CHUNK):
+                yield piece
+            status = process.wait()
+            feeder.join(1.0)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        words.seek(0)
+        said = words.read(4096).decode("utf-8", "replace")
+    if broken:
+        raise broken[0]
+    if status:
+        raise _program_damage(said)
+
+
+def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[Damaged]) -> None:
+    """Runs in a thread: the program's input pipe is full most of the time."""
+    assert process.stdin is not None
+    try:
+        with process.stdin as pipe:
+            for data in raw:
+                pipe.write(data)
+    except Damaged as damage:
+        broken.append(damage)
+    except OSError:
+        return  # the program has given up, and says why itself
+
+
+def _program_damage(said: str) -> Damaged:
+    if re.search(r"memory", said):
+        return _too_large("zstd")
+    if re.search(r"premature|unexpected end", said):
+        return Damaged("the zstd data end too early: the file was cut, or is still written")
+    if re.search(r"unsupported format|unknown header", said):
+        return Damaged("what follows the zstd data is no zstd data")
+    reason = (
+        said.splitlines()[0].rpartition(" : ")[2].strip() if said.strip() else "no reason given"
+    )
+    return Damaged(f"the zstd data are damaged ({reason})")
+
+
+UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
+    "gzip": _gzip,
+    "xz": _xz,
+    "zstd": _zstd,
+    "bzip2": _bzip2,
+}
+"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`Damaged` at the end of
+what can be unpacked, and UsageError where this box has no means to unpack the kind at all."""

@@ -1,0 +1,107 @@
+"""One stream of a run that has ended: its files, oldest first, read as one text."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..system.errors import UsageError
+from .decompress import Damaged
+from .log_input import Source, open_log
+from .rank_files import Lane
+
+Complain = Callable[[str, UsageError], None]
+
+
+@dataclass(slots=True)
+class Part:
+    """A file that has been read, or is being read."""
+
+    file: str
+    first: int
+    """Number of its first line in the stream."""
+    lines: int = 0
+    bytes: int = 0
+    packing: str = ""
+    damage: str = ""
+
+
+class Voice:
+    """Reads a lane. Files that cannot be read are told to ``complain`` and left out."""
+
+    def __init__(self, lane: Lane, complain: Complain) -> None:
+        self.name = lane.name
+        self.rank = lane.rank
+        self.order = lane.order
+        self.attempt = lane.attempt
+        self.parts: list[Part] = []
+        self._lane = lane
+        self._complain = complain
+        self._sizes = [size_of(file) for file in lane.parts]
+        self._past = 0
+        self._source: Source | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, as far as they are known."""
+        return sum(self._sizes)
+
+    @property
+    def taken(self) -> int:
+        """Bytes read so far, as they lie on disk."""
+        return self._past + (0 if self._source is None else self._source.taken)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text of all its files in UTF-8."""
+        line = 1
+        for file, size in zip(self._lane.parts, self._sizes, strict=True):
+            try:
+                source = open_log(file)
+            except UsageError as error:
+                self._complain(file, error)
+                continue
+            self._source = source
+            part = Part(file, line, packing=source.packing)
+            self.parts.append(part)
+            try:
+                yield from self._read(source, part)
+            finally:
+                source.close()
+                self._past += size
+                self._source = None
+            line += part.lines
+
+    def _read(self, source: Source, part: Part) -> Iterator[bytes]:
+        try:
+            for chunk in source.chunks():
+                part.lines += chunk.count(b"\n")
+                part.bytes = source.bytes
+                if chunk:
+                    yield chunk
+        except Damaged as damage:
+            part.damage = str(damage)
+            self._complain(part.file, damage)
+        except UsageError as error:
+            self.parts.remove(part)
+            self._complain(part.file, error)
+
+    def rest(self) -> bytes:
+        """Text that is held back, when the reading breaks off."""
+        return b"" if self._source is None else self._source.rest()
+
+    def place(self, line: int) -> tuple[str, int]:
+        """File and line there of a line of the stream."""
+        if not self.parts:
+            return self.name, line
+        part = self.parts[max(0, bisect_right([p.first for p in self.parts], line) - 1)]
+        return part.file, line - part.first + 1
+
+
+def size_of(file: str) -> int:
+    """Bytes of a file on disk; 0 for what has no size, or is not there."""
+    try:
+        return os.stat(file).st_size if file != "-" else 0
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,256 @@
+"""Several finished logs of one run, judged as one: its ranks, or the parts of a rotated log.
+
+Every log has a reader of its own; what they see goes into one history, in the order in which
+the logs are read side by side. There the lines have numbers that tell that order, and from
+which file and line each of them came.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase, Step
+
+from ..judge.causes import cause_rank
+from ..parsers.backlog import OpenReader, everything
+from ..parsers.timestamps import SAMPLE
+from .log_stream import Voice
+from .one_log import Case, Listen, Place, Record, Rules, Seen, finding, report
+from .verdict import Ending, Progressed, Told, judge
+
+_LINE_BITS = 40
+_VOICE_BITS = 24
+WATCHED = 3
+"""Reports of a rank that count after a trouble in its log: two of them overcome it."""
+
+
+class _Turn(NamedTuple):
+    """Who is read, and when: the upper part of a line number in the history."""
+
+    turn: int
+    voice: int
+
+    def number(self, line: int) -> int:
+        """A line of this voice, comparable over all voices."""
+        place = (self.voice << _LINE_BITS) | line
+        return (self.turn << (_LINE_BITS + _VOICE_BITS)) | place
+
+
+def tells_steps(sample: bytes) -> bool:
+    """Whether the first bytes of a log report training steps."""
+    seen = everything("").feed(sample[:SAMPLE], 0.0)
+    return any(isinstance(one, Step) and one.number is not None for one in seen)
+
+
+class _Reading:
+    """One voice and what is known of it."""
+
+    def __init__(self, voice: Voice, open_reader: OpenReader) -> None:
+        self.voice = voice
+        self.reader = open_reader(voice.name, voice.rank)
+        self.watched = 0
+        """Next reports that count although another rank tells the steps."""
+        self.ended = False
+
+    def finish(self) -> list[Observation]:
+        """Its last line, once."""
+        ended, self.ended = self.ended, True
+        return [] if ended else self.reader.finish(0.0)
+
+
+class RunReplay:
+    """All logs of one run from their first bytes to their last."""
+
+    def __init__(
+        self, name: str, voices: list[Voice], rules: Rules, listen: Listen | None = None
+    ) -> None:
+        self.name = name
+        self.case = Case(name, rules)
+        self.troubles: list[tuple[Told, Place]] = []
+        """After the end: every trouble and where it first shows, in the order of the run."""
+        self.ending = Ending("cut", None, None)
+        self.finished_at: Place | None = None
+        self._readings = [_Reading(voice, rules.open_reader) for voice in voices]
+        self._turn = _Turn(0, -1)
+        self._leader = math.inf
+        self._listen = listen
+        self._files: dict[str, _File] = {}
+
+    @property
+    def framework(self) -> str | None:
+        """Who wrote the logs, if one of them tells."""
+        return next((r.reader.framework for r in self._readings if r.reader.framework), None)
+
+    def feed(self, number: int, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
+        """The next bytes of voice ``number``, none at its end."""
+        if number != self._turn.voice:
+            self._turn = _Turn(self._turn.turn + 1, number)
+        reading = self._readings[number]
+        seen = reading.reader.feed(chunk, 0.0) if chunk else reading.finish()
+        return self._take(reading, seen, metrics=metrics)
+
+    def end(self, *, exact: bool, metrics: bool) -> Iterator[Record]:
+        """There are no more bytes. ``exact``: the order they came in is that of the run."""
+        for number, reading in enumerate(self._readings):
+            self._turn = _Turn(self._turn.turn + 1, number)
+            yield from self._take(reading, reading.finish(), metrics=metrics)
+        told = self.case.close()
+        self.troubles = [(each, self._place(each.first.line)) for each in told]
+        for each, place in self.troubles:
+            decided = self._place(each.first.decided_line)
+            yield finding(each, place, decided.line if decided.file == place.file else 0)
+        self._judge(told, exact=exact)
+        for reading in self._readings:
+            for part in reading.voice.parts:
+                yield self._end_of_file(reading, part.file, part.lines, part.bytes)
+        yield self._end_of_run()
+
+    # -------------------------------------------------------------------- observations
+
+    def _take(
+        self, reading: _Reading, seen: Iterable[Observation], *, metrics: bool
+    ) -> Iterator[Record]:
+        for one in seen:
+            if not isinstance(one, (Step, LogEvent, Phase, CheckpointSaved)):
+                continue
+            file, line = reading.voice.place(one.line)
+            number = self._turn.number(one.line)
+            own = one if file == one.file and line == one.line else _at(one, file, line)
+            self._file(file).add(own)
+            if self._listen is not None:
+                self._listen(own, number)
+            if isinstance(one, LogEvent) and one.severity != "info":
+                reading.watched = WATCHED
+            if not isinstance(one, Step) or self._counts(reading, one):
+                self.case.add(_at(one, self.name, number))
+            if metrics and isinstance(own, (Step, CheckpointSaved)):
+                yield report(own)
+
+    def _file(self, name: str) -> _File:
+        known = self._files.get(name)
+        if known is None:
+            known = self._files[name] = _File()
+        return known
+
+    def _counts(self, reading: _Reading, step: Step) -> bool:
+        """Whether the run's history takes a report: those of the lowest rank that makes any.
+
+        Ranks that repeat one another's steps would look like a run that goes back and forth.
+        Of the others only what is not finite counts, and what follows a trouble.
+        """
+        order = reading.voice.order if step.rank is None else step.rank
+        self._leader = min(self._leader, order)
+        if order == self._leader:
+            return True
+        if not math.isfinite(sum(step.values.values())):
+            reading.watched = WATCHED
+        reading.watched -= 1
+        return reading.watched >= 0
+
+    def _place(self, number: int) -> Place:
+        """File and line of a line number of the history."""
+        if not number:
+            return Place(self.name, 0)
+        voice = number >> _LINE_BITS & ((1 << _VOICE_BITS) - 1)
+        return Place(*self._readings[voice].voice.place(number & ((1 << _LINE_BITS) - 1)))
+
+    # -------------------------------------------------------------------- the verdict
+
+    def _judge(self, told: list[Told], *, exact: bool) -> None:
+        progress, view = self.case.progress, self.case.view
+        if not exact:
+            told = self._roots(told)
+        self.ending = judge(told, progress, view)
+        line = self.ending.finished_line
+        self.finished_at = None if line is None else self._place(line)
+
+    def _roots(self, told: list[Told]) -> list[Told]:
+        """Nobody knows which log was the first to break: of each its own root, all at once."""
+        found = []
+        progress, view = self.case.progress, self.case.view
+        by_file: dict[str, list[Told]] = {}
+        for each in told:
+            by_file.setdefault(self._place(each.first.line).file, []).append(each)
+        for mine in by_file.values():
+            named = judge(mine, progress, view).cause
+            found += [t for t in mine if named in (t.first.trouble, t.newest.trouble)][:1]
+        first = min((t.first.line for t in found), default=0)
+        return [replace(t, first=replace(t.first, line=first)) for t in found]
+
+    def _end_of_file(self, reading: _Reading, file: str, lines: int, size: int) -> Record:
+        known = self._file(file)
+        fatal = {t.newest.trouble for t, _ in self.troubles if t.newest.fatal}
+        mine = {t.newest.trouble for t, place in self.troubles if place.file == file}
+        own = (mine | known.fatal) & fatal if self.ending.verdict == "failed" else set()
+        end = known.progress.finished_line(self.case.view)
+        cause = self.ending.cause
+        if own and cause not in own:
+            cause = min(own, key=cause_rank)
+        verdict = "failed" if own else "cut" if end is None else "finished"
+        return {
+            "type": "end",
+            "file": file,
+            "rank": reading.voice.rank,
+            "lines": lines,
+            "bytes": size,
+            "verdict": verdict,
+            "cause": cause if own else None,
+            "last_step": known.progress.last_step,
+            "finished_at_line": None if own else end,
+        }
+
+    def _end_of_run(self) -> Record:
+        parts = [part for reading in self._readings for part in reading.voice.parts]
+        cause = self.root
+        return {
+            "type": "end",
+            "run": self.name,
+            "files": [part.file for part in parts],
+            "lines": sum(part.lines for part in parts),
+            "bytes": sum(part.bytes for part in parts),
+            "framework": self.framework,
+            "verdict": self.ending.verdict,
+            "cause": self.ending.cause,
+            "cause_file": None if cause is None else cause[1].file,
+            "cause_line": None if cause is None else cause[1].line,
+            "last_step": self.case.progress.last_step,
+            "finished_at_file": None if self.finished_at is None else self.finished_at.file,
+            "finished_at_line": None if self.finished_at is None else self.finished_at.line,
+        }
+
+    @property
+    def root(self) -> tuple[Told, Place] | None:
+        """The trouble that the verdict names, and where it first shows."""
+        return root(self.troubles, self.ending)
+
+
+def _at(one: Seen, file: str, line: int) -> Seen:
+    """The same, seen at another place."""
+    if isinstance(one, Step):
+        return one._replace(file=file, line=line)
+    return replace(one, file=file, line=line)
+
+
+class _File:
+    """What one file by itself tells about its end."""
+
+    def __init__(self) -> None:
+        self.progress = Progressed()
+        self.fatal: set[str] = set()
+        """Classes of the fatal lines in it."""
+
+    def add(self, one: Observation) -> None:
+        self.progress.add(one)
+        if isinstance(one, LogEvent) and one.fatal:
+            self.fatal.add(one.trouble)
+
+
+def root(troubles: Iterable[tuple[Told, Place]], ending: Ending) -> tuple[Told, Place] | None:
+    """The trouble that is the cause in ``ending``: the first fatal one of its class."""
+    if ending.cause is None:
+        return None
+    named = [t for t in troubles if ending.cause in (t[0].first.trouble, t[0].newest.trouble)]
+    return next((t for t in named if t[0].newest.fatal), named[0] if named else None)

@@ -1,0 +1,208 @@
+"""Reading finished logs: the daemon's parsers and sentinels, without clock or box.
+
+Every observation goes through the same rules with ``live=False``; a finding is kept once per
+trouble, with the line where it first shows, and the verdict says how the log ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Union
+
+from middlewatch.sentinels.kit import (
+    CheckpointSaved,
+    LogEvent,
+    Observation,
+    Phase,
+    RunFacts,
+    Sentinel,
+    Step,
+    View,
+)
+
+from ..config.secrets import mask
+from ..judge.engine import Engine
+from ..judge.history import BoxHistory, RunHistory
+from ..judge.incidents import IncidentKeeper
+from ..parsers.backlog import OpenReader, everything
+from .verdict import Ending, Progressed, Tellings, Told, judge
+
+Record = dict[str, Any]
+"""One line of ``replay --json``."""
+Seen = Union[Step, LogEvent, Phase, CheckpointSaved]
+"""What a line of a log can be."""
+Listen = Callable[[Seen, int], None]
+"""Told every observation and a number that grows as the log goes on."""
+
+
+CLOSE = 200
+EVERY = 50
+"""While troubles are known, rules say them again whenever they are asked. So many steps after
+the last news they are asked at every fiftieth step: what they remember loses nothing by it,
+and a log of a million steps with a dozen old troubles is read five times as fast."""
+
+
+class Place(NamedTuple):
+    """A line of a file as it was given."""
+
+    file: str
+    line: int
+
+
+class Rules(NamedTuple):
+    """Who judges a replay."""
+
+    sentinels: Mapping[str, Sentinel]
+    limits: Mapping[str, Any]
+    tell_bug: Callable[[str], None]
+    """Told, in words, when a rule fails."""
+    open_reader: OpenReader = everything
+
+
+class Case:
+    """What the rules make of one run's observations, in the order they come."""
+
+    def __init__(self, name: str, rules: Rules) -> None:
+        self.tellings = Tellings()
+        self.progress = Progressed()
+        self._calm = 0
+        """Steps since something new was found, or an event was read."""
+        self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
+        self._engine = Engine(rules.sentinels, rules.limits, IncidentKeeper(), rules.tell_bug)
+
+    @property
+    def view(self) -> View:
+        """What the rules see."""
+        return self._history.view(0.0)
+
+    def add(self, one: Observation) -> None:
+        """Take the next observation, and ask the rules about it."""
+        self._history.add(one)
+        self.progress.add(one)
+        if isinstance(one, Step):
+            self._calm += 1
+            if self._calm <= CLOSE or one.text or self._calm % EVERY == 0 or not self.tellings:
+                self._ask(Step)
+        elif isinstance(one, LogEvent):
+            self._calm = 0
+            self._ask(LogEvent)
+
+    def close(self) -> list[Told]:
+        """Nothing more comes: every trouble, by the line where it first shows."""
+        self._history.ended = True
+        self._ask(Step, LogEvent)
+        return self.tellings.all()
+
+    def _ask(self, *fresh: type) -> None:
+        found, _ = self._engine.findings(self.view, set(fresh), tick=False)
+        if self.tellings.take(found):
+            self._calm = 0
+
+
+class Replay:
+    """One log from its first byte to its last."""
+
+    def __init__(self, file: str, rules: Rules, listen: Listen | None = None) -> None:
+        self.file = file
+        self.reader = rules.open_reader(file, None)
+        self.case = Case(file, rules)
+        self.troubles: list[tuple[Told, Place]] = []
+        """After the end: every trouble and where it first shows."""
+        self.ending = Ending("cut", None, None)
+        self._listen = listen
+
+    @property
+    def framework(self) -> str | None:
+        """Who wrote the log, if that is known."""
+        return self.reader.framework
+
+    def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[Record]:
+        """Records of the contract, metrics as they come, findings and the end last."""
+        for chunk in chunks:
+            yield from self.feed(chunk, metrics=metrics)
+        yield from self.end(metrics=metrics)
+
+    def feed(self, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
+        """The next bytes: what they report."""
+        return self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
+
+    def end(self, *, metrics: bool) -> Iterator[Record]:
+        """There are no more bytes: the last reports, the findings, how it ended."""
+        yield from self._take(self.reader.finish(0.0), metrics=metrics)
+        told = self.case.close()
+        self.troubles = [(each, Place(self.file, each.first.line)) for each in told]
+        for each, place in self.troubles:
+            yield finding(each, place, each.first.decided_line)
+        ending = self.ending = judge(told, self.case.progress, self.case.view)
+        yield {
+            "type": "end",
+            "file": self.file,
+            "lines": self.reader.lines,
+            "bytes": self.reader.bytes,
+            "framework": self.framework,
+            "verdict": ending.verdict,
+            "cause": ending.cause,
+            "last_step": self.case.progress.last_step,
+            "finished_at_line": ending.finished_line,
+        }
+
+    def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[Record]:
+        for one in seen:
+            self.case.add(one)
+            if not isinstance(one, (Step, LogEvent, Phase, CheckpointSaved)):
+                continue
+            if self._listen is not None:
+                self._listen(one, one.line)
+            if metrics and isinstance(one, (Step, CheckpointSaved)):
+                yield report(one)
+
+
+def report(one: Step | CheckpointSaved) -> Record:
+    """A step or a claimed save, as ``--metrics`` prints it."""
+    if isinstance(one, CheckpointSaved):
+        return {
+            "type": "checkpoint_saved",
+            "file": one.file,
+            "line": one.line,
+            "step": one.step,
+            "path": one.path,
+        }
+    return {
+        "type": "metric",
+        "file": one.file,
+        "line": one.line,
+        "step": one.number,
+        "epoch": one.epoch,
+        "rank": one.rank,
+        "values": dict(one.values),
+    }
+
+
+def finding(told: Told, place: Place, decided_line: int) -> Record:
+    """One trouble. ``decided_line`` is 0 where it is the line where the trouble shows."""
+    first, newest = told.first, told.newest
+    # Where as it first showed; what, how bad and how often as it stands at the end.
+    details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
+    if "count" in newest.details:
+        details["count"] = newest.details["count"]
+    return {
+        "type": "finding",
+        "file": place.file,
+        "line": place.line,
+        "decided_line": decided_line or place.line,
+        "class": newest.trouble,
+        "severity": newest.severity.label,
+        "fatal": newest.fatal,
+        "sentinel": told.sentinel,
+        "summary": mask(newest.summary),
+        "evidence": proof(told),
+        "at": None,
+        "details": details,
+    }
+
+
+def proof(told: Told) -> str:
+    """The log line that shows a trouble, at most 400 characters; else its summary."""
+    first = told.first
+    text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
+    return mask(text)[:400]

@@ -1,0 +1,225 @@
+"""What a person wants to know of a finished run, gathered while it is read, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass
+from datetime import timedelta
+
+from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Step
+from middlewatch.sentinels.kit.observations import PhaseName
+
+from ..judge.history import Curve
+from ..parsers.timestamps import kind_of, moment, stamps
+from .one_log import Seen
+
+HEAD = 256 << 10
+"""First bytes of the text, which tell the kind of its time stamps."""
+TAIL = 64 << 10
+"""Last bytes that are searched for the last time stamp."""
+SERIES = 12
+"""Metric names followed at most."""
+SAVES = 512
+"""Newest claims of saved checkpoints that are kept."""
+RESTARTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something at a line."""
+
+    order: int
+    """Grows as the log goes on; over several logs, in the order they are read."""
+    file: str
+    line: int
+    step: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """The log claims that a checkpoint was saved."""
+
+    at: Happening
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The step counter went back."""
+
+    at: Happening
+    before: float
+    x: float
+
+
+@dataclass(slots=True)
+class Stretch:
+    """A phase that came once or many times."""
+
+    first: Happening
+    last: Happening
+    times: int = 1
+
+
+class Story:
+    """Listens to the observations of one replay."""
+
+    def __init__(self) -> None:
+        self.first: Happening | None = None
+        """First report of training."""
+        self.last: Happening | None = None
+        self.reports = 0
+        self.total: float | None = None
+        self.epoch: float | None = None
+        self.phases: dict[PhaseName, Stretch] = {}
+        self.saves: deque[Save] = deque(maxlen=SAVES)
+        self.first_save: Save | None = None
+        self.save_count = 0
+        self.restarts: deque[Restart] = deque(maxlen=RESTARTS)
+        self.restart_count = 0
+        self.curves: dict[str, Curve] = {}
+        self._newest: dict[str, tuple[float, float]] = {}
+        self.wrapped = False
+        """The counter began anew in every epoch: places on the curve are no step numbers."""
+        self._places = Curve()
+        self._x = 0.0
+        self._offset = 0.0
+        self._number: float | None = None
+        self._rank: int | None = None
+        self._interrupted = False
+        self._head = b""
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+
+    # -------------------------------------------------------------------- the text
+
+    def look(self, chunk: bytes) -> None:
+        """The text itself, for what no observation tells."""
+        if len(self._head) < HEAD:
+            self._head += chunk[: HEAD - len(self._head)]
+        chunk = chunk[-TAIL:]
+        self._tail.append(chunk)
+        self._tail_size += len(chunk)
+        while self._tail and self._tail_size - len(self._tail[0]) >= TAIL:
+            self._tail_size -= len(self._tail.popleft())
+
+    @property
+    def span(self) -> tuple[str, str, timedelta] | None:
+        """First time, last time and what lies between, by the log's own clock."""
+        kind = kind_of(self._head)
+        if kind is None:
+            return None
+        first = next(stamps(self._head, kind)).digits
+        ends = [stamp.digits for stamp in stamps(b"".join(self._tail), kind)]
+        if not ends:
+            return None
+        begun, ended = moment(first, kind), moment(ends[-1], kind)
+        if kind == "clock" and ended < begun:
+            ended += timedelta(days=1)  # at least one midnight; more cannot be told
+        shape = {"clock": "%H:%M", "yearless": "%m-%d %H:%M"}.get(kind, "%Y-%m-%d %H:%M")
+        if ended < begun:
+            return None
+        same_day = begun.date() == ended.date()
+        return begun.strftime(shape), ended.strftime("%H:%M" if same_day else shape), ended - begun
+
+    # -------------------------------------------------------------------- observations
+
+    def add(self, one: Seen, order: int) -> None:
+        """Take one observation; ``order`` grows as the log goes on."""
+        if isinstance(one, Step):
+            self._step(one, order)
+        elif isinstance(one, LogEvent):
+            self._interrupted |= one.severity != "info"
+        elif isinstance(one, CheckpointSaved):
+            self._save(one, order)
+        else:
+            self._interrupted |= one.name in ("start", "load")
+            here = Happening(order, one.file, one.line, self._number)
+            known = self.phases.get(one.name)
+            if known is None:
+                self.phases[one.name] = Stretch(here, here)
+            else:
+                known.last = here
+                known.times += 1
+
+    def _save(self, one: CheckpointSaved, order: int) -> None:
+        step = one.step if one.step is not None else self._number
+        save = Save(Happening(order, one.file, one.line, step), one.path)
+        if self.saves and one.path is not None and self.saves[-1].path == one.path:
+            return  # "saving …", "saved …", or the other ranks
+        self.save_count += 1
+        self.first_save = self.first_save or save
+        self.saves.append(save)
+
+    def _step(self, one: Step, order: int) -> None:
+        rank = one.rank or 0
+        if self._rank is None or rank < self._rank:
+            self._rank = rank
+        if rank != self._rank:
+            return
+        if self._number is None or not _evaluation(one):
+            self._move(one, order)  # evaluations count in units of their own here and there
+            here = Happening(order, one.file, one.line, one.number)
+            self.reports += 1
+            if one.number is not None:
+                self.first, self.last = self.first or here, here
+                self._number = one.number
+        if one.total:
+            self.total = one.total
+        if one.epoch is not None:
+            self.epoch = one.epoch
+        self._places.add(order, self._x)
+        for name, value in one.values.items():
+            if name not in self.curves:
+                if len(self.curves) >= SERIES or not _drawable(name):
+                    continue
+                self.curves[name] = Curve()
+            self.curves[name].add(self._x, value)
+            self._newest[name] = (self._x, value)
+
+    def points(self, name: str) -> list[tuple[float, float]]:
+        """A series, thinned out, with its newest value."""
+        if name not in self.curves:
+            return []
+        points = self.curves[name].points
+        newest = self._newest[name]
+        return points if points and newest[0] <= points[-1][0] else [*points, newest]
+
+    def _move(self, one: Step, order: int) -> None:
+        """Find the place of a report on the axis of the curves."""
+        number = one.number
+        if number is None:
+            if self._number is None:
+                self._x = self._x + 1 if one.epoch is None else max(self._x, one.epoch)
+            return
+        before = self._number
+        if before is not None and number < before:
+            if self._interrupted:
+                here = Happening(order, one.file, one.line, number)
+                self.restarts.append(Restart(here, before, self._offset + number))
+                self.restart_count += 1
+            else:
+                self._offset += before
+                self.wrapped = True
+        if math.isfinite(number):
+            self._x = self._offset + number
+            self._interrupted = False
+
+    def x_of(self, order: int) -> float | None:
+        """Where on the curves a line lies."""
+        points = self._places.points
+        if not points:
+            return None
+        place = bisect_left(points, (order, -math.inf))
+        return points[min(place, len(points) - 1)][1]
+
+
+def _evaluation(one: Step) -> bool:
+    """The report of an evaluation, and of nothing else."""
+    return "train_loss" not in one.values and any(n.startswith(("eval", "val")) for n in one.values)
+
+
+def _drawable(name: str) -> bool:
+    return name in ("accuracy", "reward") or ("loss" in name and "scale" not in name)

@@ -1,0 +1,106 @@
+"""What a report of ``replay`` is about: one log, or the logs of one run, read to the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from middlewatch.sentinels.kit.numbers import number
+
+from .log_input import Source
+from .log_stream import Voice
+from .many_logs import RunReplay, root
+from .one_log import Case, Place, Record, Replay
+from .story import Story
+from .verdict import Ending, Told
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One file of a subject."""
+
+    file: str
+    lines: int
+    bytes: int
+    packing: str = ""
+    damage: str = ""
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a report is about: one log, or the logs of one run."""
+
+    name: str
+    logs: Sequence[Log]
+    case: Case
+    troubles: Sequence[tuple[Told, Place]]
+    ending: Ending
+    finished_at: Place | None
+    story: Story
+    framework: str | None = None
+    encoding: str = "utf-8"
+    interrupted: bool = False
+    quick: bool = False
+    """Read for troubles alone."""
+    one_of_many: bool = False
+    ends: Sequence[Record] = field(default_factory=list)
+    """The `end` records of the files of a run."""
+
+    @classmethod
+    def of_file(
+        cls, source: Source, replay: Replay, story: Story, extra: Record, *, one_of_many: bool
+    ) -> Subject:
+        """One log that has been read."""
+        line = replay.ending.finished_line
+        damage = str(extra.get("damage", ""))
+        log = Log(source.name, replay.reader.lines, source.bytes, source.packing, damage)
+        return cls(
+            name="standard input" if source.name == "-" else source.name,
+            logs=[log],
+            case=replay.case,
+            troubles=replay.troubles,
+            ending=replay.ending,
+            finished_at=None if line is None else Place(source.name, line),
+            story=story,
+            framework=replay.framework,
+            encoding=source.encoding,
+            interrupted=bool(extra.get("interrupted")),
+            quick=bool(extra.get("quick")),
+            one_of_many=one_of_many,
+        )
+
+    @classmethod
+    def of_run(
+        cls, voices: Sequence[Voice], replay: RunReplay, story: Story, ends: Sequence[Record]
+    ) -> Subject:
+        """A run of several logs that have been read."""
+        logs = [
+            Log(p.file, p.lines, p.bytes, p.packing, p.damage, voice.rank)
+            for voice in voices
+            for p in voice.parts
+        ]
+        return cls(
+            name=replay.name,
+            logs=logs,
+            case=replay.case,
+            troubles=replay.troubles,
+            ending=replay.ending,
+            finished_at=replay.finished_at,
+            story=story,
+            framework=replay.framework,
+            interrupted=bool(ends and ends[-1].get("interrupted")),
+            quick=bool(ends and ends[-1].get("quick")),
+            ends=[end for end in ends if "run" not in end],
+        )
+
+    @property
+    def root(self) -> tuple[Told, Place] | None:
+        """The trouble that ended it, and where it first shows."""
+        return root(self.troubles, self.ending)
+
+
+def grouped(value: float) -> str:
+    """A number for a person: ``12,400``."""
+    return f"{int(value):,}" if math.isfinite(value) and value == int(value) else number(value)

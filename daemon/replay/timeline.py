@@ -1,0 +1,119 @@
+"""What happened in a finished log, in order: one line for each thing worth a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from middlewatch.sentinels.kit import Severity, View
+from middlewatch.sentinels.kit.numbers import number
+from middlewatch.sentinels.kit.observations import PhaseName
+
+from ..text.rows import Tone
+from .one_log import Place
+from .story import Happening, Story
+from .verdict import Told
+
+Entry = tuple["Place | None", str, Tone, str]
+"""(line, sign, tone, words)."""
+TROUBLES = 12
+"""Troubles shown at most; ``--json`` has all."""
+_PHASES: dict[PhaseName, str] = {
+    "start": "training starts",
+    "load": "loads",
+    "compile": "compiles",
+    "evaluate": "evaluates",
+    "done": "says that training is done",
+}
+
+
+def entries(
+    story: Story,
+    troubles: Sequence[tuple[Told, Place]],
+    view: View,
+    root: tuple[Told, Place] | None,
+) -> list[Entry]:
+    """The timeline, first things first."""
+    found: list[tuple[float, Entry]] = [*_phases(story), *_saves(story)]
+    for restart in story.restarts:
+        words = f"the steps go back from {number(restart.before)} to {number(restart.at.step or 0)}"
+        found.append(_at(restart.at, "↺", "warn", words))
+    if story.first is not None and story.last is not None:
+        found.append(_at(story.first, "·", "dim", f"first report, step {_step(story.first)}"))
+        if story.reports > 1:
+            words = f"last report, step {_step(story.last)}, {story.reports:,} in all"
+            found.append(_at(story.last, "·", "dim", words))
+    fell = math.inf if root is None else root[0].first.line
+    found += _troubles(troubles, view, fell)
+    found.sort(key=lambda each: each[0])
+    return [entry for _, entry in found]
+
+
+def _at(where: Happening, sign: str, tone: Tone, words: str) -> tuple[float, Entry]:
+    return where.order, (Place(where.file, where.line), sign, tone, words)
+
+
+def _step(where: Happening) -> str:
+    return "?" if where.step is None else number(where.step)
+
+
+def _phases(story: Story) -> list[tuple[float, Entry]]:
+    found = []
+    for name, words in _PHASES.items():
+        stretch = story.phases.get(name)
+        if stretch is None:
+            continue
+        where = stretch.last if name == "done" else stretch.first
+        if stretch.times > 1 and name != "done":
+            words += f", the first of {stretch.times:,} times"
+        found.append(_at(where, "·", "dim", words))
+    return found
+
+
+def _saves(story: Story) -> list[tuple[float, Entry]]:
+    if story.first_save is None:
+        return []
+    count = story.save_count
+    found: list[tuple[float, Entry]] = []
+    for place, save in ((1, story.first_save), (count, story.saves[-1])):
+        if place == 1 and found:
+            break
+        of = f"checkpoint {place:,} of {count:,}" if count > 1 else "the only checkpoint"
+        path = f": {save.path}" if save.path else ""
+        found.append(_at(save.at, "·", "good", f"{of} saved, step {_step(save.at)}{path}"))
+    return found
+
+
+def _troubles(
+    troubles: Sequence[tuple[Told, Place]], view: View, fell: float
+) -> list[tuple[float, Entry]]:
+    ranked = sorted(troubles, key=lambda t: (-t[0].newest.severity, t[0].first.line))
+    shown = ranked[:TROUBLES]
+    found = []
+    for told, place in shown:
+        sign, tone = _manner(told)
+        words = f"{told.newest.trouble}: {told.newest.summary}"
+        count = told.newest.details.get("count")
+        if isinstance(count, int) and count > 1:
+            words += f" ({count:,} times)"
+        if told.first.line < fell and _overcome(told, view):
+            words += "; the run went on"
+        order = float(told.first.line) if told.first.line else -math.inf
+        found.append((order, (place if place.line else None, sign, tone, words)))
+    left = len(troubles) - len(shown)
+    if left:
+        words = f"{left:,} more troubles that matter less: --json tells all"
+        found.append((math.inf, (None, "·", "dim", words)))
+    return found
+
+
+def _overcome(told: Told, view: View) -> bool:
+    if told.newest.fatal or told.newest.severity < Severity.WARNING:
+        return False
+    return view.steps_after(0.0, told.first.line, told.first.file) >= 2
+
+
+def _manner(told: Told) -> tuple[str, Tone]:
+    if told.newest.fatal:
+        return "✗", "bad"
+    return ("!", "warn") if told.newest.severity >= Severity.WARNING else ("·", "dim")

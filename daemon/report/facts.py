@@ -1,0 +1,264 @@
+"""The report: what is true now, as one plain dict for every screen, page and command.
+
+``status --json``, the status page and the TUI show the same dict, so that they cannot
+disagree. Times are ISO 8601, unknown is ``None``, sizes are bytes, ratios are 0..1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from middlewatch.sentinels.kit import (
+    CheckpointSeen,
+    DiskSample,
+    Entry,
+    GpuSample,
+    MemorySample,
+    ProcessesSeen,
+    SourceState,
+)
+from middlewatch.sentinels.kit.saves.pattern import expect
+
+from ..config.run_spec import RunSpec
+from ..judge.history import BoxHistory, RunHistory
+from ..judge.incidents import Incident
+from ..system.clock import iso
+from .messages import first_step
+
+CURVE_POINTS = 240
+LONGEST_ETA_S = 10 * 365 * 86400.0
+
+
+def incident(one: Incident, entry: Entry | None) -> dict[str, Any]:
+    """One incident in the shape of ``incidents --json``."""
+    step, safe = first_step(one, entry)
+    return {
+        "id": one.id,
+        "run": one.run,
+        "class": one.trouble,
+        "severity": one.severity.label,
+        "state": one.state,
+        "opened_at": iso(one.opened_at),
+        "last_seen_at": iso(one.last_seen_at),
+        "resolved_at": iso(one.resolved_at),
+        "count": one.count,
+        "summary": one.summary,
+        "cause": one.trouble,
+        "sentinel": one.sentinel,
+        "symptoms": list(one.symptoms),
+        "details": dict(one.details),
+        "evidence": [{"kind": e.kind, "text": e.text, "at": iso(e.at)} for e in one.evidence],
+        "remedy": {"id": entry.name if entry else one.sentinel, "first_step": step, "safe": safe},
+        "alerted_at": iso(one.alerted_at),
+    }
+
+
+def now_block(history: RunHistory, now: float) -> dict[str, Any]:
+    """Where the training is: step, losses, rate, when it should end."""
+    step = history.step_times[-1][1] if history.step_times else None
+    last_at = history.step_times[-1][0] if history.step_times else None
+    total = history.total or history.facts.expected_steps
+    per_step = seconds_per_step(history)
+    eta = None
+    if step is not None and total and per_step and total > step:
+        left = (total - step) * per_step
+        eta = now + left if left < LONGEST_ETA_S else None  # a log can name any total
+    return {
+        "step": step,
+        "total": total,
+        "epoch": history.epoch,
+        "values": dict(history.latest),
+        "step_interval_s": per_step,
+        "eta": iso(eta),
+        "last_step_at": iso(last_at),
+    }
+
+
+def seconds_per_step(history: RunHistory) -> float | None:
+    """Time per training step over the newest reports; ``None`` before two of them."""
+    marks = list(history.step_times)[-64:]
+    if len(marks) < 2 or marks[-1][1] <= marks[0][1] or marks[-1][0] <= marks[0][0]:
+        return None
+    return (marks[-1][0] - marks[0][0]) / (marks[-1][1] - marks[0][1])
+
+
+def curve(history: RunHistory) -> dict[str, Any]:
+    """The loss over the whole run, at most 240 points."""
+    for name in ("train_loss", "eval_loss"):
+        if name in history.curves:
+            points = history.curves[name].points
+            stride = -(-len(points) // CURVE_POINTS) or 1
+            thin = points[::-1][::stride][::-1]
+            return {"metric": name, "points": [list(p) for p in thin]}
+    return {"metric": None, "points": []}
+
+
+def processes(looks: Iterable[ProcessesSeen]) -> list[dict[str, Any]]:
+    """Every process of the run with its CPU over the last seconds."""
+    seen = list(looks)
+    if not seen:
+        return []
+    last = seen[-1]
+    first = next((s for s in seen if last.at - s.at <= 6), last)
+    before = {(p.pid, p.start_ticks): p.cpu_s for p in first.processes}
+    span_s = last.at - first.at
+    rows = []
+    for p in last.processes:
+        was = before.get((p.pid, p.start_ticks))
+        ratio = (p.cpu_s - was) / span_s if was is not None and span_s > 0 else None
+        rows.append(
+            {
+                "pid": p.pid,
+                "rank": p.rank,
+                "name": p.name,
+                "state": p.state,
+                "cpu_ratio": ratio,
+                "rss_bytes": p.rss_bytes,
+            }
+        )
+    return rows
+
+
+def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> dict[str, Any]:
+    """How many, the newest, the best, and what one would resume from."""
+    by_path = {c.path: c for c in known}
+    newest = by_path.get(index.get("latest") or "")
+    judged = [e for e in index.get("checkpoints", ()) if e["verified"]["level"] is not None]
+    return {
+        "count": len(by_path),
+        "latest": None
+        if newest is None
+        else {
+            "path": newest.path,
+            "step": newest.step,
+            "saved_at": iso(newest.saved_at),
+            "bytes": newest.bytes,
+            "state": newest.state,
+            "level": newest.level,
+        },
+        "last_verified": {"path": judged[-1]["path"], **judged[-1]["verified"]} if judged else None,
+        "best": index.get("best"),
+        "resume_from": index.get("resume_from"),
+        "durability": _durability(by_path.get(index.get("resume_from") or "")),
+    }
+
+
+def _durability(seen: CheckpointSeen | None) -> dict[str, Any] | None:
+    """What becomes of a checkpoint when its box goes; ``None`` where there is none."""
+    if seen is None or seen.durability is None:
+        return None
+    place = seen.durability
+    return {
+        "survives_stop": place.survives_stop,
+        "survives_destroy": place.survives_destroy,
+        "where": place.where,
+        "better": place.better,
+        "text": place.words,
+    }
+
+
+def box(
+    history: BoxHistory, memory: MemorySample | None, saves: Iterable[CheckpointSeen], now: float
+) -> dict[str, Any]:
+    """GPUs, disks and memory."""
+    seen = list(saves)
+    return {
+        "gpus": [_gpu(samples[-1], now) for _, samples in sorted(history.gpus.items())],
+        "disks": [
+            _disk(samples[-1], seen, history, now) for _, samples in sorted(history.disks.items())
+        ],
+        "memory": None if memory is None else _memory(memory, now),
+    }
+
+
+def _gpu(g: GpuSample, now: float) -> dict[str, Any]:
+    return {
+        "index": g.index,
+        "name": g.name,
+        "util_ratio": g.util_ratio,
+        "mem_used_bytes": g.mem_used_bytes,
+        "mem_total_bytes": g.mem_total_bytes,
+        "power_w": g.power_w,
+        "power_limit_w": g.power_limit_w,
+        "temp_c": g.temp_c,
+        "sm_clock_mhz": g.sm_clock_mhz,
+        "throttle": list(g.throttle),
+        "lost": g.lost,
+        "age_s": round(now - g.at, 1),
+    }
+
+
+def _disk(
+    d: DiskSample, saves: list[CheckpointSeen], history: BoxHistory, now: float
+) -> dict[str, Any]:
+    left = None
+    if "checkpoints" in d.holds:
+        here = [c for c in saves if _mount_of(c.path, history.disks) == d.mount]
+        need = expect(here)
+        if need and need.bytes:
+            left = d.free_bytes / need.bytes
+            if d.free_inodes is not None and need.files:
+                left = min(left, d.free_inodes / need.files)
+            left = round(left, 1)
+    return {
+        "mount": d.mount,
+        "fstype": d.fstype,
+        "total_bytes": d.total_bytes,
+        "free_bytes": d.free_bytes,
+        "total_inodes": d.total_inodes,
+        "free_inodes": d.free_inodes,
+        "read_only": d.read_only,
+        "holds": list(d.holds),
+        "saves_left": left,
+        "age_s": round(now - d.at, 1),
+    }
+
+
+def _mount_of(path: str, mounts: Iterable[str]) -> str:
+    above = [m for m in mounts if path == m or path.startswith(m.rstrip("/") + "/")]
+    return max(above, key=len, default="")
+
+
+def _memory(m: MemorySample, now: float) -> dict[str, Any]:
+    return {
+        "cgroup": m.cgroup,
+        "limit_bytes": m.limit_bytes,
+        "current_bytes": m.current_bytes,
+        "working_set_bytes": m.working_set_bytes,
+        "oom_kills": m.oom_kills,
+        "pressure_full_avg10": m.pressure_full_avg10,
+        "host_available_bytes": m.host_available_bytes,
+        "age_s": round(now - m.at, 1),
+    }
+
+
+def source(state: SourceState) -> dict[str, Any]:
+    """One line of the coverage list."""
+    return {
+        "source": state.source,
+        "state": state.state,
+        "since": iso(state.since),
+        "detail": state.detail,
+    }
+
+
+def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:
+    """Every log of the run, how it stands and whether it is block-buffered."""
+    rows = []
+    for path in spec.logs:
+        growth = history.logs.get(path)
+        state = history.sources.get(f"log_tail:{path}")
+        whole_blocks = bool(growth and growth.chunk_bytes and growth.chunk_bytes % 4096 == 0)
+        rows.append(
+            {
+                "path": path,
+                "bytes": growth.bytes if growth else None,
+                "lines": growth.lines if growth else None,
+                "grown_at": iso(growth.grown_at) if growth else None,
+                "state": state.state if state else "starting",
+                "detail": state.detail if state else "",
+                "buffered": whole_blocks,
+            }
+        )
+    return rows

@@ -1,0 +1,140 @@
+"""What a person reads on the phone: title and body of a push."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from middlewatch.sentinels.kit import CheckpointSeen, Entry, Severity
+from middlewatch.sentinels.kit.numbers import number, span
+
+from ..config.secrets import mask
+from ..judge.causes import FORECASTS
+from ..judge.incidents import Change, Incident
+from ..system.clock import iso
+
+MAX_BODY = 1000
+"""Characters of a body before any attachment (contract)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One push. ``kind`` is Apprise's type: info, success, warning, failure."""
+
+    title: str
+    body: str
+    kind: str
+    incident: str = ""
+
+
+_KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
+
+
+def first_step(incident: Incident, entry: Entry | None) -> tuple[str, bool]:
+    """(first remedy, whether it is safe): the finding's own, else the handbook's."""
+    if incident.remedy:
+        return incident.remedy, True
+    if entry and entry.steps:
+        return entry.first_step.text, entry.first_step.safe
+    return "look at the evidence: middlewatch incidents", True
+
+
+def compose(
+    change: Change,
+    name: str,
+    host: str,
+    entry: Entry | None,
+    checkpoints: Sequence[CheckpointSeen],
+    now: float,
+) -> Message:
+    """The push for one change of an incident of run ``name`` on ``host``."""
+    incident = change.incident
+    heard = incident.alerted_at is not None
+    label = {
+        "opened": incident.severity.label.upper(),
+        "raised": incident.severity.label.upper(),
+        "corrected": "CORRECTED" if heard and not change.worse else incident.severity.label.upper(),
+    }.get(change.kind, "RESOLVED")
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
+    if change.kind == "resolved":
+        lasted = span(now - incident.opened_at)
+        body = [f"Over after {lasted}: {incident.trouble}."]
+        if outcome := incident.details.get("outcome"):
+            body.append(f"What happened: {_short(str(outcome), 300)}.")
+        body.append(f"Incident {incident.id}.")
+        return Message(title, "\n".join(body), "success", incident.id)
+    lines = [_short(incident.summary, 300)]
+    if change.kind == "raised" and heard:
+        lines.append(f"It got worse: {change.was} before.")
+    if change.kind == "corrected" and heard:  # who heard nothing before has nothing to unlearn
+        lines.append(_corrected(change.was, incident.trouble))
+    lines.append(f"Since {iso(incident.opened_at)}")
+    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
+    lines += [f"With it: {_short(s, 120)}" for s in incident.symptoms[:2]]
+    lines.append(_last_good(checkpoints, incident))
+    step, safe = first_step(incident, entry)
+    lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
+    lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
+    return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def _corrected(was: str, trouble: str) -> str:
+    if was in FORECASTS:
+        return f"We warned of {was} before; now it has come to {trouble}."
+    return f"We said {was} before; the cause is {trouble}."
+
+
+def finished(name: str, host: str, status: dict[str, Any]) -> Message:
+    """The push at the end of a run that reached it."""
+    now = status["now"]
+    loss = now["values"].get("train_loss")
+    lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
+    if now["step"] is not None:
+        told = "" if loss is None else f", loss {number(float(loss))}"
+        lines.append(f"Last step {number(now['step'])}{told}")
+    resume = status["checkpoints"]["resume_from"]
+    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
+    lines.append("Pull and verify the results, then mind the meter.")
+    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def drilled(message: Message) -> Message:
+    """The same push, marked so that nobody gets out of bed for it."""
+    told = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
+    body = _fit([told, *message.body.split("\n")])
+    return replace(message, title=f"[DRILL] {message.title}", body=body)
+
+
+def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
+    """What it means for the last good checkpoint, from before the trouble.
+
+    Where the trouble is a bad save, it is the one that the finding names.
+    """
+    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
+    step = incident.details.get("step")
+    named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
+    if named:
+        good = named
+    elif isinstance(step, (int, float)):
+        good = [c for c in good if c.step is None or c.step < step]
+    if not good:
+        return "No good checkpoint from before it is known."
+    newest = max(good, key=lambda c: c.saved_at)
+    at = "" if newest.step is None else f" (step {number(newest.step)})"
+    return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"
+
+
+def _short(text: str, limit: int) -> str:
+    """One line of printable characters: a title may become the header of a mail."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _fit(lines: Sequence[str]) -> str:
+    """Join within the limit; the last two lines (first step, id) are never the ones cut."""
+    tail = "\n".join(lines[-2:])
+    head, room = "\n".join(lines[:-2]), MAX_BODY - len(tail) - 1
+    if len(head) > room:
+        head = head[: room - 1] + "…"
+    return f"{head}\n{tail}"

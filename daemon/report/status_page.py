@@ -1,0 +1,174 @@
+"""``training_status.md``: what is true now, for somebody who has only `cat`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from middlewatch.sentinels.kit.numbers import number, size
+
+from ..config.secrets import mask
+
+Row = Mapping[str, Any]
+
+
+def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
+    """The whole page as text. ``status`` and ``box`` are those of ``status --json``."""
+    parts = [f"# {_line(status['run'])}: {status['state']}", f"Updated {updated}", ""]
+    parts += [_line(status["state_reason"]), ""]
+    for title, lines in (
+        ("Now", _now(status)),
+        ("Risks", _risks(status, box)),
+        ("Checkpoints", _checkpoints(status)),
+        ("Box", _box(box)),
+        ("Watch", _watch(status, watch)),
+        ("Handover", _handover(status)),
+    ):
+        parts += [f"## {title}", "", *lines, ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _line(text: object) -> str:
+    """Printable text on one line: a log line cannot fake a heading or paint a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def _value(value: object) -> str:
+    """A number, or what the wire made of one that is not finite."""
+    return number(value) if isinstance(value, (int, float)) else _line(value)
+
+
+def _now(status: Row) -> Iterator[str]:
+    now = status["now"]
+    if now["step"] is None:
+        yield "- step: none seen yet"
+    else:
+        total = "" if not now["total"] else f" of {_value(now['total'])}"
+        yield f"- step: {_value(now['step'])}{total} (at {now['last_step_at']})"
+    if now["epoch"] is not None:
+        yield f"- epoch: {_value(now['epoch'])}"
+    for name, value in now["values"].items():
+        yield f"- {_line(name)}: {_value(value)}"
+    if now["step_interval_s"]:
+        yield f"- throughput: {1 / now['step_interval_s']:.3g} steps/s"
+    if now["eta"]:
+        yield f"- ETA: {now['eta']}"
+    if status["exit"]:
+        told = status["exit"]
+        how = f"signal {told['signal']}" if told["signal"] is not None else f"status {told['code']}"
+        at = f"{status['ended_at']}, " if status["ended_at"] else ""
+        yield f"- ended: {at}{how if how != 'status None' else 'status unknown'}"
+
+
+def _risks(status: Row, box: Row) -> Iterator[str]:
+    said = False
+    for incident in status["incidents"]:
+        said = True
+        yield (
+            f"- **{incident['severity']}** {incident['class']} since {incident['opened_at']}: "
+            f"{_line(incident['summary'])} (incident {incident['id']})"
+        )
+        for proof in incident["evidence"][:3]:
+            yield f"  - proof: `{_line(proof['text']).replace('`', chr(39))}`"
+        yield f"  - first step: {_line(incident['remedy']['first_step'])}"
+    for disk in box["disks"]:
+        if disk["saves_left"] is not None and disk["saves_left"] < 5:
+            said = True
+            yield f"- {disk['saves_left']} saves left on {_line(disk['mount'])}"
+    if not said:
+        yield "- none open"
+
+
+def _checkpoints(status: Row) -> Iterator[str]:
+    checkpoints = status["checkpoints"]
+    latest = checkpoints["latest"]
+    if latest is None:
+        where = _line(", ".join(status["checkpoint_dirs"])) or "no folder is known"
+        yield f"- none seen ({where})"
+        return
+    step = "" if latest["step"] is None else f", step {_value(latest['step'])}"
+    yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
+    yield f"- best: {_line(checkpoints['best'] or 'unknown')}"
+    judged = checkpoints["last_verified"]
+    verdict = "none yet"
+    if judged is not None:
+        verdict = f"{judged['path']} ({judged['state']}, {judged['level']} checked)"
+    yield f"- last verified: {_line(verdict)}"
+    yield f"- would resume from: {_line(checkpoints['resume_from'] or 'none that passed')}"
+    place = checkpoints.get("durability")
+    if place is not None:
+        better = f"; {place['better']}" if place["survives_stop"] is False else ""
+        yield f"- durability: {_line(place['text'] + better)}"
+    cadence = checkpoints.get("cadence")
+    if cadence is not None and cadence["text"]:
+        yield f"- cadence: {_line(cadence['text'])}"
+
+
+def _box(box: Row) -> Iterator[str]:
+    for gpu in box["gpus"]:
+        yield f"- GPU {gpu['index']} {_line(gpu['name'])}: {_gpu(gpu)}"
+    if not box["gpus"]:
+        yield "- GPUs: none visible"
+    for disk in box["disks"]:
+        inodes = (
+            "inodes unknown"
+            if disk["free_inodes"] is None
+            else f"{disk['free_inodes']} of {disk['total_inodes']} inodes free"
+        )
+        ro = ", READ-ONLY" if disk["read_only"] else ""
+        yield (
+            f"- disk {_line(disk['mount'])} ({', '.join(disk['holds'])}): {size(disk['free_bytes'])} of "
+            f"{size(disk['total_bytes'])} free, {inodes}{ro}"
+        )
+    memory = box["memory"]
+    if memory is None:
+        yield "- memory: not known"
+        return
+    limit = "no cgroup limit"
+    if memory["limit_bytes"] is not None:
+        limit = f"the cgroup limit of {size(memory['limit_bytes'])}"
+    kills = "unknown" if memory["oom_kills"] is None else memory["oom_kills"]
+    yield (
+        f"- memory: {size(memory['working_set_bytes'])} working set against "
+        f"{limit}; OOM kills seen: {kills}"
+    )
+
+
+def _gpu(gpu: Row) -> str:
+    if gpu["lost"]:
+        return "LOST"
+    parts = []
+    if gpu["util_ratio"] is not None:
+        parts.append(f"{gpu['util_ratio']:.0%} busy")
+    if gpu["mem_used_bytes"] is not None and gpu["mem_total_bytes"]:
+        parts.append(f"{size(gpu['mem_used_bytes'])} of {size(gpu['mem_total_bytes'])}")
+    if gpu["power_w"] is not None:
+        parts.append(f"{gpu['power_w']:.0f} W")
+    if gpu["temp_c"] is not None:
+        parts.append(f"{gpu['temp_c']:.0f} °C")
+    parts += [f"throttled: {', '.join(gpu['throttle'])}"] if gpu["throttle"] else []
+    return ", ".join(parts) or "nothing can be read"
+
+
+def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
+    for source in watch:
+        detail = f": {_line(source['detail'])}" if source["detail"] else ""
+        blind = "" if source["state"] in ("ok", "starting", "impaired") else " (BLIND)"
+        if source["state"] == "unsupported":
+            blind = " (not on this box)"
+        yield f"- {_line(source['source'])}: {source['state']}{blind}{detail}"
+    for note in status["notes"]:
+        yield f"- note: {_line(note)}"
+
+
+def _handover(status: Row) -> Iterator[str]:
+    yield f"- command: `{mask(_line(shlex.join(status['command']))) or 'unknown'}`"
+    yield f"- in: {_line(status['cwd']) or 'unknown'}"
+    for log in status["logs"]:
+        yield f"- log: {_line(log['path'])}"
+    if status.get("resumed_from"):
+        yield f"- goes on from: {_line(status['resumed_from'])}"
+    yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"
+    if status["checkpoints"]["resume_from"]:
+        yield f"- to go on after its end: `middlewatch resume {_line(status['run'])}` (--exec starts it)"

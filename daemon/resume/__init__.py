@@ -1,0 +1,1 @@
+"""How a run that ended goes on: from which checkpoint, by which command."""

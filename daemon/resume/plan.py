@@ -1,0 +1,379 @@
+"""Going on with a run that ended: from which checkpoint, by which command, and whether at all.
+
+Only facts come in: what the daemon says of the run, its index of checkpoints, its incidents.
+The files are looked at again here, because they may have changed since nobody watches them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from middlewatch.sentinels.handbook import page
+from middlewatch.sentinels.kit.numbers import number
+
+from ..checkpoints.finder import Place
+from ..checkpoints.followed import mark_of
+from ..checkpoints.formats.names import folder_kind
+from ..checkpoints.formats.recognise import listing
+from ..launch.procfs import Processes
+from ..system.clock import epoch, iso
+from .commands import Continuation, continuation, fitting, framework_of
+from .requirements import lacking
+from .script import find
+
+Row = Mapping[str, Any]
+Check = Callable[[str], dict[str, Any]]
+"""Reads one checkpoint to the last number: what ``verify.describe`` gives."""
+
+ALLOWED = frozenset({"yes", "once", "none", "ask"})
+"""Words of the handbook that a person may follow at once. ``ask`` means a person ended it, and
+who types the command is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The checkpoint to go on from, and those that were passed over. No path: there is none."""
+
+    entry: Row | None
+    verdict: Row | None = None
+    """``state``, ``level``, ``at`` and ``detail`` of the check that counts."""
+    skipped: tuple[Row, ...] = ()
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that a person or a program needs to go on."""
+
+    run: Row
+    chosen: Chosen
+    way: Continuation
+    retry: Row
+    refused: list[str] = field(default_factory=list)
+    """Why it must not go on; ``force`` lifts none of these."""
+    warnings: list[str] = field(default_factory=list)
+
+
+def pick(runs: Sequence[Row], name: str | None) -> Row | None:
+    """The run that is meant: by id, by name, or the newest that ended and nobody went on with.
+
+    Of several of one name the newest. ``None`` where there is none.
+    """
+    if name:
+        known = [r for r in runs if name in (r["run"], r["name"])]
+        return max(known, key=lambda r: (r["run"] == name, _began(r)), default=None)
+    gone_on = {r.get("resumed_from") for r in runs}
+    open_ = [r for r in runs if r["state"] == "failed" and r["run"] not in gone_on]
+    return max(open_ or runs, key=_began, default=None)
+
+
+def _began(run: Row) -> float:
+    return epoch(run["started_at"])
+
+
+def choose(index: Row, framework: str, check: Check, *, again: bool, now: float) -> Chosen:
+    """The newest checkpoint that passes, and what was passed over before it.
+
+    A verdict of the index counts as long as the files stand as they stood then; all others
+    are read now, and with ``again`` every one that is to be used.
+    """
+    skipped: list[Row] = []
+    for entry in reversed(fitting(framework, index["checkpoints"])):
+        told = entry["verified"]
+        stands = _stands(entry)
+        if stands is None:
+            skipped.append(_passed_over(entry, "gone", "it is not there any more"))
+            continue
+        if stands and told["state"] in ("corrupt", "incomplete"):
+            skipped.append(_passed_over(entry, told["state"], told["detail"]))
+            continue
+        verdict = told
+        if again or not stands or told["state"] != "ok":
+            verdict = _verdict(check(entry["path"]), now)
+        if verdict["state"] == "ok":
+            return Chosen(entry, verdict, tuple(skipped))
+        skipped.append(_passed_over(entry, verdict["state"], verdict["detail"]))
+    return Chosen(None, None, tuple(skipped))
+
+
+def named(index: Row, path: str, check: Check, now: float) -> Chosen:
+    """The checkpoint that a person names; read now, whatever the index says of it."""
+    told = check(path)
+    verdict = _verdict(told, now)
+    known = next((e for e in index["checkpoints"] if e["path"] == path), None)
+    entry = known or {**told, "saved_at": iso(_newest(path)), "verified": verdict}
+    if verdict["state"] != "ok":
+        return Chosen(None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),))
+    return Chosen(entry, verdict)
+
+
+def _verdict(told: Row, now: float) -> dict[str, Any]:
+    """A check made now, as the index writes it."""
+    return {key: told[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
+
+
+def _passed_over(entry: Row, state: str, detail: str) -> dict[str, Any]:
+    return {"path": entry["path"], "step": entry["step"], "state": state, "detail": detail}
+
+
+def _newest(path: str) -> float | None:
+    mark = mark_of(_place(path))
+    return mark.newest_ns / 1e9 if mark.files else None
+
+
+def _place(path: str) -> Place:
+    kind = None
+    if os.path.isdir(path):
+        kind = folder_kind(os.path.basename(path.rstrip("/")), *listing(path)) or "folder"
+    return Place(path, kind, leftover=False, mtime_ns=0)
+
+
+def _stands(entry: Row) -> bool | None:
+    """Whether the files are those of the index: size and time. ``None``: they are gone."""
+    try:
+        mark = mark_of(_place(entry["path"]))
+    except OSError:
+        return None
+    if not mark.files:
+        return None
+    return bool(mark.bytes == entry["bytes"] and iso(mark.newest_ns / 1e9) == entry["saved_at"])
+
+
+# ------------------------------------------------------------------------------ may it go on
+
+
+OF_SAVES = frozenset({"ckpt_corrupt", "ckpt_incomplete", "ckpt_nonfinite", "ckpt_shrunk"})
+"""What a save was found to be decides nothing: the one to resume from is verified once more."""
+OF_NUMBERS = frozenset({"loss_nan", "loss_inf", "loss_diverged", "grad_nonfinite", "val_loss_nan"})
+"""What a save holds after one of these may be finite and worth nothing all the same."""
+NOTHING: Row = {
+    "class": None,
+    "incident": None,
+    "since": None,
+    "retry": None,
+    "allowed": True,
+    "why": "",
+    "first_step": "",
+}
+"""No trouble speaks against a second try."""
+
+
+def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> Row:
+    """What the handbook says about a second try, of the trouble that decides.
+
+    ``state`` and ``incidents``: of this run. ``earlier``: classes of the runs which it went on
+    from: "once" is over then. Open critical ones decide, the strictest first; where none is
+    open, the last critical one. What is wrong with a save is no matter of these.
+    """
+    if state == "finished":
+        more = "Give it more steps, then start it by the command."
+        return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
+    critical = [i for i in incidents if i["severity"] == "critical" and i["class"] not in OF_SAVES]
+    decide = [i for i in critical if i["state"] != "resolved"]
+    decide = decide or sorted(critical, key=lambda i: epoch(i["last_seen_at"]))[-1:]
+    rows = [_retry(i, earlier) for i in decide]
+    return min(rows, key=lambda r: bool(r["allowed"]), default=NOTHING)
+
+
+def _retry(incident: Row, earlier: Collection[str]) -> dict[str, Any]:
+    trouble = str(incident["class"])
+    entry = page(trouble)
+    word = entry.retry if entry else ""
+    why = entry.sections["Retry"] if entry else "the handbook has no page of this class"
+    allowed = word in ALLOWED
+    if word == "once" and trouble in earlier:
+        allowed, why = False, f"it was tried once already. {why}"
+    return {
+        "class": trouble,
+        "incident": incident["id"],
+        "since": incident["opened_at"],
+        "retry": word or None,
+        "allowed": allowed,
+        "why": why,
+        "first_step": incident["remedy"]["first_step"],
+    }
+
+
+def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
+    """Ids of the runs that this one went on from, nearest first."""
+    known = {r["run"]: r for r in runs}
+    found: list[str] = []
+    before = run.get("resumed_from")
+    while before and before not in found:
+        found.append(before)
+        before = known.get(before, {}).get("resumed_from")
+    return found
+
+
+def tried(runs: Sequence[Row], run: Row) -> bool:
+    """Another run has gone on from this one already, however it ended."""
+    return any(other.get("resumed_from") == run["run"] for other in runs)
+
+
+def before_trouble(index: Row, retry: Row) -> str:
+    """The newest verified checkpoint from before the numbers went bad; "" for none, or no such
+    trouble."""
+    if retry["class"] not in OF_NUMBERS or not retry["since"]:
+        return ""
+    older = (
+        entry["path"]
+        for entry in reversed(index["checkpoints"])
+        if entry["verified"]["state"] == "ok" and epoch(entry["saved_at"]) < epoch(retry["since"])
+    )
+    return next(older, "")
+
+
+def survivors(command: Sequence[str], cwd: str) -> list[int]:
+    """Processes that still run this command's script with its words: ranks without a launcher."""
+    script = find(command, cwd)
+    if script.at is None:
+        return []
+    tail = script.words[script.at :]
+    mine = (os.getpid(), os.getppid())
+    return [
+        p.pid
+        for p in Processes().values()
+        if p.pid not in mine and p.argv[-len(tail) :] == tail and p.cwd in (cwd, "")
+    ]
+
+
+def is_alive(run: Row) -> bool:
+    """The run has not ended, as far as the daemon knows."""
+    return run["ended_at"] is None and run["exit"] is None
+
+
+# ------------------------------------------------------------------------------ the whole plan
+
+
+def plan(
+    run: Row,
+    runs: Sequence[Row],
+    chosen: Chosen,
+    retry: Row,
+    missing: Sequence[str],
+    older: str = "",
+) -> Plan:
+    """Put together what was found. ``missing``: names of variables that are not set now;
+    ``older``: the newest good checkpoint from before the trouble."""
+    entry = chosen.entry
+    path = entry["path"] if entry else run["checkpoints"]["resume_from"] or ""
+    way = continuation(
+        run["command"], run["cwd"], path, format_=entry["format"] if entry else "unknown"
+    )
+    made = Plan(run, chosen, _set_aside(way, chosen), retry)
+    _refuse(made, runs)
+    _warn(made, missing)
+    _warn_late(made, older)
+    return made
+
+
+def framework(run: Row) -> str:
+    """The framework of a run's command; "" for none that is known."""
+    return framework_of(find(run["command"], run["cwd"]))
+
+
+def _set_aside(way: Continuation, chosen: Chosen) -> Continuation:
+    """A script that takes the newest by itself must not find a newer one that is bad."""
+    if not way.newest or chosen.entry is None:
+        return way
+    bad = [s["path"] for s in chosen.skipped if s["state"] != "gone"]
+    aside = tuple(("mv", path, f"{path}.bad") for path in bad)
+    return Continuation(way.framework, way.how, way.command, way.words, way.newest, aside)
+
+
+def _refuse(made: Plan, runs: Sequence[Row]) -> None:
+    run = made.run
+    if is_alive(run):
+        made.refused.append(f"{run['run']} still runs (pid {run['pid']})")
+    elif pids := survivors(run["command"], run["cwd"]):
+        shown = ", ".join(str(pid) for pid in pids[:8])
+        made.refused.append(f"processes of {run['run']} still run: {shown}")
+    for other in runs:
+        if run["run"] in ancestors(runs, other) and is_alive(other):
+            made.refused.append(f"{other['run']} goes on from it already (pid {other['pid']})")
+
+
+def _warn(made: Plan, missing: Sequence[str]) -> None:
+    warn = made.warnings.append
+    entry, skipped = made.chosen.entry, made.chosen.skipped
+    for one in skipped:
+        named_step = "" if one["step"] is None else f" (step {number(one['step'])})"
+        reason = f"{one['state']}: {one['detail']}" if one["detail"] else one["state"]
+        falls = f"; falls back to {entry['path']}" if entry and one is skipped[-1] else ""
+        warn(f"passed over {one['path']}{named_step}, {reason}{falls}")
+    durability = (entry or {}).get("durability") or {}
+    for what, word in (("survives_stop", "stopped"), ("survives_destroy", "destroyed")):
+        if durability.get(what) is False:
+            warn(f"the checkpoint is lost when this box is {word}: {durability.get('where')}")
+            break
+    verdict = made.chosen.verdict
+    if verdict is not None and verdict["level"] not in ("finite", "load"):
+        warn(f"its numbers were not looked at (level {verdict['level']})")
+    if missing:
+        warn(f"variables of the start that are not set now: {', '.join(missing)}")
+    if entry is not None and made.way.how in ("perhaps", "unknown"):
+        warn(made.way.words)
+    if lacks := lacking(made.run["command"], made.run["cwd"]):
+        warn(lacks)
+
+
+def _warn_late(made: Plan, older: str) -> None:
+    """The numbers went bad before it was saved."""
+    entry, retry = made.chosen.entry, made.retry
+    if entry is None or retry["class"] not in OF_NUMBERS or not retry["since"]:
+        return
+    if epoch(entry["saved_at"]) >= epoch(retry["since"]):
+        rather = f"from before is {older}: --from" if older else "none is from before"
+        made.warnings.append(f"it was saved after {retry['class']} was seen; {rather}")
+
+
+def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
+    """(steps, minutes) between the checkpoint and the last step that was seen.
+
+    A log that counts in another way than the checkpoint, and stands below it, tells nothing.
+    """
+    if entry is None:
+        return None, None
+    last, step = run["now"]["step"], entry["step"]
+    counted = isinstance(last, (int, float)) and isinstance(step, (int, float)) and last >= step
+    steps = last - step if counted else None
+    seen = run["now"]["last_step_at"] if counted else run["ended_at"]
+    if seen is None or entry["saved_at"] is None:
+        return steps, None
+    return steps, max(0.0, (epoch(seen) - epoch(entry["saved_at"])) / 60)
+
+
+def as_dict(made: Plan) -> dict[str, Any]:
+    """The plan as ``resume --json`` prints it."""
+    run, chosen, way = made.run, made.chosen, made.way
+    entry, verdict = chosen.entry, chosen.verdict
+    steps, minutes = lost(run, entry)
+    shown = None
+    if entry is not None and verdict is not None:
+        shown = {key: entry.get(key) for key in ("path", "step", "epoch", "saved_at", "bytes", "format")}  # fmt: skip
+        shown |= {"state": verdict["state"], "level": verdict["level"], "verified_at": verdict["at"]}  # fmt: skip
+        shown["detail"] = verdict["detail"]
+    return {
+        "run": run["run"],
+        "state": run["state"],
+        "framework": way.framework or None,
+        "how": way.how,
+        "words": way.words,
+        "cwd": run["cwd"],
+        "start_command": list(run["command"]),
+        "command": list(way.command) if entry else None,
+        "shell": f"cd {shlex.quote(run['cwd'])} && {shlex.join(way.command)}" if entry else None,
+        "before": [shlex.join(words) for words in way.before] if entry else [],
+        "env_names": list(run.get("env_names") or ()),
+        "checkpoint": shown,
+        "skipped": [dict(s) for s in chosen.skipped],
+        "last_step": run["now"]["step"],
+        "step_lost": steps,
+        "minutes_lost": None if minutes is None else round(minutes, 2),
+        "retry": dict(made.retry),
+        "refused": list(made.refused),
+        "warnings": list(made.warnings),
+    }

@@ -1,0 +1,1 @@
+"""The resident daemon: its parts, wired together."""

@@ -1,0 +1,319 @@
+"""The resident daemon: the only place where the parts are wired together."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from middlewatch.sentinels.kit import (
+    DiskSample,
+    GpuSample,
+    LogEvent,
+    Observation,
+    SourceState,
+    discover,
+)
+
+from ..box.durability import Places
+from ..checkpoints.index import read as read_index
+from ..config.load import Config
+from ..config.paths import StateDir
+from ..config.run_spec import RunSpec, run_id
+from ..config.secrets import mask
+from ..judge.engine import Engine
+from ..judge.incidents import Change, Incident, IncidentKeeper
+from ..mirror.source import Kept, Mirror
+from ..parsers.reader import LogReader
+from ..sources.disk import Disks
+from ..sources.kernel_log import KernelLog
+from ..sources.nvml import Nvml
+from ..system import sdnotify
+from ..system.clock import Clock, iso
+from ..system.errors import Refused, UsageError
+from ..system.inotify import Inotify
+from ..system.loop import Loop, Timer
+from ..system.pump import Pump, Pumped
+from ..system.store import Store
+from .alerting import Teller
+from .context import Room
+from .handlers import Answers
+from .publishing import Publisher
+from .server import Server
+from .watched_run import WatchedRun
+
+SAVE_S = 50.0
+"""Status page, index and store are refreshed at least this often (contract: a minute)."""
+
+
+class App:
+    """Everything the daemon owns, on one loop."""
+
+    def __init__(
+        self, state: StateDir, config: Config, clock: Clock, *, drill: bool = False
+    ) -> None:
+        self._clock = clock
+        self._lock = _lock(state)
+        self._loop = Loop(clock, self._bug)
+        store = Store(state.store, state.reserve)
+        if store.set_aside:
+            self.say(f"the store was damaged and is set aside as {store.set_aside}")
+        keeper = IncidentKeeper(_known_incidents(store, self.say))
+        self.room = Room(state, config, clock, store, keeper, Pump(self._loop, clock, self.say))
+        self.room.drill = drill
+        self.room.places = Places.of_box(config)
+        enabled = {n: s for n, s in discover().items() if n not in config.disabled}
+        self._engine = Engine(enabled, config.limits, keeper, self.say)
+        hang = config.limits.get("hang")
+        self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
+        self._hang = hang if "hang" in enabled else None
+        self._inotify = Inotify()
+        self._disks: Pumped | None = None
+        self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
+        self._judging: dict[str, Timer] = {}
+        self._teller = Teller(self.room, self._loop, self.say)
+        self._publisher = Publisher(self.room, self.say)
+        answers = Answers(self.room, self._teller, self.watch, self._stop_soon)
+        self._server = Server(state.socket, self._loop, answers.handlers(), self.say)
+
+    # -- life ---------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Watch until told to stop; then save, and let everything go."""
+        self._listen_to_signals()
+        room = self.room
+        for source in (Nvml(self._clock), self._kernel):
+            room.box_sources.append(room.pump.add(source, self._take_box))
+        if room.config.mirror.to:
+            memory = str(room.state.root / "mirror.json")
+            mirror = Mirror(room.config.mirror, self._kept, self._copied, memory)
+            room.box_sources.append(room.pump.add(mirror, self._take_box))
+        for run, doc in room.store.all("run"):
+            self._loop.serve(partial(self._take_up, run, doc))
+        self._loop.serve(self._publisher.tidy)
+        self._watch_disks()
+        self._loop.every(1.0, self._tick)
+        self._loop.every(SAVE_S, self._save)
+        watchdog = sdnotify.watchdog_s()
+        if watchdog:
+            self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
+        self.say(f"watching {len(room.living())} runs, state in {room.state.root}")
+        sdnotify.notify(f"READY=1\nSTATUS=watching {len(room.living())} runs")
+        # What is here now stays: the collector need not walk it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 50)  # little of what a second makes is a cycle
+        try:
+            self._loop.run()
+        finally:
+            sdnotify.notify("STOPPING=1")
+            self._close()
+
+    def _stop_soon(self) -> None:
+        """Leave after the answer to whoever asked for it."""
+        self._loop.later(0.05, self._loop.stop)
+
+    def _listen_to_signals(self) -> None:
+        read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._loop.stop())
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self._loop.watch(read, lambda: _drain(read))
+
+    def _close(self) -> None:
+        """One part that will not go must not keep the others from being saved."""
+        parts = [self._save, self._teller.phone.close]
+        parts += [pumped.close for pumped in self.room.pump.all()]
+        parts += [self._inotify.close, self.room.places.close, self.room.store.close]
+        for part in parts:
+            self._loop.serve(part)
+        self.say("stopped")
+        # Last: whoever waits for the socket to go may start the next daemon at once.
+        self._server.close()
+        self._loop.close()
+        os.close(self._lock)
+
+    def say(self, text: str) -> None:
+        """One line (or a traceback) to stderr: the journal, or the daemon's log."""
+        with contextlib.suppress(OSError, ValueError):
+            print(f"{iso(self._clock.now())} {mask(text)}", file=sys.stderr, flush=True)
+
+    def _bug(self, error: Exception) -> None:
+        self.say("a bug of middlewatch:\n" + "".join(traceback.format_exception(error)))
+
+    # -- runs ---------------------------------------------------------------------------
+
+    def watch(self, spec: RunSpec) -> WatchedRun:
+        """Put a new run under watch."""
+        run = spec.id or run_id(spec.name)
+        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
+        self._watch_disks()
+        self._publisher.publish(watched)
+        return watched
+
+    def _take_up(self, run: str, doc: dict[str, Any]) -> None:
+        """A run from before a restart; one that cannot be read is a bug, told and left out."""
+        written = read_index(str(self.room.state.checkpoint_index(run)))
+        known = doc.get("index") or {}
+        if (
+            written
+            and written["run"] == run
+            and written["updated_at"] > known.get("updated_at", "")
+        ):
+            doc = {**doc, "index": written}  # `checkpoints --rescan` wrote it while we were away
+        self._add(run, RunSpec.from_json(doc["spec"]), doc)
+
+    def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        room, spec = self.room, replace(spec, id=run)
+        watched = WatchedRun(spec, room.box, self._clock, saved, room.places)
+        self.room.runs[run] = watched
+        if watched.alive:
+            for pumped in self.room.box_sources:
+                watched.history.add(pumped.state)
+            ends = self.room.config.watch.ends(watched.facts.started_at)
+            watched.begin(self.room.pump, self._inotify, lambda: self._judge_soon(run), ends)
+        return watched
+
+    def _watch_disks(self) -> None:
+        """Follow the mounts that the living runs touch, and our own."""
+        places: dict[str, list[str]] = {"state": [str(self.room.state.root)], "shm": ["/dev/shm"]}
+        for run in self.room.living():
+            places.setdefault("checkpoints", []).extend(run.spec.checkpoint_dirs)
+            places.setdefault("log", []).extend(run.spec.logs)
+            places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
+        if self._disks is not None:
+            self.room.pump.remove(self._disks)
+        self.room.box.disks.clear()
+        self._disks = self.room.pump.add(Disks(places), self._take_box)
+
+    def _take_box(self, seen: Iterable[Observation]) -> None:
+        """What all runs share: samples go to the box, the rest to every living run."""
+        living = self.room.living()
+        for one in seen:
+            if isinstance(one, (DiskSample, GpuSample)):
+                self.room.box.add(one)
+                for run in living:
+                    run.history.note(one)
+                    run.fresh.add(type(one))
+            elif isinstance(one, (SourceState, LogEvent)):
+                for run in living:
+                    run.take([one])
+
+    def _kept(self) -> list[Kept]:
+        """What the mirror may copy."""
+        return [run.kept() for run in self.room.runs.values()]
+
+    def _copied(self, run: str) -> None:
+        """A copy was begun, made or given up."""
+        if run in self.room.runs:
+            self._publisher.publish(self.room.runs[run])
+
+    # -- judging ------------------------------------------------------------------------
+
+    def _judge_soon(self, run: str) -> None:
+        if run not in self._judging:
+            self._judging[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
+
+    def _judge(self, run: str, *, tick: bool) -> None:
+        soon = self._judging.pop(run, None)
+        if soon is not None:
+            soon.cancel()
+        watched = self.room.runs.get(run)
+        if watched is None or not watched.alive or not (tick or watched.fresh):
+            return  # over, or the tick has judged it already
+        now, keeper = self._clock.now(), self.room.keeper
+        fresh, watched.fresh = watched.fresh, set()
+        view = watched.view(now)
+        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.line)
+        open_now = keeper.open(run)
+        watched.look_closer(view, self._closer_after_s, self._hang)
+        changed = watched.settle(view, open_now)
+        for change in changes:
+            self._loop.serve(partial(self._tell, watched, change))
+        if changes or changed or watched.index_stale:
+            self._publisher.publish(watched)
+        if not watched.alive:
+            watched.end(self.room.pump)
+            self._teller.tell_end(watched)
+            self._watch_disks()
+            self._publisher.publish(watched)
+
+    def _tell(self, watched: WatchedRun, change: Change) -> None:
+        self._teller.tell(watched, change)
+        if change.kind != "joined":  # nothing that those who follow would show
+            incident = self.room.incident(change.incident)
+            self._server.publish({"change": change.kind, "incident": incident})
+
+    def _tick(self) -> None:
+        for run in tuple(self.room.runs):
+            self._loop.serve(partial(self._judge, run, tick=True))
+        self._teller.pump()
+
+    def _save(self) -> None:
+        """Refresh every page, remind, tidy up."""
+        for watched in self.room.living():
+            self._loop.serve(partial(self._publisher.publish, watched))
+        self._loop.serve(self._teller.remind)
+        self.room.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
+        self._loop.serve(self._publisher.tidy)
+
+
+def _known_incidents(store: Store, say: Callable[[str], None]) -> list[Incident]:
+    """What the store remembers; an incident that cannot be read is said and left out."""
+    found = []
+    for incident_id, doc in store.all("incident"):
+        try:
+            found.append(Incident.from_json(doc))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            say(f"incident {incident_id} of the store is not usable: {error!r}")
+    return found
+
+
+def _kernel_events() -> Any:
+    """Kernel records through the same signatures as every other log."""
+    reader = LogReader("kernel")
+
+    def events(text: str, now: float) -> list[LogEvent]:
+        data = text.encode("utf-8", "surrogateescape") + b"\n"
+        return [seen for seen in reader.feed(data, now) if isinstance(seen, LogEvent)]
+
+    return events
+
+
+def _drain(fd: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        os.read(fd, 64)
+
+
+def _lock(state: StateDir) -> int:
+    """Hold the state directory: two daemons never run on one. Raises Refused."""
+    try:
+        state.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(
+            f"the state directory {state.root} cannot be used: {error.strerror}",
+            "name another with --state-dir or $MIDDLEWATCH_STATE_DIR",
+        ) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        os.close(fd)
+        raise Refused(
+            f"a daemon (pid {holder or 'unknown'}) already watches with {state.root}",
+            "stop it with `middlewatch stop`, or use another --state-dir",
+        ) from error
+    with contextlib.suppress(OSError):  # a full disk must not keep us from watching it
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd

@@ -1,0 +1,207 @@
+"""What the daemon answers on its socket, one method per question."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from middlewatch import __version__
+
+from ..checkpoints.index import read as read_index
+from ..checkpoints.ranking import Rules
+from ..config.run_spec import RunSpec
+from ..report import facts
+from ..system.clock import iso
+from ..system.errors import UsageError
+from .alerting import Teller
+from .context import Room
+from .server import Handler
+from .watched_run import WatchedRun
+
+Question = Mapping[str, Any]
+LONGEST_SILENCE_S = 30 * 86400.0
+"""A silence is somebody's "not now"; one without an end would be a broken alarm."""
+
+
+class Answers:
+    """The handlers of the control socket."""
+
+    def __init__(
+        self,
+        room: Room,
+        teller: Teller,
+        start_watching: Callable[[RunSpec], WatchedRun],
+        stop: Callable[[], None],
+    ) -> None:
+        self._room = room
+        self._teller = teller
+        self._start_watching = start_watching
+        self._stop = stop
+        self._started_at = room.clock.now()
+
+    def handlers(self) -> dict[str, Handler]:
+        """Question -> method."""
+        return {
+            "ping": self.ping,
+            "overview": self.overview,
+            "runs": self.runs,
+            "status": self.status,
+            "incidents": self.incidents,
+            "follow": self.incidents,
+            "checkpoints": self.checkpoints,
+            "rescan": self.rescan,
+            "watch": self.watch,
+            "ack": self.ack,
+            "silence": self.silence,
+            "outbox": self.outbox,
+            "stop": self.stop,
+        }
+
+    def outbox(self, question: Question) -> list[dict[str, Any]]:
+        """Every push that is kept, oldest first, and what became of it."""
+        shown = ("id", "title", "kind", "incident", "state", "attempts", "error", "results")
+        messages = sorted(
+            (doc for _, doc in self._room.store.all("message")), key=lambda d: d["created_at"]
+        )
+        return [
+            {key: doc.get(key) for key in shown}
+            | {"created_at": iso(doc["created_at"]), "sent_at": iso(doc["sent_at"])}
+            for doc in messages
+        ]
+
+    def ping(self, question: Question) -> dict[str, Any]:
+        """Who is there."""
+        return {"pid": os.getpid(), "version": __version__, "host": self._room.host}
+
+    def overview(self, question: Question) -> dict[str, Any]:
+        """Everything one screen needs."""
+        room = self._room
+        now = room.clock.now()
+        living = room.living()
+        return {
+            "host": room.host,
+            "version": __version__,
+            "updated_at": iso(now),
+            "daemon": {
+                "pid": os.getpid(),
+                "uptime_s": now - self._started_at,
+                "rss_bytes": _rss_bytes(),
+                "store_trouble": room.store.trouble,
+                "alert_trouble": self._teller.phone.trouble,
+                "alert_urls": len(self._teller.phone.urls),
+            },
+            "runs": [room.status(r) for r in room.runs.values()],
+            "box": room.box_report(living[-1] if living else None),
+            "watch": [facts.source(p.state) for p in room.pump.all()],
+        }
+
+    def runs(self, question: Question) -> list[dict[str, Any]]:
+        """Every run it knows."""
+        return [self._room.status(r) for r in self._room.runs.values()]
+
+    def status(self, question: Question) -> dict[str, Any]:
+        """One run and its box."""
+        watched = self._room.find(question.get("run"))
+        return {**self._room.status(watched), "box": self._room.box_report(watched)}
+
+    def incidents(self, question: Question) -> list[dict[str, Any]]:
+        """Open incidents, or all."""
+        run = self._room.find(question["run"]).spec.id if question.get("run") else None
+        keeper = self._room.keeper
+        chosen = keeper.all() if question.get("all") else keeper.open()
+        return [self._room.incident(i) for i in chosen if run is None or i.run == run]
+
+    def checkpoints(self, question: Question) -> dict[str, Any]:
+        """The index of one run, as it is on disk now."""
+        watched = self._room.find(question.get("run"))
+        if watched.alive:
+            watched.reindex(self._room.clock.now(), Rules.of(self._room.config))
+        return watched.index
+
+    def rescan(self, question: Question) -> dict[str, Any]:
+        """Believe no verdict about the checkpoints of a run any more.
+
+        A run that is over has nobody who looks: the command verifies, writes the index and asks
+        again with ``rebuilt``.
+        """
+        room = self._room
+        watched = room.find(question.get("run"))
+        now = room.clock.now()
+        if question.get("rebuilt") and not watched.alive:
+            path = room.state.checkpoint_index(watched.spec.id)
+            index = read_index(str(path))
+            if index is None or index["run"] != watched.spec.id:
+                raise UsageError(f"{path} is not the index of {watched.spec.id}")
+            watched.index = index
+            room.store.put("run", watched.spec.id, watched.save(), now)
+            room.store.flush()
+        by_daemon = not question.get("rebuilt") and watched.rescan(now)
+        return {
+            "run": watched.spec.id,
+            "by_daemon": by_daemon,
+            "at": iso(now),
+            "checkpoint_dirs": list(watched.spec.checkpoint_dirs),
+            "started_at": watched.facts.started_at,
+            "index": watched.index if question.get("rebuilt") else None,
+        }
+
+    def watch(self, question: Question) -> dict[str, Any]:
+        """Put a run under watch; one that already is stays as it is."""
+        if not isinstance(question["spec"], dict):
+            raise UsageError("the specification of a run is an object")
+        spec = RunSpec.from_json(question["spec"])
+        if spec.id in ("..", ".") or "/" in spec.id:
+            raise UsageError(f"{spec.id!r} cannot be the id of a run")
+        for path in (*spec.logs, *spec.checkpoint_dirs):
+            if not Path(path).is_absolute():
+                raise UsageError(f"{path} is not an absolute path")
+        same = next((r for r in self._room.living() if _same(r.spec, spec)), None)
+        if same is None and spec.id in self._room.runs:
+            raise UsageError(f"another run has the id {spec.id!r} already", "start it again")
+        watched = same or self._start_watching(spec)
+        page = self._room.state.status_page(watched.spec.id)
+        return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
+
+    def ack(self, question: Question) -> dict[str, Any]:
+        """A person has seen an incident."""
+        incident = self._room.keeper.get(str(question["id"]))
+        if incident is None:
+            raise UsageError(
+                f"no incident has the id {question['id']!r}", "see `middlewatch incidents`"
+            )
+        self._room.keeper.acknowledge(incident)
+        self._room.keep(incident)
+        self._room.store.flush()
+        return self._room.incident(incident)
+
+    def silence(self, question: Question) -> dict[str, Any]:
+        """No pushes about a run or a class for a while."""
+        run = self._room.find(question["run"]).spec.id if question.get("run") else ""
+        for_s = float(question["for_s"])
+        if not 0 < for_s <= LONGEST_SILENCE_S:
+            raise UsageError("a silence lasts more than nothing and at most 30 days")
+        made = self._teller.silence(run, str(question.get("class") or ""), for_s)
+        self._room.store.flush()
+        return {**made, "until": iso(made["until"])}
+
+    def stop(self, question: Question) -> dict[str, Any]:
+        """Leave, once this answer is on its way."""
+        self._stop()
+        return {"pid": os.getpid()}
+
+
+def _same(one: RunSpec, other: RunSpec) -> bool:
+    """The same process; or, where none is known, the same logs."""
+    if other.pid is not None:
+        return (one.pid, one.start_ticks) == (other.pid, other.start_ticks)
+    return one.pid is None and set(one.logs) == set(other.logs)
+
+
+def _rss_bytes() -> int | None:
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,386 @@
+"""One run under watch: its sources, what they saw, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from middlewatch.sentinels.kit import (
+    CheckpointSeen,
+    LogEvent,
+    MemorySample,
+    Observation,
+    ProcessEnded,
+    ProcessesSeen,
+    RunFacts,
+    Step,
+    View,
+)
+from middlewatch.sentinels.kit.numbers import number, size
+from middlewatch.sentinels.kit.pace.suspects import CaseLimits, suspects
+
+from ..box.durability import Marked, Places
+from ..checkpoints.index import build
+from ..checkpoints.ranking import Rules
+from ..config.run_spec import ENDED, RunSpec, RunState
+from ..judge.history import BoxHistory, RunHistory
+from ..judge.incidents import Incident
+from ..judge.run_state import judge_state
+from ..launch.planned import expected_steps, kept_saves
+from ..mirror.source import Copies, Kept
+from ..parsers.reader import LogReader
+from ..report import facts
+from ..sources.cgroup_memory import CgroupMemory
+from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
+from ..sources.cpu_quota import CpuQuota
+from ..sources.log_tail import LogTail
+from ..sources.processes import Processes
+from ..sources.session import Session
+from ..sources.stacks import Stacks, Suspect
+from ..sources.walltime import Walltime
+from ..system.clock import Clock, iso
+from ..system.inotify import Inotify
+from ..system.pump import Pump, Pumped
+from ..system.worker import JsonChild
+
+URGENT = (Step, LogEvent, ProcessEnded)
+"""Observations that are judged at once; the rest waits for the next second."""
+SUSPECT_S = 5.0
+"""Between two looks for processes whose stack would help to judge a silence."""
+SETTLE_S = 8.0
+"""Seconds after the end of a run in which its last lines, counters and saves still count."""
+LATE_RECORD_S = 60.0
+"""The same where our own keeper has yet to write down how the run ended: on a full disk, or one
+that hangs, it tries again and again."""
+
+
+class WatchedRun:
+    """Sources, history and state of one run."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        box: BoxHistory,
+        clock: Clock,
+        saved: Mapping[str, Any] | None = None,
+        places: Places | None = None,
+    ) -> None:
+        self.spec = spec
+        self.clock = clock
+        now = clock.now()
+        memory = saved or {}
+        self.state: RunState = memory.get("state", "running")
+        self.since: float = memory.get("since", now)
+        self.reason: str = memory.get("reason", "just begun to watch")
+        self.ended_at: float | None = memory.get("ended_at")
+        self.exit: dict[str, int | None] | None = memory.get("exit")
+        self.log_tail: list[str] = list(memory.get("log_tail", ()))
+        self.index: dict[str, Any] = memory.get("index") or build(spec.id, (), now)
+        self.facts = RunFacts(
+            name=spec.name,
+            started_at=spec.started_at or now,
+            watched_since=float(memory.get("watched_since", now)),
+            pid=spec.pid,
+            ours=spec.exit_file is not None,
+            expected_steps=expected_steps(spec.command),
+            world_size=spec.world_size,
+            keep_saves=kept_saves(spec.command),
+        )
+        self.history = RunHistory(self.facts, box)
+        if saved:
+            self.history.restore(dict(memory.get("history", {})))
+            self.history.gap_at = now
+        self.fresh: set[type] = set()
+        self.told_end = self.state in ENDED
+        self.index_stale = False
+        """Checkpoints came or went since the index was written."""
+        self._saved = memory
+        self._readers: dict[str, LogReader] = {}
+        self._tails: dict[str, LogTail] = {}
+        self._checkpoints: CheckpointDir | None = None
+        self._marked = Marked(places or Places())
+        self.copies = Copies.of(self.index)
+        self._memory: CgroupMemory | None = None
+        self._processes: Processes | None = None
+        self._session: Session | None = None
+        self._pumped: list[Pumped] = []
+        self._pump: Pump | None = None
+        self._stacks: tuple[Stacks, Pumped] | None = None
+        self._suspected_at = 0.0
+        self._urgent: Callable[[], None] = lambda: None
+
+    # -- sources ------------------------------------------------------------------------
+
+    def begin(
+        self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
+    ) -> None:
+        """Start every source of a run that has not ended; ``ends`` are told by a person."""
+        self._urgent = urgent
+        self._pump = pump
+        spec = self.spec
+        offsets: Mapping[str, Any] = self._saved.get("tails", {})
+        for path in spec.logs:
+            offset = offsets.get(path)
+            reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
+            tail = LogTail(
+                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
+            )
+            self._readers[path], self._tails[path] = reader, tail
+            self._pumped.append(pump.add(tail, self.take))
+        if spec.pid is not None:
+            self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
+            self._pumped.append(pump.add(self._memory, self.take))
+            self._pumped.append(pump.add(CpuQuota(spec.pid), self.take))
+            self._session = Session(spec.pid, self._saved.get("session"))
+            self._processes = Processes(spec)
+            self._pumped.append(pump.add(self._processes, self.take))
+        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.take))
+        if spec.checkpoint_dirs:
+            self._checkpoints = CheckpointDir(
+                spec.checkpoint_dirs,
+                JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
+                earlier=self.index["checkpoints"],
+                since=self.facts.watched_since,
+            )
+            self._pumped.append(pump.add(self._checkpoints, self.take))
+
+    def end(self, pump: Pump) -> None:
+        """Let every source go."""
+        self._forget_stacks()
+        for pumped in self._pumped:
+            pump.remove(pumped)
+        self._pumped = []
+
+    def take(self, seen: Iterable[Observation]) -> None:
+        """Keep what a source saw; wake the judge for what cannot wait."""
+        self.history.keep_time(self.clock.now(), self.clock.monotonic())
+        urgent = False
+        for one in seen:
+            if self._session is not None:
+                one = _in_session(one, self._session)
+            self.history.add(one)
+            self.fresh.add(type(one))
+            urgent = urgent or isinstance(one, URGENT)
+            if isinstance(one, CheckpointSeen):
+                self._note_checkpoints()
+            elif isinstance(one, ProcessEnded) and one.main and self._checkpoints is not None:
+                self._checkpoints.writer_gone = True
+        if urgent:
+            self._urgent()
+
+    def _note_checkpoints(self) -> None:
+        """Take over what is on disk now; pruned ones go without an observation."""
+        if self._checkpoints is not None:
+            self.history.saving_at = self._checkpoints.growing()
+            known = self.copies.marked(self._marked(self._checkpoints.known()))
+            if known != self.history.checkpoints:
+                self.history.checkpoints = known
+                self.index_stale = True
+
+    def look_closer(self, view: View, silence_s: float, limits: CaseLimits | None) -> None:
+        """Sample wait channels and I/O with every look once the steps have been silent.
+
+        Beyond the limit of a hang (``limits``), stacks as well.
+        """
+        marks = self.history.step_times
+        if self._processes is None:
+            return
+        silent = bool(marks) and view.now - marks[-1][0] > silence_s
+        self._processes.closer_look = silent
+        if limits is None or not (silent or not marks):
+            self._forget_stacks()
+        elif view.now >= self._suspected_at + SUSPECT_S:
+            self._suspected_at = view.now
+            self._take_stacks(tuple(Suspect(*one) for one in suspects(view, limits)))
+
+    def _take_stacks(self, wanted: tuple[Suspect, ...]) -> None:
+        """Look where these processes stand; there is such a source only while it is asked."""
+        if self._stacks is None:
+            if not wanted or self._pump is None:
+                return
+            source = Stacks(self.clock)
+            source.wanted = wanted
+            self._stacks = source, self._pump.add(source, self.take)
+        self._stacks[0].wanted = wanted
+
+    def _forget_stacks(self) -> None:
+        if self._stacks is not None and self._pump is not None:
+            self._pump.remove(self._stacks[1])
+            self._stacks = None
+            self.history.stacks.clear()
+
+    def line(self, file: str, number: int) -> str | None:
+        """Text of a recent log line, for evidence."""
+        reader = self._readers.get(file)
+        if reader is None:
+            return None
+        return next((text for n, text in reversed(reader.tail) if n == number), None)
+
+    # -- state --------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Not ended as far as we know."""
+        return self.ended_at is None
+
+    def view(self, now: float) -> View:
+        """What the sentinels are shown."""
+        self.history.keep_time(now, self.clock.monotonic())
+        return self.history.view(now)
+
+    def settle(self, view: View, open_incidents: Iterable[Incident]) -> bool:
+        """Work out the run's state; True when it changed."""
+        now = view.now
+        ending = view.ending
+        if ending is not None and self.ended_at is None:
+            self.exit = {"code": ending.exit_code, "signal": ending.signal}
+            unseen = self.facts.ours and ending.exit_code is None and ending.signal is None
+            if now - ending.at >= (LATE_RECORD_S if unseen else SETTLE_S):
+                self.ended_at = ending.at
+                self.history.ended = True
+        self._note_checkpoints()
+        state, reason = judge_state(view, list(open_incidents), now)
+        if state == self.state:
+            self.reason = reason
+            return False
+        self.state, self.reason, self.since = state, reason, now
+        return True
+
+    def _doubted(self, seen: CheckpointSeen) -> CheckpointSeen:
+        """A checkpoint saved since the loss is not a number is whole, but no good.
+
+        While its numbers were not looked at it is called unverifiable, not corrupt; nobody is
+        advised to resume from it.
+        """
+        since = self.history.not_finite_since
+        if since is None or seen.state != "ok" or seen.level in ("finite", "load"):
+            return seen
+        at, step = since
+        if seen.step is not None and step is not None:
+            later = seen.step >= step
+        else:
+            later = seen.saved_at >= at
+        if not later:
+            return seen
+        named = "" if step is None else f" (step {number(step)})"
+        detail = f"saved after the loss stopped being a number{named}; its weights were not checked"
+        return replace(seen, state="unverifiable", detail=detail)
+
+    def reindex(self, now: float, rules: Rules) -> None:
+        """Build the checkpoint index from what is on disk now."""
+        self.index = build(
+            self.spec.id,
+            [self._doubted(c) for c in self.history.checkpoints],
+            now,
+            steps=self.history.steps,
+            claims=self.history.claims,
+            rules=rules,
+            started_at=self.facts.started_at,
+            before=self.index,
+        )
+        self.index["resumed_from"] = self.spec.resumed_from
+        self.copies.into(self.index)
+
+    def kept(self) -> Kept:
+        """Its checkpoints, for the mirror."""
+        name, folders = self.spec.id.rpartition("-")[0], self.spec.checkpoint_dirs
+        saving_at = self.history.saving_at if self.alive else None
+        return Kept(self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at)
+
+    def rescan(self, now: float) -> bool:
+        """Have every checkpoint verified again; ``False`` where nobody looks any more."""
+        if self._checkpoints is None or not self.alive:
+            return False
+        self._checkpoints.rescan(now)
+        return True
+
+    def tail(self, lines: int = 50) -> list[str]:
+        """The newest lines of the logs of this run."""
+        if self._readers:
+            newest = max(
+                self._readers.values(),
+                key=lambda r: g.grown_at if (g := self.history.logs.get(r.file)) else 0.0,
+            )
+            self.log_tail = [text for _, text in list(newest.tail)[-lines:]]
+        return self.log_tail
+
+    def status(self, now: float, incidents: list[dict[str, Any]]) -> dict[str, Any]:
+        """Everything about the run, as ``status --json`` shows it."""
+        spec, history = self.spec, self.history
+        return {
+            "run": spec.id,
+            "name": spec.name,
+            "state": self.state,
+            "state_reason": self.reason,
+            "since": iso(self.since),
+            "pid": spec.pid,
+            "command": list(spec.command),
+            "cwd": spec.cwd,
+            "home": spec.home,
+            "env_names": list(spec.env_names),
+            "resumed_from": spec.resumed_from,
+            "started_at": iso(self.facts.started_at),
+            "ended_at": iso(self.ended_at),
+            "exit": self.exit,
+            "now": facts.now_block(history, now),
+            "curve": facts.curve(history),
+            "logs": facts.logs(history, spec),
+            "log_tail": self.tail(),
+            "processes": facts.processes(history.looks) if self.alive else [],
+            "checkpoint_dirs": list(spec.checkpoint_dirs),
+            "checkpoints": facts.checkpoints(history.checkpoints, self.index),
+            "incidents": incidents,
+            "watch": [facts.source(s) for s in history.sources.values()] if self.alive else [],
+            "notes": self.notes(),
+        }
+
+    def notes(self) -> list[str]:
+        """Things a person should know that are no trouble."""
+        notes = list(self.spec.notes)
+        if any(row["buffered"] for row in facts.logs(self.history, self.spec)):
+            notes.append(
+                "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
+                "start it with python -u or PYTHONUNBUFFERED=1"
+            )
+        if self._processes is not None and self._processes.left_out:
+            notes.append(f"{self._processes.left_out} processes of the run are not sampled")
+        for tail in self._tails.values():
+            notes += [tail.detail] if tail.detail else []
+            if tail.skipped_bytes:
+                began = f"{tail.path} was read from {size(tail.skipped_bytes)} on"
+                notes.append(f"{began}; its line numbers count from there")
+        return notes
+
+    @property
+    def memory(self) -> MemorySample | None:
+        """The newest memory sample."""
+        return self.history.memory[-1] if self.history.memory else None
+
+    def save(self) -> dict[str, Any]:
+        """What a restarted daemon needs."""
+        return {
+            "spec": self.spec.to_json(),
+            "state": self.state,
+            "since": self.since,
+            "reason": self.reason,
+            "ended_at": self.ended_at,
+            "exit": self.exit,
+            "watched_since": self.facts.watched_since,
+            "history": self.history.save(),
+            "index": self.index,
+            "log_tail": self.tail(),
+            "tails": {path: tail.state() for path, tail in self._tails.items()}
+            or self._saved.get("tails", {}),
+            "session": self._session.state() if self._session else self._saved.get("session"),
+            "cgroup": self._memory.state() if self._memory else self._saved.get("cgroup"),
+        }
+
+
+def _in_session(seen: Observation, session: Session) -> Observation:
+    """An end, with what else went at that time; a look keeps the time when all was there."""
+    if isinstance(seen, ProcessesSeen):
+        session.look(seen.at)
+    elif isinstance(seen, ProcessEnded) and seen.main:
+        return replace(seen, gone_with=session.gone_with(seen.at))
+    return seen

@@ -1,0 +1,345 @@
+"""Memory of the control group that a run lives in, and the kills it has suffered.
+
+The limit that ends a run may sit in the group of its process or in any group above it; what
+is measured is the group with the lowest one, because everything below shares it. Version 2,
+version 1 and both at once are read, also from inside a container, where the groups further
+up cannot be seen. Without any memory group the figures are those of the whole box.
+
+``oom_kill`` counters only ever grow. Kills are counted as differences, and what was counted
+is kept over restarts of the watch together with the identity of each counter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+
+from middlewatch.sentinels.kit import MemorySample, Observation
+
+from ..system import procfs
+from ..system.cgroupfs import (
+    UNLIMITED,
+    V1,
+    V2,
+    Gauge,
+    Group,
+    Layout,
+    Use,
+    chain_up,
+    directory_of,
+    kibibytes,
+    layout_of,
+    memberships,
+)
+from ..system.errors import Unsupported
+from ..system.source import Source
+
+MEASURE_EVERY = 5
+"""Reads between two measurements: the kernel adds up memory.stat anew for each, which costs
+more than all counters; a validation that takes memory for some seconds is still seen."""
+SETTLE_EVERY = 60
+"""Reads after which the groups are looked up anew: limits are changed, processes moved."""
+YOUNG_READS = 10
+"""Reads in which every second one looks them up: a launcher may put itself into its group
+only after the watch has begun."""
+_FIRST_NAMESPACE = "cgroup:[4026531835]"
+"""Inode that the kernel gives to the control group namespace of the box itself."""
+
+
+class CgroupMemory(Source):
+    """One :class:`MemorySample` of the group of ``pid`` per read.
+
+    ``resume`` is what :meth:`state` gave before a restart of the watch. ``root`` stands
+    before /proc and before every path that mountinfo tells. ``read`` raises Unsupported when
+    the process is gone and nothing is known of where it lived.
+    """
+
+    name = "cgroup"
+    every_s = 1.0
+
+    def __init__(self, pid: int, root: str = "/", resume: Mapping[str, object] | None = None):
+        self._pid = pid
+        self._root = root.rstrip("/")
+        self._ticks: int | None = None
+        self._lives = False
+        self._meminfo: procfs.KeptFile | None = None
+        self._pressure: procfs.KeptFile | None = None
+        self._gauge: Gauge | None = None
+        self._groups: list[Group] = []
+        self._above: Group | None = None
+        """The group above those counted: its recursive counter outlives ours (version 2)."""
+        self._name = ""
+        self._limit: int | None = None
+        self._reads = 0
+        self._said: int | None = None
+        self._measured: Use | None = None
+        self._directory = ""
+        self._seen: dict[str, tuple[int, int]] = {}
+        """Directory -> (inode, raw counter) as last read."""
+        self._counted: set[str] = set()
+        """Directories whose kills concern the run, as found while its process lived."""
+        self._total: int | None = None
+        self._boot = _text(f"{self._root}/proc/sys/kernel/random/boot_id")
+        if resume:
+            self._resume(resume)
+
+    def state(self) -> dict[str, object]:
+        """What a restarted watch needs to go on counting; plain JSON values."""
+        return {
+            "boot_id": self._boot,
+            "directory": self._directory,
+            "kills": self._total,
+            "seen": {path: list(self._seen[path]) for path in self._counted & self._seen.keys()},
+        }
+
+    def read(self, now: float) -> Iterable[Observation]:
+        """Count kills at every read; measure now and then, and with every kill."""
+        young = self._reads < YOUNG_READS and self._reads % 2 == 0
+        due = young or self._reads % SETTLE_EVERY == 0
+        self._reads += 1
+        # Counted before the groups are let go: one may have vanished with its last kill.
+        gone = self._count()
+        if gone or due:
+            self._settle()
+            self._count()
+        killed, self._said = self._total != self._said, self._total
+        if killed or gone or due or self._measured is None or self._reads % MEASURE_EVERY == 0:
+            self._measured = self._measure()
+        use = self._measured
+        some, full = self._avg10()
+        return [
+            MemorySample(
+                at=now,
+                cgroup=self._name,
+                limit_bytes=self._limit,
+                current_bytes=use.current,
+                working_set_bytes=use.working_set,
+                oom_kills=self._total,
+                pressure_full_avg10=full,
+                host_available_bytes=use.available,
+                active_file_bytes=use.active_file,
+                pressure_some_avg10=some,
+            )
+        ]
+
+    def close(self) -> None:
+        """Close all kept descriptors."""
+        self._let_go()
+        if self._meminfo:
+            self._meminfo.close()
+            self._meminfo = None
+
+    def _measure(self) -> Use:
+        if self._gauge is not None:
+            with contextlib.suppress(OSError):
+                return self._gauge.read()
+        # The group has gone this moment: go on with the nearest one above.
+        self._settle()
+        assert self._gauge is not None
+        return self._gauge.read()
+
+    # -- where the process lives --------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Find the groups from that of the process up, and open what is read of them."""
+        self._let_go()
+        if self._meminfo is None:
+            self._meminfo = procfs.KeptFile(f"{self._root}/proc/meminfo")
+        top, layout = self._locate()
+        chain = chain_up(self._directory, top, layout) if layout else []
+        self._limit, index = self._lowest_limit(chain)
+        self._groups, rest = chain[: index + 1], chain[index + 1 :]
+        if rest and layout is V2:
+            self._above = rest.pop(0)
+        for group in rest:
+            group.close()
+        measured = self._groups[-1] if self._groups else None
+        self._gauge = Gauge(measured, self._meminfo)
+        self._name = measured.name if measured else "/"
+        pressure = self._pressure_file(measured)
+        if pressure:
+            with contextlib.suppress(OSError):
+                self._pressure = procfs.KeptFile(pressure, 256)
+        self._begin_counters()
+
+    def _locate(self) -> tuple[str, Layout | None]:
+        """Set the directory of the process; return the top of its tree and its layout.
+
+        A process that is ending is shown in the root group by version 1, and one that is
+        gone nowhere: both are believed to be where they last were.
+        """
+        mounts = procfs.mounts(f"{self._root}/proc/self/mountinfo")
+        self._lives = self._alive()
+        if self._lives:
+            self._directory = ""
+            for path, mount, layout in memberships(self._pid, self._root, mounts):
+                top = self._root + mount.point
+                found = directory_of(path, mount.root, top, self._pid, layout)
+                if found:
+                    self._directory = found
+                    return top, layout
+        elif self._ticks is None and not self._directory:
+            raise Unsupported(f"process {self._pid} is gone: its control group cannot be told")
+        for mount in mounts if self._directory else ():
+            top, known = self._root + mount.point, layout_of(mount)
+            if known and f"{self._directory}/".startswith(f"{top}/"):
+                return top, known
+        return "", None
+
+    def _alive(self) -> bool:
+        seen = procfs.stat(self._pid, f"{self._root}/proc")
+        if seen is None or seen.state in procfs.ENDED_STATES:
+            return False
+        self._ticks = self._ticks or seen.start_ticks
+        return seen.start_ticks == self._ticks
+
+    def _lowest_limit(self, chain: list[Group]) -> tuple[int | None, int]:
+        """The lowest limit, and the index of the group nearest to the process that has it.
+
+        A limit above the memory of the box never bites and is none.
+        """
+        assert self._meminfo is not None
+        lowest = kibibytes(self._meminfo.read(), b"MemTotal:") or UNLIMITED
+        limit, index = None, 0
+        for i, group in enumerate(chain):
+            with contextlib.suppress(OSError):
+                own = group.limit()
+                if own is not None and (own < lowest or (own == lowest and limit is None)):
+                    limit, index, lowest = own, i, own
+        if chain and chain[0].layout is V1:
+            # Groups that a container cannot see are summed up here.
+            with contextlib.suppress(OSError):
+                data = procfs.read_file(f"{chain[-1].directory}/memory.stat", 16384)
+                hidden = procfs.number(data, b"hierarchical_memory_limit ")
+                if hidden is not None and hidden < lowest:
+                    limit, index = hidden, len(chain) - 1
+        return limit, index
+
+    def _pressure_file(self, group: Group | None) -> str | None:
+        """Version 2 tells the pressure of each group; otherwise only the box has one.
+
+        That of the box is ours only where no limit is ours and we are not in a container.
+        """
+        if group and group.layout is V2:
+            return f"{group.directory}/memory.pressure"
+        if self._limit is None and self._name == "/" and self._first_namespace():
+            return f"{self._root}/proc/pressure/memory"
+        return None
+
+    def _first_namespace(self) -> bool:
+        with contextlib.suppress(OSError):
+            return os.readlink(f"{self._root}/proc/self/ns/cgroup") == _FIRST_NAMESPACE
+        return False
+
+    def _let_go(self) -> None:
+        for group in (*self._groups, *((self._above,) if self._above else ())):
+            group.close()
+        self._groups, self._above = [], None
+        if self._gauge:
+            self._gauge.close()
+            self._gauge = None
+        if self._pressure:
+            self._pressure.close()
+            self._pressure = None
+
+    # -- kills --------------------------------------------------------------------------
+
+    def _begin_counters(self) -> None:
+        """Take the present value of a counter never seen as zero kills.
+
+        Once the process is gone no group is added: what else dies there is not the run.
+        """
+        if self._lives:
+            self._counted = {group.directory for group in self._groups}
+        watched = [*self._groups, *((self._above,) if self._above else ())]
+        for group in watched:
+            try:
+                raw = group.kills()
+            except OSError:
+                continue
+            if raw is None:
+                continue
+            self._total = self._total or 0
+            inode, _ = self._seen.setdefault(group.directory, (group.inode, raw))
+            if inode != group.inode:
+                # Made anew since we last looked, so all its kills happened since then.
+                self._seen[group.directory] = (group.inode, 0)
+        here = {group.directory for group in watched}
+        self._seen = {path: seen for path, seen in self._seen.items() if path in here}
+
+    def _count(self) -> bool:
+        """Add what the counters have grown by; whether a group is gone.
+
+        A counter of version 2 holds the kills of everything below, so the largest growth is
+        all of them, and when a group takes its counter with it the one above still knows.
+        Version 1 counts each kill only in the group of the victim.
+        """
+        growths = [(group, self._growth(group)) for group in self._groups]
+        above = self._growth(self._above) if self._above else None
+        gone = any(growth is None for _, growth in growths)
+        ours = [growth or 0 for group, growth in growths if group.directory in self._counted]
+        if ours and len(growths) == 1 and gone:
+            ours.append(above or 0)
+        if ours and self._total is not None:
+            self._total += max(ours) if self._groups[0].layout is V2 else sum(ours)
+        return gone
+
+    def _growth(self, group: Group) -> int | None:
+        """Kills since the last look; ``None`` when the group is gone."""
+        try:
+            raw = group.kills()
+        except OSError:
+            return None
+        if raw is None:
+            return None if group.directory in self._seen else 0
+        _, before = self._seen.get(group.directory, (0, raw))
+        self._seen[group.directory] = (group.inode, raw)
+        return raw - before if raw >= before else raw
+
+    def _resume(self, saved: Mapping[str, object]) -> None:
+        """Take over what :meth:`state` gave; anything else is ignored."""
+        kills, directory, seen = saved.get("kills"), saved.get("directory"), saved.get("seen")
+        if isinstance(kills, int) and kills >= 0:
+            self._total = kills
+        if saved.get("boot_id") != self._boot:
+            return  # other counters, and the process is another one
+        if isinstance(directory, str):
+            self._directory = directory
+        for path, pair in seen.items() if isinstance(seen, Mapping) else ():
+            if (
+                isinstance(path, str)
+                and isinstance(pair, list | tuple)
+                and len(pair) == 2
+                and all(isinstance(value, int) and value >= 0 for value in pair)
+            ):
+                self._seen[path] = (pair[0], pair[1])
+                self._counted.add(path)
+
+    # -- pressure -----------------------------------------------------------------------
+
+    def _avg10(self) -> tuple[float | None, float | None]:
+        """Percent of the last ten seconds in which something, and in which everything, had to
+        wait for memory."""
+        if self._pressure is None:
+            return None, None
+        try:
+            text = self._pressure.read()
+        except OSError:
+            return None, None
+        return _percent(text, b"some avg10="), _percent(text, b"full avg10=")
+
+
+def _percent(text: bytes, name: bytes) -> float | None:
+    _, found, rest = text.partition(name)
+    try:
+        return float(rest.split(None, 1)[0]) if found else None
+    except (ValueError, IndexError):
+        return None
+
+
+def _text(path: str) -> str:
+    try:
+        return procfs.read_file(path, 128).decode("ascii", "replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""Programs that may never answer: each is run by its path, in a process of its own."""

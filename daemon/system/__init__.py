@@ -1,0 +1,1 @@
+"""Linux and the process: nothing in here knows what training is."""

@@ -1,0 +1,218 @@
+"""The pump: asks the sources in time and turns their troubles into observations.
+
+The one place where an exception of a source is caught. A source is ``ok``, ``failed`` (it
+raised), ``stalled`` (an answer is overdue) or ``unsupported`` (this box does not have the
+thing; asked again every ten minutes).
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from middlewatch.sentinels.kit import Observation, SourceState
+from middlewatch.sentinels.kit.observations import SourceStateName
+
+from .clock import Clock
+from .errors import Unsupported
+from .loop import Callback, Loop, Timer
+from .source import Source, TelemetryLost
+
+UNSUPPORTED_RETRY_S = 600.0
+BREATH = 2.0
+"""A source with a backlog rests twice as long as its turn took: reading an old log to its end
+costs a third of a core at most, and the training the rest."""
+Take = Callable[[Iterable[Observation]], None]
+
+
+class Pumped:
+    """One source under the pump."""
+
+    def __init__(self, source: Source, pump: Pump, take: Take) -> None:
+        self.source = source
+        self._pump = pump
+        self._take = take
+        now = pump.clock.now()
+        self.state = SourceState(now, source.name, "starting", now)
+        self.fds: set[int] = set()
+        self._not_before = 0.0
+        self._extra: Timer | None = None
+        self._extra_at = 0.0
+        self._told_bugs: set[type[Exception]] = set()
+        self._closed = False
+
+    def read(self) -> None:
+        """Its turn on the clock."""
+        if not self._closed and self._pump.clock.monotonic() >= self._not_before:
+            self._guard(self.source.read)
+
+    def ready(self, fd: int) -> None:
+        """One of its descriptors can be read."""
+        if not self._closed:
+            self._guard(partial(self.source.ready, fd))
+
+    def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
+        now, began = self._pump.clock.now(), self._pump.clock.monotonic()
+        try:
+            seen = list(look(now))
+            late, impaired = self.source.stalled(now), self.source.impaired
+        except Unsupported as error:
+            self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
+            self._say(now, "unsupported", str(error))
+        except OSError as error:
+            self._say(now, "failed", _words(error))
+        except TelemetryLost as error:
+            self._say(now, "failed", str(error))
+        except Exception as error:  # noqa: BLE001 - the boundary: a source's bug is its own failure
+            self._bug(error)
+            self._say(now, "failed", f"{type(error).__name__}: {error}")
+        else:
+            unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
+            if late:
+                self._say(now, "stalled", late)
+            elif impaired:
+                self._say(now, "impaired", impaired)
+            elif seen or not (self.source.answers_later and unheard):
+                self._say(now, "ok", "")
+            if seen:
+                self._take(seen)
+        try:
+            self._pump.rewire(self)
+            spent = self._pump.clock.monotonic() - began
+            self._schedule(now, max(0.0, BREATH * spent))
+        except Exception as error:  # noqa: BLE001 - the boundary: it is still read in its turn
+            self._bug(error)
+
+    def _say(self, now: float, state: SourceStateName, detail: str) -> None:
+        old = self.state
+        if state == old.state and detail == old.detail:
+            return
+        since = old.since if state == old.state else now
+        self.state = SourceState(now, self.source.name, state, since, detail)
+        self._take([self.state])
+
+    def _bug(self, error: Exception) -> None:
+        """Once per kind: it may come back with other words every second."""
+        if type(error) not in self._told_bugs:
+            self._told_bugs.add(type(error))
+            trace = "".join(traceback.format_exception(error))
+            self._pump.tell_bug(f"source {self.source.name} failed:\n{trace}")
+
+    def _schedule(self, now: float, breath_s: float) -> None:
+        due = self.source.due_at
+        if due is None or self._closed:
+            return
+        if self._extra is not None:
+            if self._extra_at <= due:
+                return
+            self._extra.cancel()
+        self._extra, self._extra_at = (
+            self._pump.loop.later(max(breath_s, due - now), self._early),
+            due,
+        )
+
+    def _early(self) -> None:
+        self._extra = None
+        self.read()
+
+    def close(self) -> None:
+        """Ask it no more and let it go."""
+        self._closed = True
+        if self._extra is not None:
+            self._extra.cancel()
+        self._pump.unwire(self)
+        try:
+            self.source.close()
+        except Exception as error:  # noqa: BLE001 - the boundary: the others are closed as well
+            self._bug(error)
+
+
+def _words(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what
+
+
+class _Shared:
+    """A descriptor and the sources that wait on it (all log tails share one inotify)."""
+
+    def __init__(self, identity: int, call: Callback) -> None:
+        self.identity = identity
+        self.call = call
+        self.sources: list[Pumped] = []
+
+
+class Pump:
+    """All sources; those with one interval share one wake-up of the process."""
+
+    def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
+        self.loop = loop
+        self.clock = clock
+        self.tell_bug = tell_bug
+        self._by_interval: dict[float, list[Pumped]] = {}
+        self._timers: dict[float, Timer] = {}
+        self._fds: dict[int, _Shared] = {}
+
+    def add(self, source: Source, take: Take) -> Pumped:
+        """Ask ``source`` from now on; its first turn comes at once."""
+        pumped = Pumped(source, self, take)
+        every = source.every_s
+        self._by_interval.setdefault(every, []).append(pumped)
+        if every not in self._timers:
+            self._timers[every] = self.loop.every(every, partial(self._turn, every))
+        self.loop.later(0.0, pumped.read)
+        return pumped
+
+    def remove(self, pumped: Pumped) -> None:
+        """Ask it no more."""
+        for same in self._by_interval.values():
+            if pumped in same:
+                same.remove(pumped)
+        pumped.close()
+
+    def _turn(self, every: float) -> None:
+        for pumped in tuple(self._by_interval[every]):
+            self.loop.serve(pumped.read)
+
+    def all(self) -> list[Pumped]:
+        """Every source under the pump."""
+        return [p for group in self._by_interval.values() for p in group]
+
+    def rewire(self, pumped: Pumped) -> None:
+        """Wait on the descriptors that the source has now."""
+        fds = pumped.source.fds()
+        if not fds and not pumped.fds:
+            return
+        wanted = {fd: os.fstat(fd).st_ino for fd in fds}
+        for fd in pumped.fds - wanted.keys():
+            self._leave(pumped, fd)
+        for fd, identity in wanted.items():
+            shared = self._fds.get(fd)
+            # The same number can be another file by now: a restarted child's pipe.
+            if shared is None or shared.identity != identity:
+                shared = self._fds[fd] = _Shared(identity, partial(self._ready, fd))
+                self.loop.watch(fd, shared.call)
+            if pumped not in shared.sources:
+                shared.sources.append(pumped)
+        pumped.fds = set(wanted)
+
+    def unwire(self, pumped: Pumped) -> None:
+        """Wait on none of its descriptors any more."""
+        for fd in pumped.fds:
+            self._leave(pumped, fd)
+        pumped.fds = set()
+
+    def _leave(self, pumped: Pumped, fd: int) -> None:
+        shared = self._fds.get(fd)
+        if shared is None or pumped not in shared.sources:
+            return
+        shared.sources.remove(pumped)
+        if not shared.sources:
+            self.loop.unwatch(fd, shared.call)
+            del self._fds[fd]
+
+    def _ready(self, fd: int) -> None:
+        shared = self._fds.get(fd)
+        for pumped in tuple(shared.sources) if shared else ():
+            self.loop.serve(partial(pumped.ready, fd))

@@ -1,0 +1,280 @@
+"""The store: SQLite, a witness and never a gate.
+
+Documents by kind and id, written behind: ``put`` keeps the newest version in memory and
+``flush`` commits all that changed in one transaction. When the disk is full the reserve
+file is given back, and if that does not help the documents go to a file in shared memory,
+from which the next start takes them; nothing waits for the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import jsonlines
+
+SCHEMA = """
+create table if not exists docs (
+    kind text not null, id text not null, at real not null, doc text not null,
+    primary key (kind, id)
+) without rowid;
+create view if not exists incidents as select id, at,
+    json_extract(doc, '$.run') run, json_extract(doc, '$.trouble') class,
+    json_extract(doc, '$.severity') severity, json_extract(doc, '$.state') state,
+    json_extract(doc, '$.opened_at') opened_at, json_extract(doc, '$.summary') summary, doc
+    from docs where kind = 'incident';
+create view if not exists runs as select id, at,
+    json_extract(doc, '$.spec.name') name, json_extract(doc, '$.state') state, doc
+    from docs where kind = 'run';
+create view if not exists outbox as select id, at,
+    json_extract(doc, '$.title') title, json_extract(doc, '$.state') state, doc
+    from docs where kind = 'message';
+"""
+RESERVE_BYTES = 1 << 20
+"""Given back to a full disk: room for a few hundred incidents."""
+
+
+class Store:
+    """Documents in ``path``; see the module for what happens when they cannot be kept."""
+
+    def __init__(self, path: Path, reserve: Path, fallback_dir: Path = Path("/dev/shm")) -> None:
+        self.path = path
+        self.reserve = reserve
+        self.trouble = ""
+        """Why the newest flush failed; empty when all is on disk."""
+        digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:12]
+        self.fallback = fallback_dir / f"middlewatch-{os.geteuid()}-{digest}.json"
+        self._dirty: dict[tuple[str, str], tuple[float, str]] = {}
+        self._gone: set[tuple[str, str]] = set()
+        self._db: sqlite3.Connection | None = None
+        self.set_aside = ""
+        """Where a damaged store was put at the start; empty when it was whole."""
+        if not self._open() and self._put_aside():
+            self._open()
+        if self._db is None and self._give_reserve():
+            self._open()
+        self._take_fallback()
+        if self._db is not None:
+            self.trouble = ""
+            self._keep_reserve()
+            self.flush()
+
+    def _open(self) -> bool:
+        """Connect, and read the whole file once: damage shows now or in the worst moment.
+
+        False when it is damaged; a disk or a permission in the way is only ``trouble``.
+        """
+        try:
+            self._db = self._connect()
+            (health,) = self._db.execute("pragma quick_check(1)").fetchone()
+            if health == "ok":
+                return True
+            self.trouble, damaged = str(health), True
+        except sqlite3.Error as error:
+            self.trouble, damaged = str(error), _is_damage(error)
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        return not damaged
+
+    def _connect(self) -> sqlite3.Connection:
+        fresh = not self.path.exists() or self.path.stat().st_size == 0
+        db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
+        try:
+            if fresh:  # writes to the file, so that a full one could not be opened
+                db.execute("pragma auto_vacuum=incremental")
+            db.execute("pragma journal_mode=wal")
+            db.execute("pragma synchronous=normal")
+            db.execute("pragma cache_size=-256")
+            db.execute("pragma journal_size_limit=1048576")
+            db.executescript(SCHEMA)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def _put_aside(self) -> bool:
+        """A damaged store must not blind the watch: it gets another name, never deleted."""
+        number = 1
+        while (aside := self.path.with_suffix(f".damaged-{number}")).exists():
+            number += 1
+        try:
+            self.path.replace(aside)
+            for suffix in ("-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    _beside(self.path, suffix).replace(_beside(aside, suffix))
+        except OSError as error:
+            self.trouble = f"{self.path} is damaged and cannot be set aside: {error.strerror}"
+            return False
+        self.set_aside = str(aside)
+        return True
+
+    def _keep_reserve(self) -> None:
+        try:
+            if self.reserve.exists() and self.reserve.stat().st_size >= RESERVE_BYTES:
+                return
+            fd = os.open(self.reserve, os.O_WRONLY | os.O_CREAT, 0o600)
+            try:
+                os.posix_fallocate(fd, 0, RESERVE_BYTES)
+            finally:
+                os.close(fd)
+        except OSError:
+            self._give_reserve()  # half a reserve would only look like one
+
+    def _take_fallback(self) -> None:
+        """What a full disk turned away comes first: it is newer than what is on disk."""
+        try:
+            info = self.fallback.lstat()
+            if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
+                return  # somebody else's file in a shared folder proves nothing
+            left = json.loads(self.fallback.read_text(encoding="utf-8"))
+            docs = {(str(kind), str(i)): (float(at), doc) for kind, i, at, doc in left}
+        except (OSError, ValueError, TypeError):
+            return
+        for key, (at, doc) in docs.items():
+            if doc is None:
+                self._gone.add(key)
+            elif at >= self._kept_at(*key):
+                self._dirty[key] = (at, str(doc))
+
+    def _kept_at(self, kind: str, doc_id: str) -> float:
+        row = None
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                row = self._db.execute(
+                    "select at from docs where kind = ? and id = ?", (kind, doc_id)
+                ).fetchone()
+        return -math.inf if row is None else float(row[0])
+
+    def put(self, kind: str, doc_id: str, doc: dict[str, Any], at: float) -> None:
+        """Keep ``doc`` as the newest version; it reaches the disk with the next flush."""
+        self._gone.discard((kind, doc_id))
+        self._dirty[kind, doc_id] = (at, jsonlines.dumps(doc))
+
+    def drop(self, kind: str, doc_id: str) -> None:
+        """Forget one document."""
+        self._dirty.pop((kind, doc_id), None)
+        self._gone.add((kind, doc_id))
+
+    def all(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(id, document) of one kind, as on disk plus what is not there yet."""
+        docs = self._kept(kind)
+        docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
+        for doc_id, doc in docs.items():
+            if (kind, doc_id) not in self._gone:
+                with contextlib.suppress(ValueError):  # edited by hand, and badly
+                    yield doc_id, json.loads(doc)
+
+    def _kept(self, kind: str) -> dict[str, str]:
+        question = "select id, doc from docs where kind = ?"
+        with contextlib.suppress(sqlite3.Error):
+            if self._db is not None:
+                return dict(self._db.execute(question, (kind,)))
+            # No room for the files that even a reader needs; what is there can still be read.
+            place = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+            with contextlib.closing(sqlite3.connect(place, uri=True)) as db:
+                return dict(db.execute(question, (kind,)))
+        return {}
+
+    def flush(self) -> bool:
+        """Commit what changed. False when it could not be kept on disk (see ``trouble``)."""
+        if not self._dirty and not self._gone:
+            return not self.trouble
+        if self._commit() or (self._give_reserve() and self._commit()):
+            self.trouble = ""
+            with contextlib.suppress(OSError):
+                self.fallback.unlink()
+            self._keep_reserve()
+            return True
+        self._write_fallback()
+        return False
+
+    def _commit(self) -> bool:
+        if self._db is None:
+            try:
+                self._db = self._connect()
+            except sqlite3.Error as error:
+                self.trouble = str(error)
+                return False
+        rows = [(kind, i, at, doc) for (kind, i), (at, doc) in self._dirty.items()]
+        try:
+            self._db.execute("begin immediate")
+            self._db.executemany("insert or replace into docs values (?, ?, ?, ?)", rows)
+            self._db.executemany("delete from docs where kind = ? and id = ?", list(self._gone))
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            self.trouble = str(error)
+            with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+            return False
+        self._dirty.clear()
+        self._gone.clear()
+        return True
+
+    def _give_reserve(self) -> bool:
+        try:
+            self.reserve.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _write_fallback(self) -> None:
+        """Whole or not at all, and never into a file that somebody else put there."""
+        rows: list[list[Any]] = [[k, i, at, doc] for (k, i), (at, doc) in self._dirty.items()]
+        rows += [[kind, i, 0.0, None] for kind, i in self._gone]
+        fresh = _beside(self.fallback, f".{os.getpid()}")
+        try:
+            fresh.unlink(missing_ok=True)
+            fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "w", encoding="utf-8") as out:
+                json.dump(rows, out)
+            fresh.replace(self.fallback)
+        except OSError:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
+
+    def size(self) -> int:
+        """Bytes of the store on disk."""
+        total = 0
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                total += _beside(self.path, suffix).stat().st_size
+        return total
+
+    def trim(self, kinds: tuple[str, ...], keep: int) -> None:
+        """Keep the newest ``keep`` documents of each of ``kinds``, and give the room back."""
+        if self._db is None:
+            return
+        for kind in kinds:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute(
+                    "delete from docs where kind = ? and id not in"
+                    " (select id from docs where kind = ? order by at desc limit ?)",
+                    (kind, kind, keep),
+                )
+        with contextlib.suppress(sqlite3.Error):
+            self._db.executescript("pragma incremental_vacuum")  # as a query it frees one page
+
+    def close(self) -> None:
+        """Flush and let go."""
+        self.flush()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return any(word in str(error) for word in ("malformed", "not a database"))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)

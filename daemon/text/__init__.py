@@ -1,0 +1,1 @@
+"""Drawing on a terminal, for commands and screens alike."""

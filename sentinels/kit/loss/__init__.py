@@ -1,0 +1,1 @@
+"""What rules remember of a loss and of the numbers beside it."""

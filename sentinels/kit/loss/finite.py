@@ -1,0 +1,162 @@
+"""Which metrics are not a number just now, and since when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ledger import Ledger, Mark
+from ..observations import Observation, Step
+
+METRICS = ("train_loss", "eval_loss", "grad_norm")
+KEPT = 16
+"""First reports of a streak that are kept: enough for any patience a person sets."""
+FORGOTTEN = 96
+"""Reports of others after which a stream that fell silent counts no more: three of each of
+32 interleaved ranks."""
+STREAMS = 256
+"""Streams with an open streak: a rank more than that is none."""
+
+
+@dataclass(slots=True)
+class Streak:
+    """Reports of one metric, of one rank and file, that were not finite, in a row."""
+
+    metric: str
+    file: str
+    rank: int | None
+    marks: list[Mark] = field(default_factory=list)
+    """The first ones."""
+    count: int = 0
+    heard: int = 0
+    """Number of the report in which it was last seen."""
+    over: Mark | None = None
+    """The first finite report after it."""
+    alone: bool = False
+    """Another loss in the same report was finite."""
+
+    @property
+    def first(self) -> Mark:
+        """Where it began."""
+        return self.marks[0]
+
+    def decided(self, in_a_row: int) -> Mark:
+        """Where it became long enough."""
+        return self.marks[min(in_a_row, len(self.marks)) - 1]
+
+
+class Finiteness(Ledger):
+    """The open streaks of every stream, and the longest of each metric that ended."""
+
+    takes = (Step,)
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int | None, str], Streak] = {}
+        self._ended: dict[str, Streak] = {}
+        self._reports = 0
+        self._total_seen = False
+
+    @property
+    def quiet(self) -> bool:
+        """True while every metric was always finite."""
+        return not self._open and not self._ended
+
+    def add(self, seen: Observation) -> None:
+        """Look at the values of one report."""
+        if not isinstance(seen, Step):
+            return
+        self._reports += 1
+        values = seen.values
+        for metric in METRICS:
+            value = values.get(metric)
+            if value is None:
+                continue
+            if value - value != 0.0:
+                self._bad(seen, metric, value)
+            elif self._open:
+                self._good(seen, metric, value)
+        if "train_loss" in values:
+            self._total_seen = True
+        elif not self._total_seen:
+            self._components(seen)
+
+    def _components(self, seen: Step) -> None:
+        """Programs without one loss (adversarial, reinforcement learning) report several."""
+        if not self._open and math.isfinite(sum(seen.values.values())):
+            return
+        parts = {n: v for n, v in seen.values.items() if is_component(n)}
+        alone = any(map(math.isfinite, parts.values()))
+        for name, value in parts.items():
+            if math.isfinite(value):
+                self._good(seen, name, value)
+            else:
+                self._bad(seen, name, value, alone=alone)
+
+    def _bad(self, seen: Step, metric: str, value: float, *, alone: bool = False) -> None:
+        stream = (seen.file, seen.rank, metric)
+        streak = self._open.get(stream)
+        if streak is None:
+            if len(self._open) >= STREAMS:
+                return
+            streak = self._open[stream] = Streak(metric, seen.file, seen.rank)
+        streak.count += 1
+        streak.heard = self._reports
+        streak.alone = alone
+        if len(streak.marks) < KEPT:
+            streak.marks.append(Mark.of(seen, value))
+
+    def _good(self, seen: Step, metric: str, value: float) -> None:
+        streak = self._open.pop((seen.file, seen.rank, metric), None)
+        if streak is None:
+            return
+        streak.over = Mark.of(seen, value)
+        longest = self._ended.get(metric)
+        if longest is None or streak.count > longest.count:
+            self._ended[metric] = streak
+
+    def lasting(self, metric: str | None = None) -> list[Streak]:
+        """Streaks that go on, longest first; of components when ``metric`` is ``None``."""
+        old = self._reports - FORGOTTEN
+        found = [
+            s
+            for s in self._open.values()
+            if s.heard > old
+            and (s.metric == metric or (metric is None and s.metric not in METRICS))
+        ]
+        return sorted(found, key=lambda s: -s.count)
+
+    def ended(self, metric: str) -> Streak | None:
+        """The longest streak of a metric that came back to numbers."""
+        return self._ended.get(metric)
+
+    def save(self) -> dict[str, Any]:
+        """The open streaks."""
+        return {
+            "total_seen": self._total_seen,
+            "open": [
+                [s.metric, s.file, s.rank, s.count, s.alone, [m.save() for m in s.marks]]
+                for s in self._open.values()
+            ],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take the open streaks back."""
+        self._total_seen = bool(saved.get("total_seen"))
+        try:
+            for metric, file, rank, count, alone, marks in saved.get("open", ()):
+                stream = (str(file), None if rank is None else int(rank), str(metric))
+                streak = Streak(stream[2], stream[0], stream[1], count=int(count))
+                streak.marks = [Mark.restore(m) for m in marks]
+                streak.alone = bool(alone)
+                if streak.marks:
+                    self._open[stream] = streak
+        except (TypeError, ValueError):
+            self._open.clear()
+
+
+def is_component(name: str) -> bool:
+    """True for the name of a loss that is one of several."""
+    low = name.lower()
+    return "loss" in low and "scale" not in low and "time" not in low

@@ -1,0 +1,229 @@
+"""What stands still in a run that goes on: a constant loss, a learning rate of zero, a plateau."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..ledger import Ledger, Mark
+from ..observations import Observation, Step
+from .series import manner
+
+FILES = 8
+"""Logs that are followed."""
+SAME = 50
+"""Reports with one and the same loss that are constant. Programs that print four digits repeat
+themselves, so the gradient norm must be the same too; where there is none, the loss must have
+moved before."""
+LONGEST = 3
+"""Times the longest such streak of before: a bar repeats its loss until it is told another."""
+LEARNT = 0.05
+"""Part of the first loss under which one is rounded to the same few digits."""
+BLOCK = 64
+"""Losses whose mean is one point of the course."""
+BETTER = 0.005
+"""Part of the best point by which a better one must be better."""
+STALE_BLOCKS = 16
+"""Points since the best one, and no less than half of all points, that are a plateau."""
+
+
+@dataclass(slots=True)
+class Constant:
+    """A loss that is always the same."""
+
+    file: str
+    first: Mark
+    decided: Mark | None = None
+    count: int = 1
+    norm: float | None = None
+
+
+@dataclass(slots=True)
+class NoRate:
+    """A learning rate of exactly zero."""
+
+    file: str
+    first: Step
+    before: float
+    """The last rate above it."""
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Plateau:
+    """A loss that was better long ago."""
+
+    file: str
+    best: Mark
+    """The end of its best block, with the mean of that block."""
+    now: float
+    reports: int
+    """Since the best one."""
+
+
+class _Log:
+    """What one file told."""
+
+    __slots__ = (
+        "best",
+        "blocks",
+        "constant",
+        "first",
+        "longest",
+        "no_rate",
+        "rank",
+        "rate",
+        "since_best",
+        "special",
+        "step",
+        "total",
+        "wide",
+    )
+
+    def __init__(self, seen: Step) -> None:
+        self.rank = seen.rank
+        self.step: float | None = None
+        self.special = False
+        """An adversary or a learner: its loss is no measure of its progress."""
+        self.first: float | None = None
+        self.constant: Constant | None = None
+        self.longest = 0
+        self.rate = 0.0
+        self.no_rate: NoRate | None = None
+        self.total = 0.0
+        self.wide = 0
+        self.blocks = 0
+        self.since_best = 0
+        self.best: Mark | None = None
+
+
+class Stillness(Ledger):
+    """Feeds on losses, norms and rates that do not move."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step,)
+
+    def __init__(self) -> None:
+        self.constant: Constant | None = None
+        """The newest that is long enough."""
+        self.no_rate: NoRate | None = None
+        self.plateau: Plateau | None = None
+        self._logs: dict[str, _Log] = {}
+
+    @property
+    def quiet(self) -> bool:
+        """True while everything moves."""
+        return self.constant is None and self.no_rate is None and self.plateau is None
+
+    def add(self, seen: Observation) -> None:
+        """Look at one report of the first rank of its file."""
+        if not isinstance(seen, Step):
+            return
+        values = seen.values
+        loss, rate = values.get("train_loss"), values.get("lr")
+        if loss is None and rate is None:
+            return
+        log = self._logs.get(seen.file)
+        if log is None:
+            if len(self._logs) >= FILES:
+                return
+            log = self._logs[seen.file] = _Log(seen)
+            log.special = bool(manner(values))
+        if seen.rank != log.rank or (seen.number is not None and seen.number == log.step):
+            return
+        log.step = seen.number
+        if rate is not None:
+            if 0.0 < rate < math.inf:
+                log.rate = rate
+                if log.no_rate is not None:
+                    if self.no_rate is log.no_rate:
+                        self.no_rate = None
+                    log.no_rate = None
+            elif rate == 0.0 and log.rate:
+                self._no_rate(seen, log)
+        if loss is not None and loss - loss == 0.0:
+            self._loss(seen, log, loss, values.get("grad_norm"))
+
+    def _no_rate(self, seen: Step, log: _Log) -> None:
+        if log.no_rate is None:
+            log.no_rate = NoRate(seen.file, seen, log.rate)
+            return
+        log.no_rate.count += 1
+        if self.no_rate is None and exact(log.no_rate.before):
+            self.no_rate = log.no_rate
+
+    def _loss(self, seen: Step, log: _Log, loss: float, norm: float | None) -> None:
+        if log.first is None:
+            log.first = loss
+        constant = log.constant
+        if constant is not None and constant.first.value == loss and constant.norm == norm:
+            constant.count += 1
+            if constant.count >= max(SAME, LONGEST * log.longest) and constant.decided is None:
+                self._decide(seen, log, constant)
+        else:
+            if constant is not None:
+                log.longest = max(log.longest, constant.count)
+                if self.constant is constant:
+                    self.constant = None
+            log.constant = Constant(seen.file, Mark.of(seen, loss), norm=norm)
+        log.total += loss
+        log.wide += 1
+        if log.wide == BLOCK:
+            self._block(seen, log)
+
+    def _decide(self, seen: Step, log: _Log, constant: Constant) -> None:
+        value = constant.first.value
+        moved = log.longest > 0 or constant.norm is not None
+        if moved and value and abs(value) > LEARNT * abs(log.first or 0.0):
+            constant.decided = Mark.of(seen, value)
+            self.constant = constant
+
+    def _block(self, seen: Step, log: _Log) -> None:
+        mean = log.total / BLOCK
+        log.total, log.wide = 0.0, 0
+        log.blocks += 1
+        best = log.best
+        if best is None or mean < best.value - BETTER * abs(best.value):
+            log.best, log.since_best = Mark.of(seen, mean), 0
+            if self.plateau is not None and self.plateau.file == seen.file:
+                self.plateau = None
+            return
+        log.since_best += 1
+        if log.special or log.since_best < max(STALE_BLOCKS, log.blocks / 2):
+            return
+        self.plateau = Plateau(seen.file, best, mean, BLOCK * log.since_best)
+
+    def save(self) -> dict[str, Any]:
+        """The courses: what took hundreds of reports to learn."""
+        return {
+            "logs": [
+                [
+                    *(file, log.rank, log.special, log.first, log.rate, log.blocks),
+                    *(log.since_best, log.longest, log.best.save() if log.best else None),
+                ]
+                for file, log in self._logs.items()
+            ]
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take them back."""
+        try:
+            for file, rank, special, first, rate, blocks, since, longest, best in saved.get(
+                "logs", ()
+            ):
+                log = _Log(Step(0.0, None, {}, rank=None if rank is None else int(rank)))
+                log.special, log.rate = bool(special), float(rate)
+                log.first = None if first is None else float(first)
+                log.blocks, log.since_best, log.longest = int(blocks), int(since), int(longest)
+                log.best = None if best is None else Mark.restore(best)
+                self._logs[str(file)] = log
+        except (TypeError, ValueError):
+            self._logs.clear()
+
+
+def exact(before: float) -> bool:
+    """False where a zero after ``before`` may be a small rate printed with too few digits: it
+    then goes down to one unit of its last digit first."""
+    digits = f"{before:.6e}".partition("e")[0].replace(".", "").rstrip("0")
+    return len(digits) > 1

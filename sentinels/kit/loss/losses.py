@@ -1,0 +1,328 @@
+"""The training loss over a whole run: jumps, slow rises, resets, zeros, a loss that is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..ledger import Ledger, Mark
+from ..observations import LogEvent, Observation, Step
+from .finite import FORGOTTEN, is_component
+from .gradients import Gradient, Gradients
+from .jumps import KEPT, Jumps
+from .missing_loss import Missing, Wordings
+from .series import EVERY, LEAK, Jump, Leak, Reset, Series, Zeros, manner
+from .spikes import GROSS, OF_LAST
+from .trajectory import BEGINNING
+
+EXPLODED = 1e3
+"""Times everything before, by which a loss explodes even while its noise is not known yet."""
+EXPLODED_AT_ONCE = 1e5
+"""The same where fewer than three values came before."""
+EXPLODED_FOR = 3
+"""Further reports that confirm it, none of them under a tenth of that."""
+SERIES = 8
+"""Files, or components of a loss, that are followed."""
+NOTHING = 1e-3
+"""Part of the lowest of the newest losses below which a loss is next to nothing: one that is
+learnt does not fall a thousandfold from one report to the next."""
+LEAK_REPORTS = 50
+"""First reports within which a loss that falls to next to nothing may well have a leak."""
+LEARNT = 0.05
+"""Part of its first level that a loss must have come down by, for a sudden fall to be told as
+a leak: tasks that are solved all at once stand at their first level until then."""
+
+
+class Losses(Ledger):
+    """Feeds every loss to its tests and follows what becomes of their alarms."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
+
+    def __init__(self) -> None:
+        self.zeros: list[Zeros] = []
+        self.leaks: list[Leak] = []
+        self._jumps = Jumps()
+        self._wordings = Wordings()
+        self._gradients = Gradients()
+        self._series: dict[tuple[str, str], Series] = {}
+        self._ranks: dict[str, tuple[int | None, int]] = {}
+        """By file, the rank that is followed, and how many reports others made since its last."""
+
+    @property
+    def quiet(self) -> bool:
+        """True while no loss ever did anything strange."""
+        return not (
+            self._jumps.all
+            or self.zeros
+            or self._wordings.missing
+            or self._gradients.large
+            or self._jumps.resets
+            or self.leaks
+        )
+
+    @property
+    def count(self) -> int:
+        """Losses reported so far, of all files."""
+        return self._jumps.count
+
+    @property
+    def jumps(self) -> list[Jump]:
+        """Jumps and slow rises, oldest first."""
+        return self._jumps.all
+
+    @property
+    def resets(self) -> list[Reset]:
+        """Where a loss began again, oldest first."""
+        return self._jumps.resets
+
+    @property
+    def missing(self) -> list[Missing]:
+        """Streaks of reports that lack their loss."""
+        return self._wordings.missing
+
+    @property
+    def gradients(self) -> list[Gradient]:
+        """Gradient norms out of all proportion."""
+        return self._gradients.large
+
+    @property
+    def gradient_reports(self) -> int:
+        """Gradient norms since the newest of them."""
+        return self._gradients.reports
+
+    def add(self, seen: Observation) -> None:
+        """Look at the losses of one report; of interleaved ranks one is followed."""
+        if not isinstance(seen, Step):
+            if isinstance(seen, LogEvent) and seen.trouble == "loss_missing":
+                self._wordings.said(seen)
+            return
+        file, values = seen.file, seen.values
+        value = values.get("train_loss")
+        if value is None:
+            self._without(seen, values)
+            return
+        if not self._followed(file, seen.rank):
+            return
+        series = self._series.get((file, "train_loss"))
+        if series is None:
+            if len(self._series) >= SERIES:
+                return
+            self._drop_components(file)
+            series = Series("train_loss", manner=manner(values))
+            self._series[file, "train_loss"] = series
+        if self._follow(seen, series, value):
+            self._wordings.whole(seen, values)
+            norm = values.get("grad_norm")
+            if norm is not None and norm - norm == 0.0:
+                self._gradients.add(seen, norm)
+        told = values.get("eval_loss")
+        if told is not None and told - told == 0.0:
+            self._jumps.evaluated(series, told)
+
+    def _without(self, seen: Step, values: Mapping[str, float]) -> None:
+        """A report that has no loss, or several."""
+        file = seen.file
+        norm = values.get("grad_norm")
+        if norm is not None and norm - norm == 0.0 and self._followed(file, seen.rank):
+            self._gradients.add(seen, norm)  # a record of several lines
+        series = self._series.get((file, "train_loss"))
+        if series is None:
+            self._components(seen)
+            return
+        told = values.get("eval_loss")
+        if told is not None:
+            if told - told == 0.0:
+                self._jumps.evaluated(series, told)
+        elif values and self._wordings.knows(file) and self._ranks[file][0] == seen.rank:
+            self._wordings.without(seen)
+
+    def _followed(self, file: str, rank: int | None) -> bool:
+        """True for the rank whose loss is followed: the first, until it falls silent."""
+        known = self._ranks.get(file)
+        if known is not None and known[0] != rank and known[1] < FORGOTTEN:
+            self._ranks[file] = (known[0], known[1] + 1)
+            return False
+        if known is None or known[1] or known[0] != rank:
+            self._ranks[file] = (rank, 0)
+        return True
+
+    # -- one series -----------------------------------------------------------------------
+
+    def _follow(self, seen: Step, series: Series, value: float) -> bool:
+        """Feed one value; False for a second report of the same step."""
+        number = seen.number
+        finite = value - value == 0.0
+        if finite and number is None and series.step is not None and seen.epoch is not None:
+            return False  # a summary of the epoch, a sum as often as a mean
+        if number is not None and series.step is not None:
+            if number == series.step and (
+                seen.epoch is None or series.epoch is None or seen.epoch == series.epoch
+            ):
+                return False
+            if number < series.step and not series.rewound(seen, number, value):
+                return False
+        series.step, series.epoch, series.total = number, seen.epoch, seen.total
+        if series.behind:
+            series.behind.clear()
+        self._jumps.count += 1
+        mark = Mark.of(seen, value)
+        series.newest.append(mark)
+        rate = seen.values.get("lr")
+        if rate is not None:
+            series.rates.add(rate)
+        if not finite:
+            self._jumps.to_nowhere(series)
+            return True
+        nothing = -series.nothing <= value <= series.nothing
+        if nothing or series.zeros is not None:
+            self._zero(seen.file, series, mark, nothing=nothing)
+        if not nothing:  # a mask or a bug: no level to be learnt
+            self._judge(seen.file, series, mark)
+        return True
+
+    def _judge(self, file: str, series: Series, mark: Mark) -> None:
+        """Put one value before the tests of its series."""
+        value = mark.value
+        alarm = series.guard.push(value, mark.step)
+        size = abs(value)
+        beyond = size > GROSS * series.largest
+        if series.exploded or (
+            size > EXPLODED * series.largest > 0.0 and (series.count > 2 or _at_once(series, size))
+        ):
+            self._explode(file, series, mark)
+        else:
+            series.count += 1
+            if size > series.largest:
+                series.largest = size
+            if not series.rough:
+                series.nothing = NOTHING * max(series.guard.low, 0.0)
+                self._learn(file, series, mark)
+        if alarm is not None and series.listens_to(alarm, beyond=beyond):
+            marks = series.newest
+            self._jumps.begin(
+                file,
+                series,
+                marks[max(-len(marks), -1 - alarm.since)],
+                alarm.level,
+                alarm.spread,
+                gross=alarm.kind == "gross",
+                norms=self._gradients.beside(file),
+            )
+        if series.jump or series.slow or series.reset:
+            self._jumps.watch(series, mark)
+
+    def _learn(self, file: str, series: Series, mark: Mark) -> None:
+        """What else a value of an ordinary loss tells: a slow rise, its path, a leak."""
+        guard = series.guard
+        if guard.relearns:
+            series.drift.restart()
+        rise = series.drift.push(mark.value)
+        if rise is not None:
+            self._jumps.rise(file, series, rise)
+        if series.drift.calm:
+            series.rising = None
+        elif series.rising is None:
+            series.rising = mark
+        if series.resumed is not None:
+            self._jumps.resume(file, series, mark)
+        path = series.path
+        if series.count <= LEAK_REPORTS:
+            if series.count <= BEGINNING:
+                path.beginning.append(mark.value)
+            elif not series.leaked and guard.fell_below(LEAK):
+                self._leak(file, series, mark, guard.start or 0.0, sudden=False)
+        if series.count % EVERY == 0 and guard.known and not series.leaked:
+            usual = series.collapsed()
+            if usual is not None:
+                start = guard.start or usual
+                self._leak(file, series, mark, usual, sudden=usual < (1.0 - LEARNT) * start)
+        if path.due() and mark.step is not None and guard.known and series.jump is None:
+            path.add(mark.step, guard.level or 0.0, guard.spread)
+
+    def _leak(self, file: str, series: Series, mark: Mark, began: float, *, sudden: bool) -> None:
+        series.leaked = True
+        if len(self.leaks) < KEPT:
+            self.leaks.append(Leak(series.metric, file, mark, began, self.count, sudden))
+
+    def _explode(self, file: str, series: Series, mark: Mark) -> None:
+        """Orders of magnitude above everything before, and staying there."""
+        seen = series.exploded
+        if abs(mark.value) <= EXPLODED / 10 * series.largest:
+            seen.clear()
+            return
+        seen.append(mark)
+        if len(seen) <= EXPLODED_FOR:
+            return
+        base = min(series.guard.level or series.largest, series.largest)
+        self._jumps.begin(file, series, seen[0], base, series.largest, gross=True)
+        if series.jump is not None and series.jump.state == "open":
+            series.jump.state = "lasting"
+        series.exploded = []
+        series.largest = abs(mark.value)
+
+    def _zero(self, file: str, series: Series, mark: Mark, *, nothing: bool) -> None:
+        zeros = series.zeros
+        if not nothing:
+            if zeros is not None:
+                zeros.over = True
+            series.zeros = None
+        elif zeros is None:
+            level, start = series.guard.level, series.guard.start
+            series.zeros = Zeros(
+                series.metric, file, mark, mark, 1, level, level if start is None else start
+            )
+        else:
+            zeros.count += 1
+            if zeros.count == OF_LAST:
+                zeros.decided = mark
+                if len(self.zeros) < KEPT:
+                    self.zeros.append(zeros)
+
+    # -- reports without one loss -----------------------------------------------------------
+
+    def _components(self, seen: Step) -> None:
+        """Programs without one loss report several: they are followed, with less trust."""
+        for name, value in seen.values.items():
+            if name == "eval_loss" or not is_component(name):
+                continue
+            series = self._series.get((seen.file, name))
+            if series is None:
+                if len(self._series) >= SERIES:
+                    return
+                series = Series(name, manner=manner(seen.values) or "adversary")
+                self._series[seen.file, name] = series
+            if value and self._followed(seen.file, seen.rank):
+                self._follow(seen, series, value)
+
+    def _drop_components(self, file: str) -> None:
+        for key in [k for k in self._series if k[0] == file]:
+            del self._series[key]
+
+    # -- keeping ----------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """The noise levels, the paths, and what is open."""
+        return {
+            "series": [[file, s.save()] for (file, _), s in self._series.items()],
+            "ranks": [[file, rank] for file, (rank, _) in self._ranks.items()],
+            "jumps": self._jumps.save(),
+            "leaks": [leak.save() for leak in self.leaks],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take them back."""
+        try:
+            for file, one in saved.get("series", ())[:SERIES]:
+                series = Series.restore(one)
+                self._series[str(file), series.metric] = series
+            for file, rank in saved.get("ranks", ()):
+                self._ranks[str(file)] = (None if rank is None else int(rank), 0)
+            self._jumps.restore(saved.get("jumps", {}), self._series)
+            self.leaks = [Leak.restore(one) for one in saved.get("leaks", ())][:KEPT]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            self._series.clear()
+            self._jumps = Jumps()
+
+
+def _at_once(series: Series, size: float) -> bool:
+    return size > EXPLODED_AT_ONCE * series.largest

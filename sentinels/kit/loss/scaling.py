@@ -1,0 +1,145 @@
+"""Steps that a loss scaler skipped, against those that it did not."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..ledger import Ledger, Mark
+from ..observations import LogEvent, Observation, Step
+
+BURST = 5
+"""Skips close together, in the middle of a run, that are no growing scale that is taken back:
+scalers try a larger scale once in 1,000 or 2,000 steps."""
+BURST_STEPS = 10
+"""Steps in which they must lie."""
+SETTLED = 50
+"""Steps after which a scaler has found its scale: it begins at 2^16 or 2^32 and halves."""
+IN_A_ROW = 8
+"""Skips without one step between them that end a run, if the scale has left all proportion."""
+NO_SCALE = 1e-3
+"""The scale meant: fairseq gives up at 1e-4, DeepSpeed and Megatron at 1."""
+SMALL = 1.0
+"""A scale below 1 makes gradients smaller: half precision is not what overflows. It is also the
+least that DeepSpeed and Megatron go down to."""
+FELL = 16.0
+"""Times that least scale from which it must have come: bfloat16 runs print a scale of 1 for ever."""
+AT_LEAST_FOR = 10
+"""Reports at the least scale that are no accident: a scaler that recovers has tried a larger one
+by then only where its window is that short."""
+SPELL = 4
+"""Reports of skipped steps in a row, in the middle of a run, that are no growing scale."""
+
+
+@dataclass(slots=True)
+class Skip:
+    """One step that was skipped."""
+
+    event: LogEvent
+    step: float | None
+    scale: float | None
+
+
+class Scaling(Ledger):
+    """The newest skips, and the first ones that prove a trouble."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.in_a_row = 0
+        self.steps_since = 0
+        """Steps since the newest skip."""
+        self.newest: deque[Skip] = deque(maxlen=BURST)
+        self.first: Skip | None = None
+        self.small: Skip | None = None
+        """The first one that made the scale smaller than 1."""
+        self.burst: Skip | None = None
+        """The first one of several close together in the middle of the run."""
+        self.gone: Skip | None = None
+        """The one after which no scale was left."""
+        self.bottom: Mark | None = None
+        """The first report of the newest stay at the least scale, once it was long enough."""
+        self.bottom_decided: Mark | None = None
+        self.spell: Mark | None = None
+        """The first of several reports in a row that say that steps were skipped."""
+        self.skipped = 0.0
+        """Steps skipped in the newest such reports."""
+        self.file = ""
+        """Where the newest of these reports stand."""
+        self._rank: int | None = None
+        self._step: float | None = None
+        self._top = 0.0
+        self._low: Mark | None = None
+        self._lows = 0
+        self._spell: Mark | None = None
+        self._spells = 0
+        self._reports = 0
+        self._writer: int | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing was skipped that a scaler need not skip."""
+        return (
+            self.small is None and self.burst is None and self.bottom is None and self.spell is None
+        )
+
+    def add(self, seen: Observation) -> None:
+        """Count a step, or a skip."""
+        if isinstance(seen, Step):
+            if seen.number is not None and seen.number != self._step:
+                self._step = seen.number
+                self.in_a_row = 0
+                self.steps_since += 1
+                scale = seen.values.get("loss_scale")
+                if scale is not None and (seen.rank == self._writer or not self._reports):
+                    self._report(seen, scale)
+        elif isinstance(seen, LogEvent) and seen.trouble == "overflow_skip":
+            self._skip(seen)
+
+    def _report(self, seen: Step, scale: float) -> None:
+        """A report that tells the loss scale, and perhaps how many steps were skipped."""
+        self._writer = seen.rank
+        self._reports += 1
+        self._top = max(self._top, scale)
+        if scale > SMALL or self._top < FELL * SMALL:
+            self._low, self._lows, self.bottom = None, 0, None
+        else:
+            self._low = self._low or Mark.of(seen, scale)
+            self._lows += 1
+            if self._lows == AT_LEAST_FOR:
+                self.bottom, self.bottom_decided = self._low, Mark.of(seen, scale)
+                self.file = seen.file
+        skipped = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
+        if not skipped:
+            self._spell, self._spells, self.skipped = None, 0, 0.0
+            return
+        self._spell = self._spell or Mark.of(seen, skipped)
+        self._spells += 1
+        self.skipped += skipped
+        if self._spells == SPELL and self._reports - SPELL >= SETTLED:
+            self.spell, self.file = self._spell, seen.file
+
+    def _skip(self, event: LogEvent) -> None:
+        if not self.count:
+            self._rank = event.rank
+        elif event.rank != self._rank:
+            return  # every rank says so
+        told = event.details.get("loss_scale")
+        scale = told if isinstance(told, float) else None
+        skip = Skip(event, self._step, scale)
+        self.count += 1
+        self.in_a_row += 1
+        self.steps_since = 0
+        self.newest.append(skip)
+        self.first = self.first or skip
+        if scale is not None and scale < SMALL:
+            self.small = self.small or skip
+            if self.in_a_row >= IN_A_ROW and scale < NO_SCALE:
+                self.gone = self.gone or skip
+        first = self.newest[0]
+        if len(self.newest) == BURST and first.step is not None and self._step is not None:
+            near = 0 <= self._step - first.step <= BURST_STEPS
+            if near and first.step >= SETTLED:
+                self.burst = self.burst or first

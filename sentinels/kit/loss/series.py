@@ -1,0 +1,399 @@
+"""One loss of one file, and the strange things that a loss can do."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..ledger import Mark
+from ..observations import Step
+from .rates import Rates
+from .slow_rise import Drift
+from .spikes import OF_LAST, Alarm, Guard
+from .trajectory import Path
+
+LAGS = 3
+"""Reports of earlier steps that are another writer's; more of them are a restart."""
+LEAK = 0.02
+"""Part of its level under which a loss falls so fast only if a label leaks, or if there is
+hardly anything to learn."""
+EVERY = 10
+"""Reports between two levels that are kept."""
+FALL = 5
+"""Levels within which a sudden fall has happened."""
+LEVELS = 11
+ENOUGH_LEVELS = 8
+STOOD = 0.7
+"""Part of the level of before that was left when a sudden fall began: what learns its few
+samples by heart has lost more than that over as many reports."""
+NEARLY = 0.9
+"""Part of its total at which a counter that begins anew has run through."""
+
+State = Literal["open", "lasting", "back"]
+Manner = Literal["", "adversary", "learner"]
+
+
+@dataclass(slots=True)
+class Jump:
+    """A loss that left its noise."""
+
+    metric: str
+    file: str
+    number: int
+    """1 for the first of the run."""
+    onset: Mark
+    decided: Mark
+    base: float
+    """Level before it."""
+    spread: float
+    """Noise before it."""
+    lost: float
+    """Height of the jump against the progress made before it: 1 is back at the beginning."""
+    gross: bool
+    rough: bool = False
+    """Of an adversary or a learner, which does that now and then."""
+    planned: bool = False
+    """The learning rate has started over, as it did before: its schedule wants it so."""
+    rated: bool = False
+    """The log tells the learning rate: one that is not planned has no such excuse."""
+    usual: bool = False
+    """Jumps like it came back before, and this one has not taken much longer yet."""
+    undone: float = 0.0
+    """Part of the progress that was gone when it was last looked at: no single value, a level."""
+    slow: bool = False
+    """Known by the sum of many small deviations."""
+    agreed: bool = False
+    """Of a slow one: the evaluation loss rose as well, or a second look found it grown."""
+    reset: bool = False
+    """It took the course of the beginning of the run: told as a reset."""
+    state: State = "open"
+    top: float = 0.0
+    back: Mark | None = None
+    reports: int = 0
+    """Since it was decided, as long as it is followed."""
+    over_at: int = 0
+    """Losses that the run had reported when it came back."""
+    norms: tuple[float, float] | None = None
+    """Gradient norm when it was decided, and the usual one before."""
+    near: int = 0
+    """Reports in a row near the old level."""
+    after: list[float] = field(default_factory=list)
+    """Values by which a later look decides."""
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        back = None if self.back is None else self.back.save()
+        flags = [self.gross, self.rough, self.planned, self.slow, self.agreed, self.reset]
+        flags += [self.rated, self.usual]
+        numbers = plain([self.base, self.spread, self.lost, self.top, self.undone, *self.after])
+        return [
+            *(self.metric, self.file, self.number, self.onset.save(), self.decided.save()),
+            *(numbers, flags, self.state, back, self.reports, self.over_at, self.near),
+        ]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Jump:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, number, onset, decided, numbers, flags, state, *rest = saved
+        base, spread, lost, top, undone, *after = map(float, numbers)
+        back, reports, over_at, near = rest
+        if state not in ("open", "lasting", "back"):
+            raise ValueError("no saved jump")
+        gross, rough, planned, slow, agreed, reset, rated, usual = map(bool, flags)
+        return cls(
+            metric=str(metric),
+            file=str(file),
+            number=int(number),
+            onset=Mark.restore(onset),
+            decided=Mark.restore(decided),
+            base=base,
+            spread=spread,
+            lost=lost,
+            gross=gross,
+            rough=rough,
+            planned=planned,
+            slow=slow,
+            agreed=agreed,
+            reset=reset,
+            rated=rated,
+            usual=usual,
+            undone=undone,
+            state=state,
+            top=top,
+            back=None if back is None else Mark.restore(back),
+            reports=int(reports),
+            over_at=int(over_at),
+            near=int(near),
+            after=after,
+        )
+
+
+@dataclass(slots=True)
+class Reset:
+    """A loss that stands where it had long been past."""
+
+    metric: str
+    file: str
+    onset: Mark
+    decided: Mark
+    base: float
+    """Level that it had reached: at the resumed step, or before it jumped."""
+    level: float
+    """Level of the first reports after it."""
+    lost: float
+    """Part of the progress that is gone: 1 is back at the beginning."""
+    resumed_at: float | None
+    """Step that the run went on from; ``None`` where its steps did not go back."""
+    limit: float = 0.0
+    """A value not above it is back."""
+    near: int = 0
+    reports: int = 0
+    back: Mark | None = None
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        back = None if self.back is None else self.back.save()
+        numbers = plain([self.base, self.level, self.lost, self.limit, self.resumed_at])
+        return [
+            *(self.metric, self.file, self.onset.save(), self.decided.save()),
+            *(numbers, self.near, self.reports, back),
+        ]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Reset:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, onset, decided, numbers, near, reports, back = saved
+        base, level, lost, limit, at = numbers
+        return cls(
+            metric=str(metric),
+            file=str(file),
+            onset=Mark.restore(onset),
+            decided=Mark.restore(decided),
+            base=float(base),
+            level=float(level),
+            lost=float(lost),
+            resumed_at=None if at is None else float(at),
+            limit=float(limit),
+            near=int(near),
+            reports=int(reports),
+            back=None if back is None else Mark.restore(back),
+        )
+
+
+@dataclass(slots=True)
+class Zeros:
+    """Reports of a loss of nothing, in a row."""
+
+    metric: str
+    file: str
+    first: Mark
+    decided: Mark
+    """The third of them."""
+    count: int
+    before: float | None
+    """Level before it, ``None`` when it began so."""
+    began: float | None
+    """Level of the first reports of the run."""
+    over: bool = False
+
+
+@dataclass(slots=True)
+class Leak:
+    """A loss that fell to next to nothing, at its beginning or all of a sudden."""
+
+    metric: str
+    file: str
+    mark: Mark
+    began: float
+    """Level that it fell from."""
+    count: int
+    """Losses that the run had reported by then."""
+    sudden: bool = False
+    """In the midst of a run that had learnt something and stood where it was."""
+
+    def save(self) -> list[Any]:
+        """As plain JSON values."""
+        return [self.metric, self.file, self.mark.save(), self.began, self.count, self.sudden]
+
+    @classmethod
+    def restore(cls, saved: Any) -> Leak:
+        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
+        metric, file, mark, began, count, sudden = saved
+        return cls(
+            str(metric), str(file), Mark.restore(mark), float(began), int(count), bool(sudden)
+        )
+
+
+class Series:
+    """One loss of one file."""
+
+    def __init__(self, metric: str, *, manner: Manner) -> None:
+        self.metric = metric
+        self.manner: Manner = manner
+        self.rough = bool(manner)
+        """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
+        self.guard = Guard()
+        self.drift = Drift()
+        self.path = Path()
+        self.newest: deque[Mark] = deque(maxlen=OF_LAST)
+        self.jump: Jump | None = None
+        """The one that is followed."""
+        self.slow: Jump | None = None
+        """The same of slow ones."""
+        self.anew: list[float] = []
+        """The first values of the jump: a reset begins as the run began."""
+        self.rising: Mark | None = None
+        """Where the newest slow rise began."""
+        self.count = 0
+        self.largest = 0.0
+        self.nothing = 0.0
+        """A loss not above it is next to nothing."""
+        self.rates = Rates()
+        self.levels: deque[float] = deque(maxlen=LEVELS)
+        """Its level at every tenth report."""
+        self.exploded: list[Mark] = []
+        self.leaked = False
+        self.zeros: Zeros | None = None
+        self.step: float | None = None
+        self.epoch: float | None = None
+        self.total: float | None = None
+        self.behind: list[Mark] = []
+        """Reports of earlier steps that may be another writer's."""
+        self.resumed: list[Mark] | None = None
+        """The first reports after a restart, while they are collected."""
+        self.expected: tuple[float, float] | None = None
+        """Level and noise at the step that it went on from."""
+        self.reset: Reset | None = None
+        """The one that is followed."""
+        self.evals: deque[float] = deque(maxlen=OF_LAST)
+        self.eval_limit: float | None = None
+        """An evaluation loss above it agrees with a slow rise."""
+
+    def listens_to(self, alarm: Alarm, *, beyond: bool) -> bool:
+        """True for an alarm that means something in a series of this manner.
+
+        ``beyond``: the value is gross against everything before, too. The losses of a learner
+        grow with its rewards, so its first values are no measure.
+        """
+        if alarm.kind == "gross":
+            return beyond or self.manner != "learner"
+        return not self.rough
+
+    def collapsed(self) -> float | None:
+        """The level that it fell from all of a sudden, looked at every tenth report.
+
+        A fast but steady descent is none: it had been falling before.
+        """
+        levels = self.levels
+        levels.append(self.guard.level or 0.0)
+        if len(levels) < ENOUGH_LEVELS:
+            return None
+        usual = levels[-1 - FALL]
+        if 0.0 < levels[-1] < LEAK * usual and usual > STOOD * levels[0]:
+            return usual
+        return None
+
+    def rewound(self, seen: Step, number: float, value: float) -> bool:
+        """The step counter went back: False while it may be another writer that lags.
+
+        A counter that begins anew with every epoch is none of a restart.
+        """
+        if seen.epoch is not None and self.epoch is not None and seen.epoch > self.epoch:
+            return True
+        if self.total and self.step is not None and self.step >= NEARLY * self.total:
+            return True
+        if len(self.behind) < LAGS:
+            self.behind.append(Mark.of(seen, value))
+            return False
+        self.guard.restart()
+        self.drift.restart()
+        self.exploded.clear()
+        self.levels.clear()
+        self.resumed, self.behind = self.behind, []
+        began = self.resumed[0].step or 0.0
+        self.expected = self.path.at(began)
+        self.path.back_to(began)
+        self.reset = None
+        for jump in (self.jump, self.slow):
+            if jump is not None:
+                jump.state = "back"
+        self.jump = self.slow = None
+        return True
+
+    def save(self) -> dict[str, Any]:
+        """State as plain JSON values, without its jumps."""
+        resumed = self.resumed
+        return {
+            "metric": self.metric,
+            "manner": self.manner,
+            "numbers": plain([self.count, self.largest, self.nothing, self.leaked]),
+            "place": plain([self.step, self.epoch, self.total]),
+            "guard": self.guard.save(),
+            "drift": plain(self.drift.save()),
+            "path": self.path.save(),
+            "rates": self.rates.save(),
+            "levels": plain(list(self.levels)),
+            "newest": [m.save() for m in self.newest],
+            "anew": plain(self.anew),
+            "rising": self.rising.save() if self.rising else None,
+            "evals": [list(self.evals), self.eval_limit],
+            "resumed": None if resumed is None else [m.save() for m in resumed],
+            "expected": plain(self.expected),
+        }
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any]) -> Series:
+        """From what :meth:`save` gave; raises KeyError, TypeError or ValueError."""
+        told = saved["manner"]
+        series = cls(str(saved["metric"]), manner=told if told in _MANNERS else "adversary")
+        count, series.largest, series.nothing, leaked = map(float, saved["numbers"])
+        series.count, series.leaked = int(count), bool(leaked)
+        place = [None if v is None else float(v) for v in saved["place"]]
+        series.step, series.epoch, series.total = place
+        series.guard = Guard.restore(saved["guard"])
+        series.drift = Drift.restore(saved["drift"])
+        series.path = Path.restore(saved["path"])
+        series.rates = Rates.restore(saved["rates"])
+        series.levels.extend(float(v) for v in saved["levels"])
+        series.newest.extend(Mark.restore(m) for m in saved["newest"])
+        series.anew = [float(v) for v in saved["anew"]]
+        series.rising = Mark.restore(saved["rising"]) if saved["rising"] else None
+        evals, limit = saved["evals"]
+        series.evals.extend(float(v) for v in evals)
+        series.eval_limit = None if limit is None else float(limit)
+        if saved["resumed"] is not None:
+            series.resumed = [Mark.restore(m) for m in saved["resumed"]]
+        if saved["expected"] is not None:
+            level, spread = saved["expected"]
+            series.expected = float(level), float(spread)
+        return series
+
+
+def plain(tree: Any) -> Any:
+    """The same lists and numbers for JSON, which knows no infinity: float() reads its word."""
+    if isinstance(tree, float):
+        return tree if tree - tree == 0.0 else str(tree)
+    return [plain(one) for one in tree] if isinstance(tree, (list, tuple)) else tree
+
+
+def manner(values: Mapping[str, float]) -> Manner:
+    """Of whom a report is: an adversary's, a reinforcement learner's, or nobody's special."""
+    found: Manner = ""
+    for name in values:
+        words = set(_WORDS.findall(name.lower()))
+        if words & _LEARNERS or ("loss" in words and words & _ACTORS):
+            return "learner"
+        if words & _ADVERSARIES or ("loss" in words and words & _SIDES):
+            found = "adversary"
+    return found
+
+
+_MANNERS: tuple[Manner, ...] = ("", "adversary", "learner")
+_WORDS = re.compile(r"[a-z]+")
+_LEARNERS = frozenset({"reward", "rewards"})
+_ACTORS = frozenset({"policy", "value", "actor", "vf"})
+_ADVERSARIES = frozenset({"discriminator", "generator", "adversarial", "critic"})
+_SIDES = frozenset({"g", "d", "gen", "disc", "dis", "adv", "gan"})

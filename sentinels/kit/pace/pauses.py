@@ -1,0 +1,205 @@
+"""How long a run pauses, for what and at which steps: learned over the whole run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..ledger import Ledger
+from ..numbers import pause_from
+from ..observations import Observation, Phase, Step
+from .timetable import Place, Timetable, timetable
+
+KINDS = ("compile", "load", "evaluate", "save", "first", "epoch", "other", "minor")
+"""Phases that the log announced, the first step, the end of an epoch, what was announced by
+nothing, and of that what is short beside the rest."""
+ANNOUNCED = frozenset(("compile", "load", "evaluate", "save"))
+KNOWN = 8
+"""Steps before a pause can be told from the usual interval."""
+PROMPT_S = 5.0
+"""Seconds within which an announcement comes when the pause begins, however quick the steps."""
+MINOR = 0.25
+"""Part of the longest recurring pause below which one is told apart from those."""
+FAR = 1e15
+"""No step, and no number of seconds, is as large."""
+PLACES = 8
+"""Newest pauses whose steps are kept."""
+
+
+class Pauses(Ledger):
+    """The longest and second longest pause of every kind, in seconds."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase)
+
+    def __init__(self) -> None:
+        self.seen: dict[str, int] = {}
+        """How often a pause of a kind was seen."""
+        self.longest: dict[str, float] = {}
+        self.recurring: dict[str, float] = {}
+        """The second longest: a pause that came back took at least that."""
+        self.epoch_steps = 0.0
+        """Steps between the last two ends of an epoch; 0 while fewer were seen."""
+        self.usual_s = 0.0
+        """Mean interval between two reports, of those that are no pauses."""
+        self.timetable: Timetable | None = None
+        """At which steps the unannounced ones come; ``None`` where they may come at any."""
+        self._places: list[Place] = []
+        self._epoch_at: float | None = None
+        self._last: tuple[float, float] | None = None
+        self._epoch: float | None = None
+        self._rate = 0.0
+        """Seconds per step; what it takes when the log turns to every 500th of them."""
+        self._by = 0.0
+        self._steps = 0
+        self._row = 0
+        """Pauses one after the other: the run got slower."""
+        self._announced: set[str] = set()
+        self._in_time = False
+        """The announcement came when the pause began: many lines tell of it afterwards."""
+
+    @property
+    def quiet(self) -> bool:
+        """It only says how long to wait, and gives nobody a reason to be asked."""
+        return True
+
+    def add(self, seen: Observation) -> None:
+        """Take a phase, or the pause that an advance of the step counter ends."""
+        if isinstance(seen, Phase):
+            self._phase(seen)
+            return
+        if not isinstance(seen, Step) or seen.number is None or not 0.0 < seen.at < math.inf:
+            return
+        if not abs(seen.number) < FAR:
+            return
+        last, self._last = self._last, (seen.at, seen.number)
+        epoch = self._epoch
+        if seen.epoch is not None and abs(seen.epoch) < FAR:
+            self._epoch = seen.epoch
+        if last is None:
+            self._forget_phases()
+            return
+        if seen.number == last[1]:
+            self._last = last
+            return
+        if seen.at <= last[0]:  # read at one instant: a backlog, or a block of a buffer
+            self._forget_phases()
+            return
+        self._pause(last[1], seen.number, seen.at - last[0], turned=_turned(epoch, self._epoch))
+
+    def away(self) -> None:
+        """What was asleep is not known: the next step ends no pause of the run."""
+        self._last = None
+
+    def _phase(self, seen: Phase) -> None:
+        if seen.name not in ANNOUNCED or seen.at <= 0.0:
+            return
+        if not self._announced and self._last is not None:
+            self._in_time = seen.at - self._last[0] <= max(PROMPT_S, pause_from(self.usual_s))
+        self._announced.add(seen.name)
+
+    def _forget_phases(self) -> None:
+        self._announced, self._in_time = set(), False
+
+    def _pause(self, before: float, number: float, seconds: float, *, turned: bool) -> None:
+        self._steps += 1
+        if turned:
+            if self._epoch_at is not None and number > self._epoch_at:
+                self.epoch_steps = number - self._epoch_at
+            self._epoch_at = number
+        kinds = self._announced or ({"epoch"} if turned else set())
+        if self._steps == 1:
+            kinds = kinds | {"first"}
+        for kind in kinds:
+            self._note(kind, seconds)
+        known = turned or self._in_time or self._steps <= KNOWN
+        self._forget_phases()
+        by = number - before if number > before else self._by
+        expected = max(self.usual_s, self._rate * by)
+        if not known and seconds > pause_from(expected) and self._row < KNOWN:
+            self._row += 1
+            self._unannounced(Place(before, seconds, by))
+        elif not kinds:
+            self._usual(seconds, by)
+
+    def _usual(self, seconds: float, by: float) -> None:
+        """A running mean of the unremarkable ones is enough to tell a pause by."""
+        share = 1.0 if self._row >= KNOWN else 1.0 / min(self._steps, 50)
+        self._row = 0
+        self.usual_s += share * (seconds - self.usual_s)
+        if by > 0.0:
+            self._by = by
+            self._rate += share * (seconds / by - self._rate)
+
+    def _unannounced(self, place: Place) -> None:
+        self._note("other", place.seconds)
+        short = MINOR * self.recurring["other"]
+        self._places.append(place)
+        for one in self._places:
+            if one.seconds < short:
+                self._note("minor", one.seconds)
+        self._places = [p for p in self._places if p.seconds >= short][-PLACES:]
+        self.timetable = timetable(self._places)
+
+    def patience(self, step: float, by: float) -> float:
+        """Length in seconds of the unannounced pauses that may begin at ``step``."""
+        often = self.recurring.get("other", 0.0)
+        if self.timetable is None or self.timetable.due(step, by):
+            return often
+        return max(self.timetable.stray_s, self.recurring.get("minor", 0.0))
+
+    def _note(self, kind: str, seconds: float) -> None:
+        self.seen[kind] = self.seen.get(kind, 0) + 1
+        longest = self.longest.get(kind, 0.0)
+        if seconds > longest:
+            longest, seconds = seconds, longest
+        self.longest[kind] = longest
+        self.recurring[kind] = max(self.recurring.get(kind, 0.0), seconds)
+
+    def epoch_ends(self, step: float, by: float) -> bool:
+        """True when the epoch is about to end: ``by`` steps after ``step`` or before."""
+        if self._epoch_at is None or self.epoch_steps <= 0.0:
+            return False
+        return step + 1.5 * max(by, 1.0) >= self._epoch_at + self.epoch_steps
+
+    def save(self) -> dict[str, Any]:
+        """What would take hours to learn again."""
+        return {
+            "seen": self.seen,
+            "longest": self.longest,
+            "recurring": self.recurring,
+            "epoch": [self._epoch, self._epoch_at],
+            "epoch_steps": self.epoch_steps,
+            "usual": [self.usual_s, self._steps, self._rate, self._by],
+            "places": [list(place) for place in self._places],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`save` gave."""
+        try:
+            seen = {k: int(v) for k, v in saved["seen"].items() if k in KINDS}
+            longest = {k: float(v) for k, v in saved["longest"].items() if k in KINDS}
+            recurring = {k: float(v) for k, v in saved["recurring"].items() if k in KINDS}
+            epoch, at = (None if v is None else float(v) for v in saved["epoch"])
+            length = float(saved["epoch_steps"])
+            usual, steps, rate, by = (float(v) for v in saved["usual"])
+            places = [Place(*(float(v) for v in place)) for place in saved["places"]]
+            plain = (length, usual, steps, rate, by, *itertools.chain(*places))
+            plain += (*longest.values(), *recurring.values())
+            if not all(abs(v) < FAR for v in (*plain, epoch or 0.0, at or 0.0)):
+                return
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            return
+        self.seen, self.longest, self.recurring = seen, longest, recurring
+        self._epoch, self._epoch_at, self.epoch_steps = epoch, at, length
+        self.usual_s, self._steps, self._rate, self._by = usual, int(steps), rate, by
+        self._places = places[-PLACES:]
+        self.timetable = timetable(self._places)
+
+
+def _turned(before: float | None, now: float | None) -> bool:
+    """An epoch ended between two reports (fractions count on within one)."""
+    if before is None or now is None or not math.isfinite(before) or not math.isfinite(now):
+        return False
+    return math.floor(now) > math.floor(before)

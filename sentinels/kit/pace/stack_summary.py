@@ -1,0 +1,185 @@
+"""Where the processes of a silent run stand: their stacks, named, compared and folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..observations import StackSeen
+from ..view import View
+
+SAME = 3
+"""Looks that must agree before a stack is called unchanged."""
+LOOP_LINES = 10
+"""Lines within which the innermost frame of an endless loop may move about."""
+
+_COLLECTIVE = (
+    "torch/distributed/",
+    "deepspeed/comm/",
+    "horovod/",
+    "mpi4py/",
+    "megatron/core/parallel_state",
+)
+_DEVICE = ("torch/autograd/", "torch/cuda/", "torch/_tensor", "jax/_src/array", "cupy/cuda/")
+"""Where a rank waits for its GPU, and through it for the other ranks."""
+_CALLS = frozenset(
+    [
+        "all_reduce",
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_gather_object",
+        "all_to_all",
+        "all_to_all_single",
+        "barrier",
+        "broadcast",
+        "broadcast_object_list",
+        "gather",
+        "gather_object",
+        "monitored_barrier",
+        "recv",
+        "reduce",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "scatter",
+        "send",
+        "store_based_barrier",
+    ]
+)
+"""What a person calls the collective by, rather than by what it calls in turn."""
+_INPUT = (
+    "torch/utils/data/",
+    "webdataset/",
+    "datasets/",
+    "streaming/",
+    "tensorflow/python/data/",
+    "grain/",
+    "nvidia/dali/",
+)
+_QUEUES = ("python/multiprocessing/queues", "python/multiprocessing/connection")
+_LOCKS = ("python/threading", "python/multiprocessing/synchronize", "filelock/")
+_LOADER = "torch/utils/data/dataloader"
+
+
+TOGETHER = ("collective", "device")
+"""Kinds of waiting in which ranks wait for each other."""
+
+
+class Standing(NamedTuple):
+    """Where one process stands."""
+
+    pid: int
+    rank: int | None
+    kind: str
+    """``collective``, ``device``, ``input``, ``lock`` or ``""``."""
+    where: str
+    """``all_reduce at train.py:212``: the call that waits, and the run's own line."""
+    stack: StackSeen
+
+    @property
+    def name(self) -> str:
+        """``rank 3``, or the pid where there are no ranks."""
+        return f"pid {self.pid}" if self.rank is None else f"rank {self.rank}"
+
+
+def standings(view: View, since: float, pids: Iterable[int]) -> tuple[Standing, ...]:
+    """The newest stack of each process, of those taken after ``since``; in the order of pids."""
+    newest = {s.pid: s for s in view.stacks if s.at > since}
+    return tuple(_standing(newest[pid]) for pid in pids if pid in newest)
+
+
+def unchanged(view: View, since: float, pid: int) -> tuple[StackSeen, ...]:
+    """All stacks of a process since then, if they agree and are enough; else none.
+
+    They agree when every caller stands at the same line, and the innermost function is the
+    same and moves about within a few lines: a loop. One look that differs is work.
+    """
+    taken = tuple(s for s in view.stacks if s.pid == pid and s.at > since)
+    if len(taken) < SAME:
+        return ()
+    first = taken[0]
+    head, line = _split(first.frames[0])
+    low = high = line
+    for stack in taken[1:]:
+        name, line = _split(stack.frames[0])
+        low, high = min(low, line), max(high, line)
+        if name != head or stack.frames[1:] != first.frames[1:]:
+            return ()
+    return taken if high - low <= LOOP_LINES else ()
+
+
+def folded(standing: Sequence[Standing]) -> list[tuple[str, list[Standing]]]:
+    """Who stands where, the largest group first."""
+    groups: dict[str, list[Standing]] = {}
+    for one in standing:
+        groups.setdefault(one.where, []).append(one)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
+
+
+def told(groups: Sequence[tuple[str, Sequence[Standing]]]) -> str:
+    """``7 ranks in all_reduce at train.py:212, rank 3 in DataLoader.__next__ at train.py:40``."""
+    said = []
+    for where, members in groups:
+        who = members[0].name if len(members) == 1 else f"{len(members)} ranks"
+        said.append(f"{who} in {where}")
+    return ", ".join(said[:4])
+
+
+def odd(standing: Sequence[Standing]) -> tuple[Standing, ...]:
+    """Those who hold up the others: not in the collective that the others wait in.
+
+    Where all wait in a collective, the smaller group that waits at another place; nobody
+    where none is smaller.
+    """
+    waiting = [s for s in standing if s.kind in TOGETHER]
+    others = tuple(s for s in standing if s.kind not in TOGETHER)
+    if waiting and others:
+        return others
+    groups = folded(waiting)
+    if len(groups) < 2 or len(groups[0][1]) == len(groups[1][1]):
+        return ()
+    return tuple(s for _, members in groups[1:] for s in members)
+
+
+def _standing(stack: StackSeen) -> Standing:
+    names = [_split(frame)[0] for frame in stack.frames]
+    kind, index = "", 0
+    # What the run's own code called is what it waits for; what lies outside of it is history.
+    reach = names if stack.own is None else names[: stack.own + 1]
+    for at, name in enumerate(reach):
+        found = _kind(name)
+        if found in ("collective", "input"):
+            kind, index = found, at  # the outermost of them: the name that a person knows
+        elif found and not kind:
+            kind, index = found, at
+    if kind == "collective":
+        calls = [i for i, name in enumerate(reach) if name.partition(" ")[0] in _CALLS]
+        index = calls[0] if calls else index
+    call, _, file = names[index].partition(" (")
+    if file.startswith(_LOADER):
+        call = "DataLoader.__next__"
+    own = stack.own if stack.own is not None else index
+    where = f"{call} at {_place(stack.frames[own])}"
+    return Standing(stack.pid, stack.rank, kind, where, stack)
+
+
+def _kind(name: str) -> str:
+    function, _, file = name.partition(" (")
+    if file.startswith(_COLLECTIVE):
+        return "" if function in ("wrapper", "run", "main", "launch_agent") else "collective"
+    if file.startswith(_INPUT) or file.startswith(_QUEUES):
+        return "input"
+    if file.startswith(_DEVICE):
+        return "device"
+    return "lock" if file.startswith(_LOCKS) else ""
+
+
+def _split(frame: str) -> tuple[str, int]:
+    """``("f (a.py", 12)`` of ``f (a.py:12)``."""
+    name, _, line = frame.rpartition(":")
+    digits = line.rstrip(")")
+    return name, int(digits) if digits.isdigit() else 0
+
+
+def _place(frame: str) -> str:
+    """``a.py:12`` of ``f (a.py:12)``."""
+    return frame.rpartition(" (")[2].rstrip(")")

@@ -1,0 +1,279 @@
+"""How fast a run is: by its own step times and rates, else by the times its lines tell."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import ClassVar
+
+from ..ledger import Ledger, Mark
+from ..loss.finite import FORGOTTEN
+from ..numbers import median
+from ..observations import Observation, Phase, Step
+
+RATES = ("tokens_per_s", "samples_per_s")
+"""Preferred: they stay the same while a batch grows."""
+BLOCK = 16
+"""Reports whose median is one look at the speed: evaluations and saves drop out of it."""
+FIRST = 5
+"""First reports that are left out: compiling, warm caches."""
+ENOUGH = 3
+"""Blocks before a speed is known."""
+BATCH = ("global batch size", "batch size", "global_batch_size", "batch_size")
+SLOW = 2.0
+"""Times the usual time of a step, in two blocks running, at which the rule begins to look."""
+SUDDEN = 6.0
+"""Times the longest time so far that every one of ``IN_A_ROW`` reports must take, where there
+are not blocks enough: a pause of any kind before it makes the longest long."""
+IN_A_ROW = 8
+KNOWN = 8
+"""Reports before that."""
+FADES = 0.7
+"""Part of its first half that the second half of those reports must still take: the rate on a
+progress bar is a running mean, which one pause spoils for a while."""
+HOLE_S = 1800.0
+"""Seconds between two reports that are a hole, if nothing was announced: the longest healthy
+silence of 79 real logs was 1,027 seconds."""
+HOLE_TIMES = 20.0
+"""Times the longest interval so far, for the same number of steps, that it must be."""
+BEFORE_HOLE = 2
+"""Intervals that must be known before it."""
+
+
+class Speed:
+    """One series of seconds per unit of work, in blocks."""
+
+    __slots__ = (
+        "_left",
+        "before",
+        "blocks",
+        "count",
+        "file",
+        "longest",
+        "metric",
+        "newest",
+        "others",
+        "rank",
+        "sudden",
+        "usual",
+    )
+
+    def __init__(self, metric: str, file: str) -> None:
+        self.metric = metric
+        self.file = file
+        self.rank: int | None = None
+        """The one that is followed, if ranks are told apart."""
+        self.others = 0
+        """Reports of others since its last."""
+        self.newest: deque[Mark] = deque(maxlen=BLOCK)
+        self.blocks = 0
+        self.usual = 0.0
+        """The median of the best block so far, in seconds."""
+        self.before: tuple[float, Mark] | None = None
+        """The block before: times the usual, and where it began."""
+        self.count = 0
+        self.longest = 0.0
+        """Of all reports but the first and the sudden ones."""
+        self.sudden: list[Mark] = []
+        """Reports in a row that took far longer than any before."""
+        self._left = FIRST + BLOCK
+
+    def add(self, mark: Mark) -> bool:
+        """Take one report; True when a block is full."""
+        self.newest.append(mark)
+        self.count += 1
+        if self.count > 1:
+            value = mark.value
+            if self.count > KNOWN and value > SUDDEN * self.longest:
+                if len(self.sudden) < IN_A_ROW:
+                    self.sudden.append(mark)
+            else:
+                self.sudden.clear()
+                if value > self.longest:
+                    self.longest = value
+        self._left -= 1
+        if self._left > 0:
+            return False
+        self._left = BLOCK
+        self.blocks += 1
+        return True
+
+    @property
+    def now(self) -> float:
+        """Median of the newest reports."""
+        return median(m.value for m in self.newest)
+
+    def dropped(self) -> float:
+        """How many times the longest before it all of the newest reports take; 0 if they do not."""
+        if len(self.sudden) != IN_A_ROW:
+            return 0.0
+        first, second = self.sudden[: IN_A_ROW // 2], self.sudden[IN_A_ROW // 2 :]
+        late = median(m.value for m in second)
+        return late / self.longest if late >= FADES * median(m.value for m in first) else 0.0
+
+
+class Hole:
+    """A time in which a log told nothing, between two reports."""
+
+    __slots__ = ("after", "before", "over", "seconds", "usual")
+
+    def __init__(self, before: Step, after: Mark, seconds: float, usual: float) -> None:
+        self.before = before
+        self.after = after
+        self.seconds = seconds
+        self.usual = usual
+        """Seconds that as many steps took at most."""
+        self.over = 0
+        """Reports since, at the usual speed."""
+
+
+class _Times:
+    """The times that the reports of one file tell."""
+
+    __slots__ = ("known", "last", "lines", "longest")
+
+    def __init__(self, first: Step) -> None:
+        self.last: Step | None = first
+        self.longest = 0.0
+        """Seconds a step, in the slowest interval."""
+        self.known = 0
+        self.lines = 1
+        """Most lines between two reports."""
+
+
+class Tempo(Ledger):
+    """The usual speed of a run, and a time when it was far slower."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase)
+
+    def __init__(self) -> None:
+        self.slow: Speed | None = None
+        self.since: Mark | None = None
+        """Where the slow block began."""
+        self.decided: Mark | None = None
+        self.times = 0.0
+        """How many times the usual both of two blocks took, at worst."""
+        self.over = False
+        self.quick = False
+        """Known by a few reports in a row only, not by two blocks."""
+        self.hole: Hole | None = None
+        """The first one."""
+        self._speed: dict[str, Speed] = {}
+        self._times: dict[str, _Times] = {}
+
+    @property
+    def quiet(self) -> bool:
+        """True while it was never much slower than usual."""
+        return self.slow is None and self.hole is None
+
+    def add(self, seen: Observation) -> None:
+        """Look at the speed that one report states."""
+        if not isinstance(seen, Step):
+            if isinstance(seen, Phase) and seen.file in self._times:
+                self._times[seen.file].last = None  # it may take any time
+            return
+        values = seen.values
+        passed = None if seen.clock is None else self._passed(seen)
+        for metric in RATES:
+            rate = values.get(metric)
+            if rate is not None and rate > 0.0:
+                self._take(seen, metric, 1.0 / rate)
+                return
+        took = values.get("step_time_s")
+        if took is None or not took > 0.0 or took - took != 0.0:
+            if passed is not None:
+                self._take(seen, "clock", passed)
+            return
+        for name in BATCH:
+            size = values.get(name)
+            if size:
+                took /= size
+                break
+        self._take(seen, "step_time_s", took)
+
+    # -- what the lines' own times say ---------------------------------------------------------
+
+    def _passed(self, seen: Step) -> float | None:
+        """Seconds a step since the report before, by the times that both lines tell."""
+        times = self._times.get(seen.file)
+        if times is None:
+            if seen.number is not None and len(self._times) < BLOCK:
+                self._times[seen.file] = _Times(seen)
+            return None
+        last = times.last
+        if last is not None and last.number == seen.number:
+            if "eval_loss" in seen.values:
+                times.last = None
+            return None
+        times.last = seen
+        if last is None or last.number is None or seen.number is None:
+            return None
+        steps = seen.number - last.number
+        seconds = (seen.clock or 0.0) - (last.clock or 0.0)
+        if steps <= 0 or seconds < 0 or last.epoch != seen.epoch or "eval_loss" in seen.values:
+            return None
+        each = seconds / steps
+        lines = seen.line - last.line
+        if seconds >= HOLE_S and self._is_hole(times, each, lines):
+            if self.hole is None:
+                usual = times.longest * steps
+                self.hole = Hole(last, Mark.of(seen, each), seconds, usual)
+            return None
+        if self.hole is not None and self.hole.before.file == seen.file:
+            self.hole.over += 1
+        times.known += 1
+        times.longest = max(times.longest, each)
+        times.lines = max(times.lines, lines)
+        return each or None
+
+    def _is_hole(self, times: _Times, each: float, lines: int) -> bool:
+        return (
+            times.known >= BEFORE_HOLE
+            and 0 < lines <= times.lines
+            and each > HOLE_TIMES * times.longest > 0.0
+        )
+
+    # -- what the program says -------------------------------------------------------------------
+
+    def _take(self, seen: Step, metric: str, seconds: float) -> None:
+        speed = self._speed.get(seen.file)
+        if speed is None or (speed.metric != metric and metric in RATES):
+            if speed is None and len(self._speed) >= BLOCK:
+                return
+            speed = self._speed[seen.file] = Speed(metric, seen.file)
+        if speed.metric != metric:
+            return
+        if seen.rank != speed.rank:
+            speed.others += 1
+            if speed.rank is not None and speed.others < FORGOTTEN:
+                return  # ranks take turns: one of them is enough
+            speed.rank = seen.rank
+        speed.others = 0
+        full = speed.add(Mark.of(seen, seconds))
+        if speed.sudden and self.slow is None:
+            self._sudden(speed)
+        if full:
+            self._look(speed)
+
+    def _sudden(self, speed: Speed) -> None:
+        times = speed.dropped()
+        if times:
+            self.slow, self.since, self.decided = speed, speed.sudden[0], speed.sudden[-1]
+            self.times, self.over, self.quick = times, False, True
+
+    def _look(self, speed: Speed) -> None:
+        now = speed.now
+        if not speed.usual or now < speed.usual:
+            speed.usual = now
+        if speed.blocks <= ENOUGH:
+            return
+        ratio = now / speed.usual
+        before, speed.before = speed.before, (ratio, speed.newest[0])
+        if ratio < SLOW or before is None or before[0] < SLOW:
+            if self.slow is speed and not speed.sudden:
+                self.over = True
+            return
+        if self.slow is None or self.over or self.quick:
+            self.slow, self.since, self.times = speed, before[1], 0.0
+            self.over = self.quick = False
+        if self.slow is speed and min(ratio, before[0]) > self.times:
+            self.times, self.decided = min(ratio, before[0]), speed.newest[-1]

@@ -1,0 +1,165 @@
+"""Why a run stands still: what its stacks and its kernel waits say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..view import View
+from .stack_summary import TOGETHER, Standing, folded, odd, standings, unchanged
+from .work import RESTS, Doing, Work, gpus_spinning, trainers, workers_of
+
+ALONE_CORES = 0.2
+"""CPU of processes beside the trainers from which they may be what works."""
+_POLLS = ("poll", "select", "pipe", "unix_stream")
+"""Parts of the kernel functions in which one waits for another process to send."""
+
+_REMEDIES = {
+    "collective": "take the stacks of all ranks: py-spy dump --pid PID",
+    "input": "look at the data: space in /dev/shm, the storage of the data set, the workers' "
+    "stacks (py-spy dump --pid PID)",
+    "lock": "take its stack with all threads: py-spy dump --pid PID",
+    "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
+    "idle": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One word for the reason, and what a person is told of it."""
+
+    name: str
+    """``collective``, ``input``, ``lock``, ``spin`` or ``idle``."""
+    does: str
+    """What "the run …" does."""
+    remedy: str
+    odd: tuple[Standing, ...] = ()
+    """The processes that hold up the others."""
+    sure: bool = True
+
+
+def idle_verdict(view: View, work: Work, since: float) -> Verdict:
+    """Nothing of the run does anything: what does it wait for?"""
+    who = trainers(view, work)
+    standing = standings(view, since, (d.sample.pid for d in who))
+    if not standing:
+        return _by_kernel(view, work, who)
+    kinds = {s.kind for s in standing}
+    together = kinds & set(TOGETHER)
+    if "collective" in kinds or (together and _many(view, who)):
+        return _collective(standing)
+    if "input" in kinds:
+        return _verdict("input", "waits for its data", standing)
+    if len(who) == 1 and ("lock" in kinds or _in(who[0], ("futex",))):
+        return _verdict("lock", "waits for a lock", standing)
+    return _verdict("idle", "does nothing at all", standing)
+
+
+def spin_verdict(view: View, work: Work, since: float) -> Verdict | None:
+    """The run burns CPU, or its GPUs seem busy, at one place in every look; else ``None``.
+
+    Sure are a stack that held the interpreter's lock, ranks in a collective, and GPUs that
+    draw little at full utilisation: a library that computes for minutes shows none of them.
+    """
+    who = trainers(view, work)
+    burning = [d for d in who if d.never_rests]
+    if not all(d.never_rests or d.waits for d in who) or not who:
+        return None
+    pids = {d.sample.pid for d in who}
+    beside = sum(d.cores for d in work.doing if d.sample.pid not in pids)
+    gpus = gpus_spinning(view, since)
+    standing = standings(view, since, pids)
+    if not standing:
+        if not gpus or beside >= ALONE_CORES + RESTS * len(pids) or _gpu_in_use(view, gpus):
+            return None
+        said = "waits for its GPUs, which are fully utilised and draw little power"
+        return _verdict("spin", said, ())
+    looks = [unchanged(view, since, d.sample.pid) for d in burning]
+    if beside >= ALONE_CORES or not burning or not all(looks):
+        return None
+    kinds = {s.kind for s in standing}
+    held = any(2 * sum(s.gil for s in stacks) >= len(stacks) for stacks in looks)
+    if kinds & set(TOGETHER) and _many(view, who):
+        verdict = _collective(standing)
+        return Verdict("collective", verdict.does, verdict.remedy, verdict.odd)
+    places = [s for s in standing if s.pid in {d.sample.pid for d in burning}]
+    does = f"spins: it burns CPU at one place in {len(looks[0])} of {len(looks[0])} looks"
+    return Verdict(
+        "spin",
+        f"{does} ({places[0].where})",
+        _REMEDIES["spin"],
+        tuple(places) if len(who) > len(places) else (),
+        sure=held or bool(gpus),
+    )
+
+
+def _gpu_in_use(view: View, spinning: Sequence[int]) -> bool:
+    """Some GPU is neither spinning nor at rest."""
+    for index, samples in view.gpus.items():
+        newest = samples[-1] if samples else None
+        busy = newest is not None and newest.util_ratio is not None and newest.util_ratio > 0.05
+        if busy and index not in spinning:
+            return True
+    return False
+
+
+def _many(view: View, who: Sequence[Doing]) -> bool:
+    return len(who) > 1 or (view.run.world_size or 1) > 1
+
+
+def _collective(standing: Sequence[Standing]) -> Verdict:
+    guilty = odd(standing)
+    if guilty:
+        names = ", ".join(s.name for s in guilty[:4])
+        does = f"waits in a collective for {names} (in {guilty[0].where})"
+        first_step = f"look at {names} first: py-spy dump --pid {guilty[0].pid}"
+        return Verdict("collective", does, first_step, guilty)
+    groups = folded(standing)
+    where = groups[0][0]
+    does = f"waits in a collective ({where})"
+    if len(groups) > 1:
+        does = f"waits in different collectives ({where}; {groups[1][0]})"
+    return Verdict("collective", does, _REMEDIES["collective"])
+
+
+def _verdict(name: str, does: str, standing: Sequence[Standing]) -> Verdict:
+    where = f" ({standing[0].where})" if standing else ""
+    return Verdict(name, f"{does}{where}", _REMEDIES[name])
+
+
+def _by_kernel(view: View, work: Work, who: Sequence[Doing]) -> Verdict:
+    """Without stacks: by the kernel functions that the processes sleep in."""
+    if len(who) > 1:
+        return _ranks_by_kernel(who)
+    if len(who) == 1:
+        (one,) = who
+        workers = workers_of(one, work)
+        if workers and _in(one, _POLLS) and all(d.waits for d in workers):
+            return _verdict("input", f"waits for its {len(workers)} children, which sleep", ())
+        if _in(one, ("futex",)) and not workers and not _many(view, who):
+            return _verdict("lock", "does nothing at all: it waits for a lock", ())
+    return _verdict("idle", "does nothing at all", ())
+
+
+def _ranks_by_kernel(who: Sequence[Doing]) -> Verdict:
+    groups: dict[str, list[Doing]] = {}
+    for one in who:
+        groups.setdefault(one.sample.wchan or "", []).append(one)
+    if len(groups) < 2 or "" in groups:
+        return _verdict("idle", "does nothing at all", ())
+    ordered = sorted(groups.items(), key=lambda g: (-len(g[1]), "futex" not in g[0]))
+    (most, first), *rest = ordered
+    if len(rest[0][1]) == len(first) and "futex" not in most:
+        return _verdict("idle", "does nothing at all", ())
+    lone = [one for _, members in rest for one in members]
+    names = ", ".join(f"rank {d.sample.rank}" for d in lone[:4])
+    does = (
+        f"does nothing at all: {len(first)} of {len(who)} ranks sleep in {most}, "
+        f"{names} in {rest[0][0]}"
+    )
+    first_step = f"look at {names} first: py-spy dump --pid {lone[0].sample.pid}"
+    return Verdict("collective", does, first_step)
+
+
+def _in(one: Doing, parts: Sequence[str]) -> bool:
+    return any(part in (one.sample.wchan or "") for part in parts)

@@ -1,0 +1,306 @@
+"""How fast a living run is now, in a long and a short window, against its own best.
+
+By the clock of the watch, so that every loop that counts steps has a speed; where reports
+state a rate of tokens or samples, that is taken instead, because it stays the same when a step
+becomes bigger. An old log has no such clock; `tempo` judges that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..ledger import Ledger
+from ..numbers import median, quantile
+from ..observations import Observation, Phase, ProcessesSeen, Step
+from .throughput import BATCH, RATES
+
+LONG_S, SHORT_S = 1800.0, 300.0
+"""The two windows (measured practice: the long one for significance, the short one for "still
+so"). A younger run has shorter ones: the half, and the quarter, of its age."""
+YOUNGEST_S = 120.0
+"""The long window of a run that has just begun."""
+WARM_S = 20.0
+"""Left out after the first report, and after a restart of the watch: a log that is read from
+its beginning, compiling, cold caches."""
+MARK_S = 2.0
+"""Reports closer together are one: a counter that is read in bursts has no finer speed."""
+BIN_S = 20.0
+BIN_MARKS = 3
+"""A bin is closed after this time and this many marks; its median forgives one long pause."""
+BINS = 96
+"""Kept: half an hour of them, and a little."""
+ENOUGH = 3
+"""Bins before a speed is known."""
+LOOKS = 288
+"""Long medians kept, one in five minutes: a day."""
+FIRST_PART = 0.05
+"""Part of the run at its beginning whose speed is no measure (the same source)."""
+SLOW = 0.8
+"""Part of the usual speed below which both windows must lie."""
+OFTEN = 0.9
+"""A short window that was as slow as this part of all of them before is nothing new."""
+ACCEPTED_S = 6 * 3600.0
+"""A speed that has lasted this long is the usual one. Our choice."""
+CONTEXT = frozenset(
+    (
+        *BATCH,
+        *("seq_len", "seqlen", "seq_length", "sequence_length", "sequence length"),
+        *("context_length", "max_length", "block_size", "curriculum_seqlen", "resolution"),
+        *("image_size", "img_size", "world_size", "num_gpus", "gradient_accumulation_steps"),
+    )
+)
+"""What a step consists of: after a change of one of them speeds cannot be compared."""
+
+
+class Bin:
+    """Some twenty seconds: how long a unit of work took, and how many cores were used."""
+
+    __slots__ = ("at", "cores", "seconds")
+
+    def __init__(self, at: float, seconds: float, cores: float | None) -> None:
+        self.at = at
+        self.seconds = seconds
+        self.cores = cores
+
+
+class Windows(Ledger):
+    """Long and short medians of the time of a unit of work."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase, ProcessesSeen)
+
+    def __init__(self) -> None:
+        self.long_s = 0.0
+        """Seconds a unit of work, median of the long window; 0 while not known."""
+        self.short_s = 0.0
+        self.usual_s = 0.0
+        """The best long median."""
+        self.usual_cores: float | None = None
+        self.slow_since: float | None = None
+        self.slow_at_step: float | None = None
+        self.age_s = 0.0
+        self._bins: deque[Bin] = deque(maxlen=BINS)
+        self._looks: deque[tuple[float, float, float, float | None]] = deque(maxlen=LOOKS)
+        """(at, long, short, cores) while not both windows were slow."""
+        self._file: str | None = None
+        self._rank: int | None = None
+        self.metric: str | None = None
+        """The rate that is followed; ``None`` where steps are counted."""
+        self._context: dict[str, float] = {}
+        self._begun: float | None = None
+        self._mark: tuple[float, float] | None = None
+        self._marks: list[float] = []
+        self._bin_at = 0.0
+        self._reported = 0.0
+        self._spent: tuple[float, float, frozenset[int]] | None = None
+        self._cores: list[float] = []
+
+    @property
+    def quiet(self) -> bool:
+        """True while the newest window is as fast as ever."""
+        return self.slow_since is None and not self.behind
+
+    @property
+    def behind(self) -> bool:
+        """True while the short window is slow, whatever the long one says."""
+        return self.short_ratio < SLOW
+
+    @property
+    def known_since(self) -> float | None:
+        """When the usual speed was first known; ``None`` while it is not."""
+        return self._looks[0][0] if self._looks else None
+
+    @property
+    def short_ratio(self) -> float:
+        """Part of the usual speed in the short window; 1 while not known."""
+        return self.usual_s / self.short_s if self.short_s > 0 < self.usual_s else 1.0
+
+    @property
+    def long_ratio(self) -> float:
+        """Part of the usual speed in the long window; 1 while not known."""
+        return self.usual_s / self.long_s if self.long_s > 0 < self.usual_s else 1.0
+
+    @property
+    def cores_ratio(self) -> float | None:
+        """Part of the usual CPU time that the processes use now; ``None`` while not known."""
+        now = [one.cores for one in list(self._bins)[-ENOUGH:] if one.cores is not None]
+        if len(now) < ENOUGH or not self.usual_cores:
+            return None
+        return median(now) / self.usual_cores
+
+    def add(self, seen: Observation) -> None:
+        """Take a report, an announcement, or a look at the processes."""
+        if isinstance(seen, Step):
+            self._step(seen)
+        elif isinstance(seen, ProcessesSeen):
+            self._look(seen)
+        elif isinstance(seen, Phase) and seen.file == self._file:
+            self._mark = None  # it may take any time
+            if seen.name == "start":
+                self._settle_down(seen.at)
+
+    # -- reports ------------------------------------------------------------------------------
+
+    def _step(self, seen: Step) -> None:
+        number = seen.number
+        if number is None or not self._followed(seen):
+            return
+        self._reported = seen.at
+        values = seen.values
+        if not CONTEXT.isdisjoint(values) and self._other_work(values):
+            self._forget(seen.at)
+        mark = self._mark
+        if mark is None or number < mark[1]:
+            self._mark = (seen.at, number)
+            return
+        if "eval_loss" in values:
+            self._mark = None
+            return
+        seconds = seen.at - mark[0]
+        if seconds < MARK_S or number == mark[1]:
+            return
+        self._mark = (seen.at, number)
+        if self._begun is None:
+            self._begun = mark[0]
+        if seen.at - self._begun < WARM_S:
+            self._bin_at = seen.at
+            return
+        unit = self._unit(seen, seconds / (number - mark[1]))
+        if unit is None:
+            return
+        self._marks.append(unit)
+        if len(self._marks) >= BIN_MARKS and seen.at - self._bin_at >= BIN_S:
+            self._close(seen)
+
+    def _followed(self, seen: Step) -> bool:
+        """One rank of one file is enough; another file takes over when that one is silent."""
+        if (seen.file, seen.rank) == (self._file, self._rank):
+            return True
+        if self._file is not None and seen.at - self._reported < SHORT_S:
+            return False
+        self._file, self._rank = seen.file, seen.rank
+        self._forget(seen.at)
+        return True
+
+    def _unit(self, seen: Step, seconds: float) -> float | None:
+        """Seconds per token or sample where reports state a rate, else per step."""
+        if self.metric is None:
+            self.metric = next((m for m in RATES if seen.values.get(m, 0.0) > 0.0), None)
+            if self.metric is None:
+                return seconds
+            self._forget(seen.at)
+            return None
+        rate = seen.values.get(self.metric, 0.0)
+        return 1.0 / rate if rate > 0.0 else None
+
+    def _other_work(self, values: Mapping[str, float]) -> bool:
+        now = {name: values[name] for name in CONTEXT & values.keys()}
+        changed = any(self._context.get(name, value) != value for name, value in now.items())
+        self._context |= now
+        return changed
+
+    def _forget(self, at: float) -> None:
+        """What was is no measure any more."""
+        self._settle_down(at)
+        self._looks.clear()
+        self.usual_s = 0.0
+        self.usual_cores = None
+
+    def _settle_down(self, at: float) -> None:
+        """Begin to look anew; the usual speed stays."""
+        self._begun, self._mark, self._bin_at = None, None, at
+        self._marks, self._cores = [], []
+        self._bins.clear()
+        self.long_s = self.short_s = self.age_s = 0.0
+        self.slow_since = self.slow_at_step = None
+
+    # -- processes ------------------------------------------------------------------------------
+
+    def _look(self, seen: ProcessesSeen) -> None:
+        before = self._spent
+        if before is not None and seen.at - before[0] < BIN_S / 4:
+            return
+        pids = frozenset(p.pid for p in seen.processes)
+        spent = sum(p.cpu_s for p in seen.processes)
+        self._spent = (seen.at, spent, pids)
+        if before is not None and before[2] == pids and spent >= before[1]:
+            self._cores = [*self._cores[-15:], (spent - before[1]) / (seen.at - before[0])]
+
+    # -- windows ------------------------------------------------------------------------------
+
+    def _close(self, seen: Step) -> None:
+        at = seen.at
+        cores = median(self._cores) if self._cores else None
+        self._bins.append(Bin(at, median(self._marks), cores))
+        self._marks, self._cores, self._bin_at = [], [], at
+        if self._begun is None or len(self._bins) < ENOUGH:
+            return
+        self.age_s = max(self.age_s, at - self._begun)
+        long = min(LONG_S, max(YOUNGEST_S, self.age_s / 2))
+        self.long_s = median(self._within(at, long, ENOUGH))
+        self.short_s = median(self._within(at, min(SHORT_S, long / 2), 1))
+        self._judge(seen, long)
+
+    def _within(self, at: float, window_s: float, least: int) -> list[float]:
+        recent = [one.seconds for one in self._bins if one.at > at - window_s]
+        return recent if len(recent) >= least else [one.seconds for one in self._bins][-least:]
+
+    def _judge(self, seen: Step, long: float) -> None:
+        if self.long_ratio >= SLOW:
+            self._learn(seen.at, long)
+        elif (
+            self.behind and self.slow_since is None and self.short_s > self._slowest(seen.at, long)
+        ):
+            self.slow_since, self.slow_at_step = seen.at, seen.number
+        if not self.behind:
+            self.slow_since = self.slow_at_step = None
+        elif self.slow_since is not None and seen.at - self.slow_since > ACCEPTED_S:
+            self._forget(seen.at)
+
+    def _slowest(self, at: float, long: float) -> float:
+        """How slow the short window was in one of ten looks before: a box that is shared, or
+        reads from a volume that is, has such times."""
+        return quantile([look[2] for look in self._looks if look[0] < at - long] or [0.0], OFTEN)
+
+    def _learn(self, at: float, long: float) -> None:
+        if self._looks and at - self._looks[-1][0] < long / 6:
+            return
+        self._looks.append((at, self.long_s, self.short_s, self._bins[-1].cores))
+        first = at - self.age_s * (1 - FIRST_PART)
+        if len(self._looks) > 2 * ENOUGH and self._looks[0][0] < first:
+            self._looks.popleft()
+        self.usual_s = min(look[1] for look in self._looks)
+        cores = [look[3] for look in self._looks if look[3] is not None]
+        self.usual_cores = median(cores) if cores else None
+
+    # -- a restart of the watch ---------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """What is usual; the windows fill up again."""
+        return {
+            "file": self._file,
+            "rank": self._rank,
+            "metric": self.metric,
+            "context": self._context,
+            "age_s": self.age_s,
+            "looks": [list(look) for look in self._looks],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`save` gave; what cannot be read is left out."""
+        try:
+            looks = [(float(a), float(b), float(c), d) for a, b, c, d in saved.get("looks", ())]
+            context = {str(k): float(v) for k, v in saved.get("context", {}).items()}
+            age_s = float(saved.get("age_s", 0.0))
+        except (TypeError, ValueError, AttributeError):
+            return
+        if not looks:
+            return
+        self._looks.extend(looks)
+        self._file, self._rank = saved.get("file"), saved.get("rank")
+        self.metric, self._context = saved.get("metric"), context
+        self.usual_s = min(look[1] for look in looks)
+        cores = [float(look[3]) for look in looks if look[3] is not None]
+        self.usual_cores = median(cores) if cores else None
+        self._reported, self.age_s = looks[-1][0], age_s

@@ -1,0 +1,1 @@
+"""What a run saved, how often, how much, and whether it is any good."""

@@ -1,0 +1,241 @@
+"""What the saves of a run were made of, to notice one that lacks what the others have."""
+
+from __future__ import annotations
+
+import re
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+from ..ledger import Ledger
+from ..observations import CheckpointSeen, Observation, ProcessesSeen
+
+KINDS = 16
+"""Kinds of saves that are remembered: a trainer writes two or three."""
+KEPT = 8
+"""Saves of a kind that are remembered, the newest ones, pruned or not."""
+COMPARED = 4
+"""Whole ones before a save that it is measured by; two are enough."""
+FEWEST = 2
+"""Siblings that have to agree. One could itself be the odd one."""
+SIZE_DROP = 0.1
+"""A save has to be smaller than the smallest sibling by this part of it. Saves of one program
+differ by some bytes of counters, compressed ones by a few percent; optimizer state is a half to
+two thirds of a save, a numeric type half of it."""
+SIZE_SPREADS = 2.0
+"""And by so many times what its siblings differ among themselves, for saves that vary."""
+
+LOOKED_AT = 32
+"""Newest good saves among which one of the same kind is looked for."""
+
+_NUMBER = re.compile(r"\d+")
+_TIMES = "×"
+
+
+def kind_of(seen: CheckpointSeen) -> str:
+    """What a save is compared with: the same name with its numbers wiped, in the same format.
+
+    A ``best.pt`` of weights alone, an adapter or an export have names of their own.
+    """
+    return f"{seen.format}:{_NUMBER.sub('#', seen.path)}"
+
+
+def is_newest(seen: CheckpointSeen, newest_first: Sequence[CheckpointSeen]) -> bool:
+    """True where a restart would begin at this save.
+
+    What was saved later counts where it is of the same kind, or not smaller: the best weights
+    alone, an adapter or an export, written right after a save, do not take its place.
+    """
+    for other in newest_first:
+        if other is seen:
+            return True
+        if other.state != "pending" and (
+            other.bytes >= seen.bytes or kind_of(other) == kind_of(seen)
+        ):
+            return False
+    return True
+
+
+def last_good(
+    seen: CheckpointSeen, newest_first: Iterable[CheckpointSeen]
+) -> CheckpointSeen | None:
+    """The newest good save of the same kind as this one, else the newest good one of any kind."""
+    good = list(islice((c for c in newest_first if c.state == "ok"), LOOKED_AT))
+    kind = kind_of(seen)
+    return next((c for c in good if kind_of(c) == kind), good[0] if good else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One save that was whole when it was looked at."""
+
+    saved_at: float
+    path: str
+    bytes: int
+    files: int
+    parts: Mapping[str, int]
+    """Pattern -> how many."""
+    ranks: int = 0
+    """Processes of this box that had a rank then; 0 where none told."""
+
+    def __lt__(self, other: Made) -> bool:
+        return (self.saved_at, self.path) < (other.saved_at, other.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A save that has less than its siblings."""
+
+    made: Made
+    siblings: tuple[Made, ...]
+    """Those before it that it was measured by, oldest first."""
+    missing: tuple[tuple[str, int, int], ...]
+    """(part, how many there are, how many the siblings have), the gravest first."""
+    smaller: bool
+    """It is far smaller as well."""
+
+
+class Siblings(Ledger):
+    """The newest saves of every kind."""
+
+    takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, ProcessesSeen)
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, list[Made]] = {}
+        self._shrunk: set[str] = set()
+        """Kinds that have one, whoever saved it."""
+        self._look: ProcessesSeen | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """True while every save has what its siblings have."""
+        return not self._shrunk
+
+    def add(self, seen: Observation) -> None:
+        """Take a save that is whole; one that is not is another trouble."""
+        if isinstance(seen, ProcessesSeen):
+            self._look = seen
+            return
+        if not isinstance(seen, CheckpointSeen) or seen.state == "pending" or not seen.files:
+            return
+        kind = kind_of(seen)
+        known = self._kinds.get(kind, [])
+        same = [m for m in known if (m.path, m.saved_at) == (seen.path, seen.saved_at)]
+        for old in same:
+            known.remove(old)
+        if seen.state in ("ok", "unverifiable"):
+            ranks = same[0].ranks if same else self._ranks()
+            parts = counted(seen.parts)
+            made = Made(seen.saved_at, seen.path, seen.bytes, seen.files, parts, ranks)
+            if kind not in self._kinds:
+                self._make_room()
+                known = self._kinds[kind] = []
+            insort(known, made)
+            del known[:-KEPT]
+        self._judge(kind)
+
+    def shrunk(self, since: float) -> list[Shrunk]:
+        """Saves that have less than those before them, of those made since an instant."""
+        return [
+            one
+            for kind in sorted(self._shrunk)
+            for one in compared([m for m in self._kinds[kind] if m.saved_at >= since])
+        ]
+
+    def _ranks(self) -> int:
+        look = self._look
+        return 0 if look is None else sum(p.rank is not None for p in look.processes)
+
+    def _make_room(self) -> None:
+        if len(self._kinds) >= KINDS:
+            stale = min(self._kinds, key=lambda kind: self._kinds[kind][-1:] or [_NEVER])
+            del self._kinds[stale]
+            self._shrunk.discard(stale)
+
+    def _judge(self, kind: str) -> None:
+        if compared(self._kinds.get(kind, ())):
+            self._shrunk.add(kind)
+        else:
+            self._shrunk.discard(kind)
+
+    def save(self) -> dict[str, Any]:
+        """Everything."""
+        return {
+            kind: [[m.saved_at, m.path, m.bytes, m.files, dict(m.parts), m.ranks] for m in known]
+            for kind, known in self._kinds.items()
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on; what cannot be read is left out."""
+        for kind, known in list(saved.items())[:KINDS]:
+            try:
+                made = sorted(_restored(*one) for one in known)
+            except (AttributeError, TypeError, ValueError):
+                continue
+            self._kinds[kind] = made[-KEPT:]
+            self._judge(kind)
+
+
+_NEVER = Made(0.0, "", 0, 0, {})
+
+
+def _restored(saved_at: Any, path: Any, size: Any, files: Any, parts: Any, ranks: Any = 0) -> Made:
+    counts = {str(name): int(many) for name, many in parts.items()}
+    return Made(float(saved_at), str(path), int(size), int(files), counts, int(ranks))
+
+
+def counted(parts: Iterable[str]) -> dict[str, int]:
+    """``rng_state_#.pth×8`` -> 8 of that; what is not of this form is left out."""
+    found = {}
+    for part in parts:
+        name, _, many = part.rpartition(_TIMES)
+        if name and many.isascii() and many.isdigit():
+            found[name] = int(many)
+    return found
+
+
+def compared(known: Sequence[Made]) -> list[Shrunk]:
+    """The saves of one kind, oldest first, that have less than those before them.
+
+    Nothing where saves of less and of more take turns: such a run saves two kinds under one
+    name.
+    """
+    whole: list[Made] = []
+    found: list[Shrunk] = []
+    turns = 0
+    before = False
+    for made in known:
+        one = _measured(made, whole[-COMPARED:])
+        if one is None:
+            whole.append(made)
+        else:
+            found.append(one)
+            turns += not before
+        before = one is not None
+    return found if turns < 2 else []
+
+
+def _measured(made: Made, siblings: Sequence[Made]) -> Shrunk | None:
+    if len(siblings) < FEWEST:
+        return None
+    missing = []
+    if made.parts and all(s.parts for s in siblings):
+        # Other ranks than before: a launcher that went on with fewer of them.
+        same_ranks = all(s.ranks == made.ranks for s in siblings)
+        for name in siblings[-1].parts:
+            usual = {s.parts.get(name, 0) for s in siblings}
+            here = made.parts.get(name, 0)
+            counts = same_ranks or here == 0 or "#" not in name
+            if len(usual) == 1 and here < min(usual) and counts:
+                missing.append((name, here, min(usual)))
+    elif len({s.files for s in siblings}) == 1 and made.files < siblings[-1].files:
+        missing.append(("files", made.files, siblings[-1].files))
+    missing.sort(key=lambda one: (one[1] > 0, one[0]))
+    sizes = [s.bytes for s in siblings]
+    spread = max(SIZE_DROP * min(sizes), SIZE_SPREADS * (max(sizes) - min(sizes)))
+    smaller = made.bytes < min(sizes) - spread
+    if not missing and not smaller:
+        return None
+    return Shrunk(made, tuple(siblings), tuple(missing), smaller)

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from middlewatch.daemon.judge.engine import BROKEN_AFTER, Engine, prove
+from middlewatch.daemon.judge.incidents import IncidentKeeper
+from middlewatch.sentinels.kit import (
+    Evidence,
+    Finding,
+    LogEvent,
+    RunFacts,
+    Sentinel,
+    Severity,
+    Step,
+    View,
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    loud: bool = False
+
+
+class Rule:
+    """A sentinel whose rule does what the test says."""
+
+    def __init__(self, on: tuple[type, ...] = (Step,), *, every_tick: bool = False) -> None:
+        self.asked = 0
+        self.says: list[Finding] = []
+        self.error: Exception | None = None
+        self.sentinel = Sentinel(self.check, Limits(), on, every_tick, clears_after_s=10.0)
+
+    def check(self, view: View, limits: Limits) -> Iterator[Finding]:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        yield from self.says
+        if limits.loud:
+            yield Finding("hang", Severity.INFO, "loud")
+
+
+def view(now: float = 100.0) -> View:
+    return View(now=now, run=RunFacts("gpt", 0.0, 0.0))
+
+
+class Bench:
+    def __init__(self, limits: dict[str, Any] | None = None, **rules: Rule) -> None:
+        self.bugs: list[str] = []
+        self.keeper = IncidentKeeper()
+        sentinels = {name: rule.sentinel for name, rule in rules.items()}
+        self.engine = Engine(sentinels, limits or {}, self.keeper, self.bugs.append)
+
+    def judge(self, *fresh: type, now: float = 100.0, tick: bool = False) -> list[str]:
+        return [c.kind for c in self.engine.judge("run", view(now), fresh, tick=tick)]
+
+
+def test_a_rule_is_asked_when_something_it_cares_about_arrived() -> None:
+    steps, events, silence = Rule(), Rule((LogEvent,)), Rule((LogEvent,), every_tick=True)
+    bench = Bench(steps=steps, events=events, silence=silence)
+    bench.judge(Step)
+    assert (steps.asked, events.asked, silence.asked) == (1, 0, 0)
+    bench.judge(tick=True)
+    assert (steps.asked, events.asked, silence.asked) == (1, 0, 1)
+    bench.judge(Step, LogEvent, tick=True)
+    assert (steps.asked, events.asked, silence.asked) == (2, 1, 2)
+
+
+def test_only_a_rule_that_was_asked_can_clear() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    assert bench.judge(Step) == ["opened"]
+    rule.says = []
+    assert bench.judge(LogEvent, now=500.0) == []
+    assert bench.judge(Step, now=500.0) == ["resolved"]
+
+
+def test_limits_reach_the_rule() -> None:
+    assert Bench(rule=Rule()).judge(Step) == []
+    assert Bench({"rule": Limits(loud=True)}, rule=Rule()).judge(Step) == ["opened"]
+
+
+def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None:
+    broken, other = Rule(), Rule()
+    broken.error = KeyError("x")
+    other.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    bench = Bench(broken=broken, other=other)
+    kinds = [bench.judge(Step) for _ in range(BROKEN_AFTER + 2)]
+    assert kinds == [["opened"], [], ["opened"], [], []]
+    assert len(bench.bugs) == 1
+    assert "KeyError: 'x'" in bench.bugs[0]
+    ours = next(i for i in bench.keeper.open() if i.sentinel == "broken")
+    assert (ours.trouble, ours.severity) == ("blind", Severity.WARNING)
+    assert "broken is broken" in ours.summary
+    broken.error = None
+    assert bench.judge(Step, now=200.0) == ["resolved"]
+
+
+def test_errors_that_are_not_in_a_row_are_no_incident() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    for turn in range(12):
+        rule.error = None if turn % 3 == 2 else ValueError("now and then")
+        assert bench.judge(Step) == []
+
+
+def test_a_broken_rule_keeps_its_open_incident() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    bench.judge(Step)
+    rule.error = ValueError("x")
+    bench.judge(Step, now=1000.0)
+    assert bench.keeper.open()[0].trouble == "loss_nan"
+
+
+# ------------------------------------------------------------------------ proof
+
+
+def found(**more: Any) -> Finding:
+    return Finding("loss_nan", Severity.CRITICAL, "nan", **more)
+
+
+def test_the_guilty_line_comes_first() -> None:
+    said = found(file="a.log", line=7, evidence=(Evidence("log", "loss nan"), Evidence("gpu", "x")))
+    proven = prove(said, lambda file, line: f"  {file} step {line} loss nan\n")
+    assert [e.text for e in proven.evidence] == ["a.log:7: a.log step 7 loss nan", "x"]
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_line_that_is_gone_leaves_the_evidence_as_it_is(text: str | None) -> None:
+    said = found(file="a.log", line=7, evidence=(Evidence("log", "loss nan"),))
+    assert prove(said, lambda file, line: text).evidence == said.evidence
+
+
+def test_secrets_are_masked_in_all_that_is_kept() -> None:
+    key = "abcdefgh1234"
+    said = found(
+        file="a.log",
+        line=1,
+        evidence=(Evidence("process", f"WANDB_API_KEY={key}"),),
+        details={"message": f"api_key={key}", "step": 3, "exception": None},
+    )
+    said = Finding(
+        said.trouble,
+        said.severity,
+        f"token={key}",
+        evidence=said.evidence,
+        details=said.details,
+        file="a.log",
+        line=1,
+    )
+    proven = prove(said, lambda file, line: f"password: {key} " + "x" * 9999)
+    assert key not in repr(proven)
+    assert proven.details["step"] == 3
+    assert len(proven.evidence[0].text) < 450

@@ -1,0 +1,107 @@
+"""How a trouble ended, as a push says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from middlewatch.daemon.judge.engine import Engine
+from middlewatch.daemon.judge.incidents import Change, IncidentKeeper
+from middlewatch.daemon.judge.refutation import outcome, refuted
+from middlewatch.daemon.report.messages import MAX_BODY, compose, drilled
+from middlewatch.sentinels.kit import Finding, ProcessEnded, RunFacts, Sentinel, Severity, View
+
+CRITICAL = Severity.CRITICAL
+
+
+def view(now: float = 2000.0, **more: Any) -> View:
+    return View(now=now, run=RunFacts("gpt", 0.0, 0.0), **more)
+
+
+class Bench:
+    """A rule that says what the test says, under the real engine."""
+
+    def __init__(self, name: str, trouble: str) -> None:
+        self.says = True
+        self.trouble = trouble
+        sentinel = Sentinel(self.check, None, (ProcessEnded,), every_tick=True, clears_after_s=30.0)
+        self.keeper = IncidentKeeper()
+        self.engine = Engine({name: sentinel}, {}, self.keeper, lambda _: None)
+
+    def check(self, view: View, limits: object) -> Iterator[Finding]:
+        if self.says:
+            yield Finding(self.trouble, CRITICAL, f"{self.trouble} happened", key="end")
+
+    def tick(self, shown: View) -> list[Change]:
+        return self.engine.judge("run", shown, (), tick=True)
+
+
+def body(change: Change) -> str:
+    return compose(change, "gpt", "box3", None, (), 2000.0).body
+
+
+def test_a_hang_that_went_on_by_itself() -> None:
+    bench = Bench("hang", "hang")
+    marks = [(1000.0, 10.0), (1010.0, 11.0)]
+    bench.tick(view(1100.0, step_times=marks))
+    bench.says = False
+    assert bench.tick(view(1720.0 - 600.0, step_times=marks)) == []
+    (change,) = bench.tick(view(1731.0, step_times=[*marks, (1730.0, 12.0), (1731.0, 13.0)]))
+    assert change.kind == "resolved"
+    assert "What happened: it went on by itself after 12 min; step 12 now." in body(change)
+
+
+def test_a_hang_whose_run_ended_did_not_go_on() -> None:
+    bench = Bench("hang", "hang")
+    bench.tick(view(1100.0))
+    one = bench.keeper.open()[0]
+    ended = view(1200.0, endings=[ProcessEnded(1200.0, 7, True, exit_code=0)])
+    assert outcome(one, ended) == "the run has ended"
+    assert outcome(one, view(1200.0)) == ""
+    one.trouble = "loss_nan"
+    assert outcome(one, ended) == ""
+
+
+def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
+    bench = Bench("silent_end", "silent_end")
+    gone = ProcessEnded(1000.0, 7, True)
+    bench.tick(view(1003.0, endings=[gone]))
+    known = view(1020.0, endings=[gone, ProcessEnded(1020.0, 7, True, exit_code=0)])
+    assert bench.tick(known) == []  # the rule still says it: before its planned end
+    bench.says = False
+    (change,) = bench.tick(known)
+    assert (change.kind, bench.keeper.open()) == ("resolved", [])
+    assert "its exit status came late: it is 0" in body(change)
+
+
+def test_nothing_refutes_what_is_true() -> None:
+    bench = Bench("crash", "process_killed")
+    bench.tick(view())
+    assert refuted(bench.keeper.open()[0], view()) == ""
+
+
+def test_a_corrected_push_says_what_changed() -> None:
+    keeper = IncidentKeeper()
+    for trouble, now in (("memory_pressure", 1000.0), ("cgroup_oom_kill", 1900.0)):
+        severity = Severity.WARNING if trouble == "memory_pressure" else CRITICAL
+        found = [(trouble, Finding(trouble, severity, f"{trouble} happened"))]
+        (change,) = keeper.update("run", found, {}, now)
+        change.incident.alerted_at = now
+    message = compose(change, "gpt", "box3", None, (), 1900.0)
+    assert message.title.startswith("[CRITICAL] gpt on box3: cgroup_oom_kill")
+    assert "We warned of memory_pressure before; now it has come to cgroup_oom_kill." in (
+        message.body
+    )
+
+
+def test_a_drill_is_marked_and_keeps_its_last_lines() -> None:
+    finding = Finding("hang", CRITICAL, "x" * 290, remedy="y" * 380)
+    (change,) = IncidentKeeper().update("run", [("hang", finding)], {}, 1.0)
+    change.incident.symptoms = ["z" * 200] * 2
+    message = drilled(compose(change, "gpt", "box3", None, (), 2.0))
+    assert message.title.startswith("[DRILL] [CRITICAL] gpt on box3: ")
+    assert message.body.startswith("This is a drill: ")
+    assert len(message.body) <= MAX_BODY
+    last = message.body.split("\n")[-2:]
+    assert last[0].startswith("First step: ")
+    assert last[1].startswith("Incident ")

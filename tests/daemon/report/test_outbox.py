@@ -1,0 +1,285 @@
+"""The outbox with the real notifier, real Apprise and a real receiver on loopback."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from middlewatch.daemon.config.load import Alerts
+from middlewatch.daemon.report import outbox as phone_module
+from middlewatch.daemon.report.messages import Message
+from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Phone, Queued
+from middlewatch.daemon.system import jsonlines
+
+from ...fakes.clock import FakeClock
+from ...fakes.receiver import Receiver
+
+PATIENCE_S = 20.0
+CRITICAL = Message("[CRITICAL] gpt on box3: loss is NaN", "since step 4210", "failure", "3fa2c1")
+WARNING = Message("[WARNING] gpt on box3: disk", "2 saves left", "warning")
+
+
+def dead_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+class Desk:
+    """A phone, its clock, and the store it writes to."""
+
+    def __init__(self, *urls: str, mode: str = "ladder", queued: Iterable[Queued] = ()) -> None:
+        self.clock = FakeClock()
+        self.stored: list[str] = []
+        ids = itertools.count()
+        self.phone = Phone(
+            urls, Alerts(mode=mode), self._keep, queued=queued, new_id=lambda: f"id{next(ids)}"
+        )
+
+    def _keep(self, queued: Queued) -> None:
+        self.stored.append(jsonlines.dumps(queued.to_json()))
+
+    def push(self, message: Message = CRITICAL) -> Queued:
+        queued = self.phone.push(message, self.clock.now(), self.clock.monotonic())
+        assert queued is not None
+        return queued
+
+    def pump(self) -> None:
+        self.phone.pump(self.clock.now(), self.clock.monotonic())
+
+    def until(self, condition: Callable[[], Any], why: str = "in time") -> None:
+        """Wait for the notifier as the daemon's loop does; the fake clock stands still."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, f"not {why}: {self.phone.trouble}"
+            fd = self.phone.fileno()
+            select.select([fd] if fd is not None else [], [], [], 0.02)
+            self.pump()
+
+    def settled(self) -> bool:
+        """The newest attempt is over."""
+        return self.phone._outstanding is None
+
+    @property
+    def doc(self) -> dict[str, Any]:
+        """The newest version of what was stored last."""
+        return dict(json.loads(self.stored[-1]))
+
+
+@pytest.fixture
+def desk() -> Iterator[Callable[..., Desk]]:
+    made: list[Desk] = []
+
+    def make(*urls: str, **more: Any) -> Desk:
+        made.append(Desk(*urls, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.phone.close()
+
+
+# ------------------------------------------------------------------------ delivery
+
+
+def test_a_push_arrives(desk: Any, receiver: Receiver) -> None:
+    d = desk(receiver.url)
+    queued = d.push()
+    assert json.loads(d.stored[0])["state"] == "queued"
+    d.until(lambda: queued.state == "sent")
+    (got,) = receiver.got
+    assert (got.data["title"], got.data["message"]) == (CRITICAL.title, CRITICAL.body)
+    assert got.data["type"] == "failure"
+    assert not d.phone.busy()
+    assert (d.phone.trouble, d.doc["state"], d.doc["sent_at"]) == ("", "sent", d.clock.now())
+    # The same child takes the next ones, in their order, one after the other.
+    d.push(Message("二", "损失是 NaN", "info"))
+    last = d.push(Message("three", "x", "success"))
+    d.until(lambda: last.state == "sent")
+    assert [g.data["title"] for g in receiver.got] == [CRITICAL.title, "二", "three"]
+    assert receiver.got[1].data["message"] == "损失是 NaN"
+
+
+def test_the_ladder_falls_to_the_next_url(desk: Any, receiver: Receiver) -> None:
+    d = desk(f"json://127.0.0.1:{dead_port()}/", "nonsense", receiver.url)
+    queued = d.push()
+    d.until(lambda: queued.state == "sent")
+    assert len(receiver.got) == 1
+
+
+def test_all_urls_fail_and_later_one_takes_it(desk: Any, receiver: Receiver) -> None:
+    receiver.status = 503
+    d = desk(receiver.url)
+    queued = d.push()
+    for number, pause in enumerate((*PAUSES_S, PAUSES_S[-1]), 1):
+        d.until(lambda number=number: len(receiver.got) == number and d.settled())
+        assert (queued.state, queued.attempts) == ("queued", number)
+        assert "url 1 (json://)" in d.phone.trouble
+        assert d.doc["error"] == d.phone.trouble
+        assert 0.8 * pause <= queued.next_at - d.clock.now() <= 1.2 * pause
+        d.clock.jump(0.7 * pause)
+        d.pump()
+        assert len(receiver.got) == number
+        d.clock.jump(0.6 * pause)
+    receiver.status = 200
+    d.until(lambda: queued.state == "sent")
+    assert (d.phone.trouble, d.doc["error"]) == ("", "")
+
+
+def test_a_clock_that_was_set_back_does_not_put_it_off(desk: Any, receiver: Receiver) -> None:
+    receiver.status = 503
+    d = desk(receiver.url)
+    d.push()
+    d.until(lambda: receiver.got and d.settled())
+    d.clock.set_wall(d.clock.now() - 86400)
+    receiver.status = 200
+    d.until(lambda: not d.phone.busy())
+
+
+def test_mode_all_does_not_tell_a_url_twice(desk: Any, receivers: Any) -> None:
+    good, bad = receivers(), receivers()
+    bad.status = 500
+    d = desk(good.url, bad.url, mode="all")
+    queued = d.push()
+    d.until(lambda: bad.got and d.settled())
+    assert queued.state == "queued"
+    bad.status = 200
+    d.clock.jump(10)
+    d.until(lambda: queued.state == "sent")
+    assert (len(good.got), len(bad.got)) == (1, 2)
+
+
+def test_a_message_that_nobody_takes_is_given_up_after_days(desk: Any) -> None:
+    d = desk(f"json://127.0.0.1:{dead_port()}/")
+    queued = d.push()
+    d.until(lambda: queued.attempts == 1 and d.settled())
+    d.clock.jump(GIVE_UP_S + 1)
+    d.until(lambda: queued.attempts == 2 and d.settled())
+    assert (queued.state, d.phone.busy()) == ("failed", False)
+    assert d.doc["state"] == "failed"
+
+
+def test_without_a_url_it_is_silent_and_says_so(desk: Any) -> None:
+    d = desk()
+    assert d.push().state == "silent"
+    assert d.doc["state"] == "silent"
+    assert not d.phone.busy()
+    assert d.phone.fileno() is None
+
+
+# ------------------------------------------------------------------------ a notifier in trouble
+
+
+def test_a_receiver_that_hangs(
+    desk: Any, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.hang.clear()
+    d = desk(receiver.url)
+    queued = d.push()
+    d.until(receiver.arrived.is_set)
+    d.clock.jump(phone_module.DEADLINE_S + 1)
+    d.pump()
+    assert d.phone.trouble == "the notifier did not answer"
+    assert queued.state == "queued"
+    receiver.hang.set()
+    d.clock.jump(60)
+    d.until(lambda: queued.state == "sent")
+    assert queued.attempts == 2
+
+
+def test_kill_9_of_the_notifier_in_the_middle(desk: Any, receiver: Receiver) -> None:
+    receiver.hang.clear()
+    d = desk(receiver.url)
+    queued = d.push()
+    d.until(receiver.arrived.is_set)
+    os.kill(d.phone._child.pid, signal.SIGKILL)
+    d.until(d.settled)
+    assert (queued.state, queued.id) == ("queued", "id0")
+    assert "the notifier ended" in d.phone.trouble
+    receiver.hang.set()
+    d.clock.jump(60)
+    d.until(lambda: queued.state == "sent")
+    assert {json.loads(s)["id"] for s in d.stored} == {"id0"}
+    assert [g.data["title"] for g in receiver.got] == [CRITICAL.title] * 2  # at least once
+
+
+def test_kill_9_of_the_daemon_in_the_middle(desk: Any, receiver: Receiver) -> None:
+    first = desk(receiver.url)
+    receiver.hang.clear()
+    first.push()
+    first.until(receiver.arrived.is_set)
+    docs = [json.loads(s) for s in first.stored]  # all that the next start has
+    first.phone.close()
+    receiver.hang.set()
+    second = desk(receiver.url, queued=[Queued.from_json(docs[-1] | {"of tomorrow": 1})])
+    assert second.phone.busy()
+    second.until(lambda: not second.phone.busy())
+    assert (second.doc["id"], second.doc["state"]) == ("id0", "sent")
+    third = desk(receiver.url, queued=[Queued.from_json(second.doc)])
+    assert not third.phone.busy()
+
+
+def test_a_notifier_that_cannot_be_started(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    d = desk("json://127.0.0.1:9/")
+    d.push()
+    assert "cannot start" in d.phone.trouble
+    assert d.phone.busy()
+
+
+def test_an_idle_notifier_that_left_does_not_delay_the_next_push(
+    desk: Any, receiver: Receiver
+) -> None:
+    d = desk(receiver.url)
+    one = d.push()
+    d.until(lambda: one.state == "sent")
+    for _ in range(3):
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), d.phone._child._stdin)  # its owner hung up: it leaves
+        d.until(lambda: d.phone.fileno() is None)
+        one = d.push()
+        d.until(lambda one=one: one.state == "sent")  # and not a second of the clock has passed
+
+
+# ------------------------------------------------------------------------ budget and secrets
+
+
+def test_warnings_have_a_budget_and_criticals_have_none(desk: Any) -> None:
+    d = desk()
+    for _ in range(WARNINGS_A_DAY):
+        d.push(WARNING)
+    assert d.phone.push(WARNING, d.clock.now(), 0.0) is None
+    d.push(CRITICAL)
+    d.clock.jump(86401)
+    d.push(WARNING)
+
+
+def test_no_secret_of_a_url_is_told_or_stored(desk: Any, receiver: Receiver) -> None:
+    receiver.status = 401
+    port = receiver.port
+    urls = (
+        f"json://bob:hunter22@127.0.0.1:{port}/tok3nInPath?+X-Api-Key=headerSecret",
+        f"ntfy://bob:hunter22@127.0.0.1:{port}/secretTopic",
+        f"json://bob:hunter22@127.0.0.1:{dead_port()}/tok3nInPath",
+        "tgram://123456789:tgramTokentgramTokentgramTokenABCDE/chatNumber1",
+        "bad://bob:hunter22@host/tok3nInPath",
+        "hunter22",
+    )
+    d = desk(*urls[:3], urls[4], urls[5])
+    d.push()
+    d.until(lambda: receiver.got and d.settled())
+    assert d.phone.trouble.count("url ") == 5
+    told = d.phone.trouble + "".join(d.stored) + d.phone._child.last_words
+    for secret in ("hunter22", "bob", "tok3nInPath", "headerSecret", "secretTopic"):
+        assert secret not in told

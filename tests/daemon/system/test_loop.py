@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from middlewatch.daemon.system.loop import TELL_AGAIN_S, Loop
+
+from ...fakes.clock import FakeClock
+
+
+class Bench:
+    """A loop with its clock and the bugs it told."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.bugs: list[Exception] = []
+        self.loop = Loop(self.clock, self.bugs.append)
+        self.called: list[str] = []
+
+    def note(self, word: str) -> None:
+        self.called.append(word)
+
+    def after(self, seconds: float) -> list[str]:
+        """What was called when this much time has passed at one stroke."""
+        self.called.clear()
+        self.clock.jump(seconds)
+        self.loop.turn(0.0)
+        return list(self.called)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.loop.close()
+
+
+def test_timers_fire_in_order_and_once(bench: Bench) -> None:
+    bench.loop.later(2, lambda: bench.note("b"))
+    bench.loop.later(1, lambda: bench.note("a"))
+    bench.loop.later(2, lambda: bench.note("c"))
+    assert bench.after(0.5) == []
+    assert bench.after(2) == ["a", "b", "c"]
+    assert bench.after(100) == []
+
+
+def test_missed_turns_are_dropped_and_the_beat_is_kept(bench: Bench) -> None:
+    bench.loop.every(10, lambda: bench.note("x"))
+    assert bench.after(10) == ["x"]
+    assert bench.after(57) == ["x"]  # six were missed
+    assert bench.after(2.9) == []
+    assert bench.after(0.1) == ["x"]  # at 70, as if nothing had been missed
+
+
+def test_timers_of_different_beats_meet(bench: Bench) -> None:
+    bench.clock.jump(0.7)
+    bench.loop.every(1, lambda: bench.note("second"))
+    bench.clock.jump(0.6)
+    bench.loop.every(2, lambda: bench.note("other second"))
+    assert bench.after(0.7) == ["second", "other second"]  # one wake-up, at 1002
+
+
+def test_cancelled_timers_stay_silent(bench: Bench) -> None:
+    timer = bench.loop.every(1, lambda: bench.note("x"))
+    once = bench.loop.later(1, lambda: bench.note("y"))
+    once.cancel()
+    assert bench.after(1) == ["x"]
+    timer.cancel()
+    assert bench.after(5) == []
+
+
+def test_a_timer_may_cancel_itself(bench: Bench) -> None:
+    timer = bench.loop.every(1, lambda: timer.cancel())
+    bench.after(1)
+    assert bench.after(1) == []
+
+
+def test_a_callback_that_asks_for_now_again_and_again_starves_nobody(bench: Bench) -> None:
+    def again() -> None:
+        bench.note("again")
+        bench.loop.later(0.0, again)
+
+    bench.loop.later(0.0, again)
+    bench.loop.later(0.0, lambda: bench.note("other"))
+    assert bench.after(0) == ["again", "other"]
+    assert bench.after(0) == ["again"]
+
+
+def test_a_bug_is_told_once_an_hour_and_stops_nobody(bench: Bench) -> None:
+    def broken() -> None:
+        raise KeyError("ours")
+
+    bench.loop.every(1, broken)
+    bench.loop.every(1, lambda: bench.note("x"))
+    for _ in range(5):
+        assert bench.after(1) == ["x"]
+    assert [type(b) for b in bench.bugs] == [KeyError]
+    bench.after(TELL_AGAIN_S)
+    assert len(bench.bugs) == 2
+
+
+def test_a_descriptor_that_is_ready_is_served(bench: Bench) -> None:
+    read, write = os.pipe()
+    bench.loop.watch(read, lambda: bench.note(os.read(read, 9).decode()))
+    assert bench.after(0) == []
+    os.write(write, b"hello")
+    assert bench.after(0) == ["hello"]
+    bench.loop.unwatch(read)
+    os.write(write, b"more")
+    assert bench.after(0) == []
+    os.close(read)
+    os.close(write)
+
+
+def test_writing_is_waited_for_as_well(bench: Bench) -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        bench.loop.watch(left.fileno(), lambda: bench.note("writable"), write=True)
+        assert bench.after(0) == ["writable"]
+
+
+def test_a_closed_pipe_whose_number_is_used_again(bench: Bench) -> None:
+    read, write = os.pipe()
+    bench.loop.watch(read, lambda: bench.note("old"))
+    os.close(read)  # behind the loop's back: epoll forgets it, the selector does not
+    fresh, fresh_write = os.pipe()
+    assert fresh == read
+    bench.loop.watch(fresh, lambda: bench.note("new"))
+    os.write(fresh_write, b"x")
+    assert bench.after(0) == ["new"]
+    for fd in (write, fresh, fresh_write):
+        os.close(fd)
+
+
+def test_letting_go_of_a_number_that_is_another_s_by_now(bench: Bench) -> None:
+    read, write = os.pipe()
+
+    def old() -> None:
+        bench.note("old")
+
+    def new() -> None:
+        bench.note("new")
+
+    bench.loop.watch(read, old)
+    bench.loop.watch(read, new)
+    bench.loop.unwatch(read, old)
+    assert read in bench.loop.watched()
+    bench.loop.unwatch(read, new)
+    assert read not in bench.loop.watched()
+    bench.loop.unwatch(read, new)  # and once more is no trouble
+    bench.loop.unwatch(-1)
+    os.close(read)
+    os.close(write)
+
+
+def test_a_bound_method_is_recognised_when_it_lets_go(bench: Bench) -> None:
+    class Part:
+        def ready(self) -> None:
+            bench.note("ready")
+
+    part = Part()
+    read, write = os.pipe()
+    bench.loop.watch(read, part.ready)
+    bench.loop.unwatch(read, part.ready)
+    assert bench.loop.watched() == set()
+    os.close(read)
+    os.close(write)
+
+
+def test_what_one_callback_closes_another_is_not_called_for(bench: Bench) -> None:
+    pipes = [os.pipe() for _ in range(2)]
+    by_number = dict(pipes)
+
+    def served(mine: int) -> None:
+        bench.note("served")
+        for other in by_number:
+            if other != mine:
+                bench.loop.unwatch(other)
+                os.close(other)
+
+    for read, write in pipes:
+        bench.loop.watch(read, lambda read=read: served(read))  # type: ignore[misc]
+        os.write(write, b"x")
+    assert bench.after(0) == ["served"]
+    for read, write in pipes:
+        os.close(write)
+        if read in bench.loop.watched():
+            os.close(read)
+
+
+def test_run_goes_on_until_stop(bench: Bench) -> None:
+    bench.loop.later(0, lambda: bench.note("x"))
+    bench.loop.later(0, bench.loop.stop)
+    bench.loop.run()
+    assert bench.called == ["x"]
+
+
+def test_a_stop_before_the_start_is_not_lost(bench: Bench) -> None:
+    bench.loop.stop()
+    bench.loop.later(0, lambda: bench.note("x"))
+    bench.loop.run()
+    assert bench.called == []

@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from middlewatch.daemon.system.errors import Unsupported
+from middlewatch.daemon.system.inotify import Inotify
+from middlewatch.daemon.system.loop import Loop
+from middlewatch.daemon.system.pump import UNSUPPORTED_RETRY_S, Pump
+from middlewatch.daemon.system.source import Source, TelemetryLost
+from middlewatch.sentinels.kit import LogGrowth, Observation, SourceState
+
+from ...fakes.clock import FakeClock
+
+SEEN = LogGrowth(0.0, "a.log", 1, 1, 0.0)
+
+
+class Scripted(Source):
+    """A source that does what the test tells it to."""
+
+    name = "scripted"
+
+    def __init__(self, look: Callable[[], Iterable[Observation]] = lambda: ()) -> None:
+        self.look = look
+        self.heard: list[int] = []
+        self.reads = 0
+        self.late: str | None = None
+        self.flaw = ""
+        self.descriptors: tuple[int, ...] = ()
+        self.due: float | None = None
+        self.closed = 0
+
+    def fds(self) -> Iterable[int]:
+        return self.descriptors
+
+    def read(self, now: float) -> Iterable[Observation]:
+        self.reads += 1
+        return self.look()
+
+    def ready(self, fd: int, now: float) -> Iterable[Observation]:
+        self.heard.append(fd)
+        os.read(fd, 100)
+        return self.look()
+
+    @property
+    def due_at(self) -> float | None:
+        return self.due
+
+    def stalled(self, now: float) -> str | None:
+        return self.late
+
+    @property
+    def impaired(self) -> str:
+        return self.flaw
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.bugs: list[str] = []
+        self.loop_bugs: list[Exception] = []
+        self.loop = Loop(self.clock, self.loop_bugs.append)
+        self.pump = Pump(self.loop, self.clock, self.bugs.append)
+        self.taken: list[Observation] = []
+
+    def add(self, source: Source) -> None:
+        self.pump.add(source, self.taken.extend)
+        self.loop.turn(0.0)
+
+    def wait(self, seconds: float = 1.0) -> None:
+        self.clock.jump(seconds)
+        self.loop.turn(0.0)
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        return [(s.state, s.detail) for s in self.taken if isinstance(s, SourceState)]
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.loop.close()
+
+
+def raising(error: Exception) -> Callable[[], Iterable[Observation]]:
+    def look() -> Iterable[Observation]:
+        raise error
+
+    return look
+
+
+# ------------------------------------------------------------------------ turns and states
+
+
+def test_the_first_look_is_at_once_and_then_every_second(bench: Bench) -> None:
+    source = Scripted(lambda: [SEEN])
+    bench.add(source)
+    assert source.reads == 1
+    for _ in range(3):
+        bench.wait()
+    assert source.reads == 4
+    bench.wait(30)  # a suspended box: missed turns are dropped
+    assert source.reads == 5
+    assert bench.states == [("ok", "")]
+    assert bench.taken.count(SEEN) == 5
+
+
+def test_a_source_that_fails_and_recovers(bench: Bench) -> None:
+    source = Scripted(raising(OSError(13, "Permission denied", "/data/log")))
+    bench.add(source)
+    bench.wait()
+    since = bench.pump.all()[0].state.since
+    source.look = raising(TelemetryLost("no answer for 30 s"))
+    bench.wait()
+    source.look = lambda: ()
+    bench.wait()
+    assert bench.states == [
+        ("failed", "/data/log: Permission denied"),
+        ("failed", "no answer for 30 s"),
+        ("ok", ""),
+    ]
+    assert since == bench.clock.now() - 3  # another reason is still the same failure
+    assert not bench.bugs
+
+
+def test_what_this_box_does_not_have_is_asked_again_much_later(bench: Bench) -> None:
+    source = Scripted(raising(Unsupported("no GPU here")))
+    bench.add(source)
+    for _ in range(5):
+        bench.wait()
+    assert (source.reads, bench.states) == (1, [("unsupported", "no GPU here")])
+    source.look = lambda: [SEEN]
+    bench.wait(UNSUPPORTED_RETRY_S)
+    assert bench.states[-1] == ("ok", "")
+
+
+def test_a_bug_of_a_source_is_told_once_and_hurts_nobody_else(bench: Bench) -> None:
+    other = Scripted(lambda: [SEEN])
+    bench.add(Scripted(raising(ZeroDivisionError("oops"))))
+    bench.add(other)
+    for _ in range(3):
+        bench.wait()
+    assert len(bench.bugs) == 1
+    assert "ZeroDivisionError" in bench.bugs[0]
+    assert bench.states[0] == ("failed", "ZeroDivisionError: oops")
+    assert other.reads == 4
+
+
+@pytest.mark.parametrize("part", ["fds", "due_at", "impaired", "stalled", "generator"])
+def test_a_bug_in_any_part_of_a_source_hurts_nobody_else(bench: Bench, part: str) -> None:
+    class Broken(Scripted):
+        def fds(self) -> Iterable[int]:
+            return (9999,) if part == "fds" else ()  # no such descriptor
+
+        @property
+        def due_at(self) -> float | None:
+            return 1 / 0 if part == "due_at" else None
+
+        @property
+        def impaired(self) -> str:
+            return str(1 / 0) if part == "impaired" else ""
+
+        def stalled(self, now: float) -> str | None:
+            return str(1 / 0) if part == "stalled" else None
+
+        def read(self, now: float) -> Iterator[Observation]:
+            yield SEEN
+            if part == "generator":
+                raise KeyError("half way")
+
+    other = Scripted()
+    bench.add(Broken())
+    bench.add(other)
+    for _ in range(3):
+        bench.wait()
+    assert other.reads == 4
+    assert len(bench.bugs) == 1
+    assert not bench.loop_bugs
+
+
+def test_a_bug_behind_the_pump_hurts_no_other_source(bench: Bench) -> None:
+    def taker(seen: Iterable[Observation]) -> None:
+        raise RuntimeError("a bug of the history")
+
+    bench.pump.add(Scripted(lambda: [SEEN]), taker)
+    other = Scripted()
+    bench.add(other)
+    bench.wait()
+    assert other.reads == 2
+    assert [str(b) for b in bench.loop_bugs] == ["a bug of the history"]
+
+
+def test_stalled_impaired_and_well_again(bench: Bench) -> None:
+    source = Scripted()
+    bench.add(source)
+    source.flaw = "the log was deleted"
+    bench.wait()
+    source.late = "no answer for 5 s"
+    bench.wait()
+    source.late = None
+    bench.wait()
+    source.flaw = ""
+    bench.wait()
+    assert bench.states == [
+        ("ok", ""),
+        ("impaired", "the log was deleted"),
+        ("stalled", "no answer for 5 s"),
+        ("impaired", "the log was deleted"),
+        ("ok", ""),
+    ]
+
+
+def test_a_source_that_answers_later_is_not_well_before_its_first_answer(bench: Bench) -> None:
+    source = Scripted()
+    source.answers_later = True
+    bench.add(source)
+    bench.wait()
+    assert bench.states == []
+    assert bench.pump.all()[0].state.state == "starting"
+    source.look = lambda: [SEEN]
+    bench.wait()
+    source.look = lambda: ()
+    bench.wait()
+    assert bench.states == [("ok", "")]
+    source.late = "overdue"
+    bench.wait()
+    source.late = None
+    bench.wait()  # nothing came yet: a driver that was asked again is not a driver that answers
+    assert bench.states[-1] == ("stalled", "overdue")
+
+
+# ------------------------------------------------------------------------ early turns
+
+
+def test_a_source_may_ask_for_an_earlier_turn(bench: Bench) -> None:
+    source = Scripted()
+    bench.add(source)
+    source.due = bench.clock.now() + 1.3
+    bench.wait(1.0)
+    source.due = bench.clock.now() + 0.1  # sooner after all
+    bench.wait(0.0)
+    assert source.reads == 2
+    bench.pump.all()[0].read()
+    source.due = None
+    bench.wait(0.1)
+    assert source.reads == 4
+
+
+def test_a_backlog_is_worked_off_at_once_without_starving_the_loop(bench: Bench) -> None:
+    source, other = Scripted(), Scripted()
+    source.due = 0.0
+    bench.add(source)
+    bench.add(other)
+    for _ in range(5):
+        bench.loop.turn(0.0)
+    assert source.reads == 7
+    source.due = None
+    bench.loop.turn(0.0)
+    bench.loop.turn(0.0)
+    assert source.reads == 8
+    assert other.reads == 1
+
+
+# ------------------------------------------------------------------------ descriptors
+
+
+def test_a_closed_pipe_whose_number_is_used_again(bench: Bench) -> None:
+    """What a child that is started anew does: the new pipe gets the old number."""
+    source = Scripted()
+    read, write = os.pipe()
+    source.descriptors = (read,)
+    bench.add(source)
+    os.close(read)
+    os.close(write)
+    fresh, fresh_write = os.pipe()
+    assert fresh == read
+    bench.wait()
+    os.write(fresh_write, b"x")
+    bench.wait(0.0)
+    assert source.heard == [fresh]
+    bench.pump.remove(bench.pump.all()[0])
+    assert bench.loop.watched() == set()
+    os.close(fresh)
+    os.close(fresh_write)
+
+
+def test_a_number_that_went_to_another_source(bench: Bench) -> None:
+    old, new = Scripted(), Scripted()
+    read, write = os.pipe()
+    old.descriptors = (read,)
+    bench.add(old)
+    os.close(read)
+    os.close(write)
+    fresh, fresh_write = os.pipe()
+    new.descriptors = (fresh,)
+    bench.add(new)
+    old.descriptors = ()
+    bench.wait()
+    os.write(fresh_write, b"x")
+    bench.wait(0.0)
+    assert (old.heard, new.heard) == ([], [fresh])
+    os.close(fresh)
+    os.close(fresh_write)
+
+
+def test_one_inotify_of_two_sources(bench: Bench, tmp_path: Path) -> None:
+    class Follower(Scripted):
+        def __init__(self, inotify: Inotify, path: Path) -> None:
+            super().__init__()
+            path.touch()
+            self.inotify = inotify
+            self.watch = inotify.watch(str(path))
+            self.descriptors = (inotify.fd,)
+            self.hints = 0
+
+        def ready(self, fd: int, now: float) -> Iterable[Observation]:
+            self.inotify.collect(now)
+            if self.watch is not None and self.watch.dirty:
+                self.hints += 1
+                self.watch.dirty = False
+            return ()
+
+    inotify = Inotify()
+    if not inotify.available:
+        pytest.skip(inotify.why_not)
+    one, two = (Follower(inotify, tmp_path / name) for name in ("a", "b"))
+    bench.add(one)
+    bench.add(two)
+    (tmp_path / "b").write_text("x")
+    bench.wait(0.0)
+    assert (one.hints, two.hints) == (0, 1)
+    bench.pump.remove(bench.pump.all()[0])  # the other one must go on hearing
+    bench.clock.jump(5)
+    (tmp_path / "b").write_text("y")
+    bench.wait(0.0)
+    bench.wait(0.0)
+    assert two.hints == 2
+    inotify.close()
+
+
+# ------------------------------------------------------------------------ the end
+
+
+def test_a_source_that_was_let_go_is_never_asked_again(bench: Bench) -> None:
+    source = Scripted()
+    read, write = os.pipe()
+    source.descriptors = (read,)
+    pumped = bench.pump.add(source, bench.taken.extend)
+    bench.pump.remove(pumped)  # before its first turn, which is on its way
+    bench.wait()
+    assert (source.reads, source.closed) == (0, 1)
+    assert bench.pump.all() == []
+    bench.add(source)
+    source.due = bench.clock.now() + 0.5
+    bench.wait()
+    bench.pump.remove(bench.pump.all()[0])
+    os.write(write, b"x")
+    bench.wait()
+    assert source.reads == 2
+    assert source.heard == []
+    assert bench.loop.watched() == set()
+    os.close(read)
+    os.close(write)
+
+
+def test_a_source_that_cannot_even_be_closed(bench: Bench) -> None:
+    class Stubborn(Scripted):
+        def close(self) -> None:
+            raise OSError("no")
+
+    bench.add(Stubborn())
+    bench.pump.remove(bench.pump.all()[0])
+    assert len(bench.bugs) == 1
