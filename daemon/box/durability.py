@@ -8,15 +8,13 @@ where none of these says it. Nothing on a network file system is touched.
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from middlewatch.sentinels.kit import CheckpointSeen, Durability
 
-from ..system import procfs
-from ..system.mounts import Mounts, is_remote
+from ..system.mounts import TABLE, Mount, Mounts, TableWatch, is_remote, readable_table
 
 if TYPE_CHECKING:
     from ..config.load import Config
@@ -61,9 +59,8 @@ class Places:
         self._known: dict[str, Durability] = {}
         self._mounts: Mounts | None = None
         self._turn = 0
-        self._table = f"{self._root}/proc/self/mountinfo"
-        self._fd = -1
-        self._poll: select.poll | None = None
+        self._table = f"{self._root}{TABLE}"
+        self._watch: TableWatch | None = None
 
     @classmethod
     def of_box(cls, config: Config, root: str = "/") -> Places:
@@ -85,21 +82,17 @@ class Places:
     def turn(self) -> int:
         """A number that changes when mounts have: answers of another turn may be others."""
         if self._mounts is None:
-            self._fd, self._poll = _watch(self._table)
-        if self._mounts is None or (self._poll is not None and self._poll.poll(0)):
-            try:
-                self._mounts = Mounts(procfs.mounts(self._table), self._root)
-            except OSError:
-                self._mounts = Mounts((), self._root)
+            self._watch = TableWatch(self._table)
+        if self._mounts is None or (self._watch is not None and self._watch.changed()):
+            self._mounts = Mounts(readable_table(self._table), self._root)
             self._known.clear()
             self._turn += 1
         return self._turn
 
     def close(self) -> None:
         """Let the table of mounts go. Safe to call twice."""
-        fd, self._fd, self._poll = self._fd, -1, None
-        if fd >= 0:
-            os.close(fd)
+        if self._watch is not None:
+            self._watch.close()
 
     def _look(self, path: str) -> Durability:
         if self._mounts is None or path.startswith("/proc/"):
@@ -116,7 +109,7 @@ class Places:
             return Durability(False, False, where, self._better())
         return self._by_tier(mount, found) or self._by_kind(mount)
 
-    def _by_tier(self, mount: procfs.Mount, path: str) -> Durability | None:
+    def _by_tier(self, mount: Mount, path: str) -> Durability | None:
         """By the tiers of the platforms; a path of theirs before a kind of mount."""
         kinds = tuple(_kinds(mount))
         layer = "@layer" in kinds  # of a container on a machine of a cloud: not its root volume
@@ -138,7 +131,7 @@ class Places:
         where = f"{tier.where} ({platform.name}, {mount.point})"
         return Durability(tier.stop, tier.destroy, where, "" if lasting else platform.better)
 
-    def _by_kind(self, mount: procfs.Mount) -> Durability:
+    def _by_kind(self, mount: Mount) -> Durability:
         fstype, at = mount.fstype, f"{mount.fstype} {mount.point}"
         if fstype in _LAYERS:
             return Durability(None, False, f"container layer ({at})", self._better())
@@ -185,7 +178,7 @@ def told(config: Config) -> dict[str, Durability]:
     return found | {folder: Durability(True, True, where) for folder in said.survives_destroy}
 
 
-def _covers(tier: Tier, mount: procfs.Mount, path: str) -> bool:
+def _covers(tier: Tier, mount: Mount, path: str) -> bool:
     """A tier is named by the folder of a path, and not by what else is mounted below it."""
     if tier.folder:
         above = path == tier.path or path.startswith(f"{tier.path}/")
@@ -195,7 +188,7 @@ def _covers(tier: Tier, mount: procfs.Mount, path: str) -> bool:
     return tier.below and mount.point.startswith(f"{tier.path}/")
 
 
-def _kinds(mount: procfs.Mount) -> Iterator[str]:
+def _kinds(mount: Mount) -> Iterator[str]:
     if mount.fstype in _LAYERS:
         yield "@layer"
     elif _EMPTY_DIR in mount.root:
@@ -223,14 +216,3 @@ def _nearest(path: str, folders: Iterable[str]) -> str | None:
 
 def _clean(path: str) -> str:
     return os.path.normpath(os.path.expanduser(path))
-
-
-def _watch(table: str) -> tuple[int, select.poll | None]:
-    """The table of mounts, opened to be told of changes: the kernel says so by POLLPRI."""
-    try:
-        fd = os.open(table, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return -1, None
-    poll = select.poll()
-    poll.register(fd, select.POLLPRI | select.POLLERR)
-    return fd, poll

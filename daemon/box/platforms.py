@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.platform_facts import NOBODY, facts_of_all
-from ..system import procfs
+from ..system import mounts, procfs
 
 ROLES = ("rental", "notebook", "cluster", "cloud", "container")
 """Who counts first where several are true."""
@@ -149,7 +149,7 @@ class _Box:
     def __init__(self, root: str, own: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
         self.own = own
-        self.variables = set(own) | set(_names_in(f"{self.root}/proc/1/environ"))
+        self.variables = set(own) | set(procfs.environ(1, f"{self.root}/proc"))
         self._points: set[str] | None = None
         self._texts: dict[str, str] = {}
 
@@ -184,10 +184,7 @@ class _Box:
 
     def _mounts(self) -> set[str]:
         if self._points is None:
-            try:
-                seen = procfs.mounts(f"{self.root}/proc/self/mountinfo")
-            except OSError:
-                seen = []
+            seen = mounts.readable_table(f"{self.root}{mounts.TABLE}")
             self._points = {mount.point for mount in seen}
         return self._points
 
@@ -202,15 +199,3 @@ class _Box:
                 data = b""
             self._texts[name] = data.decode("utf-8", "replace")
         return self._texts[name]
-
-
-def _names_in(path: str) -> Iterator[str]:
-    """Names of the variables of a process; none where we may not look."""
-    try:
-        data = procfs.read_file(path, _ENVIRON)
-    except OSError:
-        return
-    for entry in data.split(b"\0"):
-        name, equals, _ = entry.partition(b"=")
-        if name and equals:
-            yield name.decode("utf-8", "replace")

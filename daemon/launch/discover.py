@@ -17,11 +17,11 @@ from pathlib import PurePosixPath
 from ..config.run_spec import Rank, RunSpec
 from ..system.clock import Clock, SystemClock
 from ..system.errors import UsageError
+from ..system.processes import Process, Processes
 from .checkpoint_args import checkpoint_dirs
 from .groups import Group, find, group, group_of, top
 from .homes import home_of
 from .outputs import Finder, PipePane
-from .procfs import TICKS_PER_S, Process, Processes
 from .programs import LAUNCHERS, SUPERVISORS, is_excluded, is_notebook, looks_like_training, program
 from .tmux import attach_tmux
 
@@ -65,7 +65,7 @@ def discover(
     processes, seconds = Processes(proc), max(clock.monotonic() - looked, 0.01)
     gpus = frozenset(gpu_pids)
     busy = {
-        pid: (process.cpu_ticks - before[pid].cpu_ticks) / TICKS_PER_S / seconds
+        pid: (process.cpu_s - before[pid].cpu_s) / seconds
         for pid, process in processes.items()
         if pid in before and look_s > 0
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .procfs import Process, Processes
+from ..system.processes import Process, Processes
 from .programs import (
     SIZE_NAMES,
     first_number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .procfs import Process, Processes
+from ..system.processes import Process, Processes
 
 _CONTAINER = re.compile(r"(?:docker|containerd|crio|libpod|kubepods)\S*?([0-9a-f]{64})")
 _UNIT = re.compile(r"([\w@:.\\\-]+\.service)(?:/|$)")

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..system.processes import OpenFile, Process, Processes
 from .homes import container_id, unit_of
-from .procfs import OpenFile, Process, Processes
 from .tmux import Pane, attach_command, pane_of
 
 HOPS = 4

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from .procfs import Process
+from ..system.processes import Process
 
 _LAUNCHERS = """
 torchrun torch.distributed.run torch.distributed.launch accelerate accelerate-launch

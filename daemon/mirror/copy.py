@@ -69,7 +69,9 @@ class Copying:
             self.done = self.total
             outcome: Outcome = end.value
         if self._place.kind == "folder":
-            _remember(self._memory, str(self._place), mount_of(self._place.path)._asdict())
+            on = mount_of(self._place.path)
+            what = {"point": on.point, "kind": on.fstype, "source": on.source}
+            _remember(self._memory, str(self._place), what)
         return outcome
 
     def close(self) -> None:

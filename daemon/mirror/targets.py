@@ -6,16 +6,19 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from ..system import mounts
 from .receipt import Trouble
 
 Kind = Literal["folder", "ssh", "rclone"]
 _REMOTE = re.compile(r"(?P<host>[\w.@-][\w.@ +-]*):(?P<path>.*)")
 _ASK_S = 30.0
+_UNTOLD = mounts.Mount("", "/", "/", "", "", frozenset(), read_only=False)
+"""Where nobody says what is mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,6 @@ class Place:
     def __str__(self) -> str:
         """As it was given."""
         return f"{self.host}:{self.path}" if self.host else self.path
-
-
-class Mount(NamedTuple):
-    """What is mounted where a folder lies."""
-
-    point: str
-    kind: str
-    source: str
 
 
 def parse(text: str) -> Place:
@@ -73,15 +68,9 @@ def _remotes() -> list[str]:
     return told.stdout.split("\n")
 
 
-def mount_of(path: str) -> Mount:
+def mount_of(path: str) -> mounts.Mount:
     """What ``path``, or the nearest folder above it that is there, is mounted on."""
-    real = os.path.realpath(path)
-    best = Mount("/", "", "")
-    for mount in _mounts():
-        inside = f"{real}/".startswith(mount.point.rstrip("/") + "/")
-        if inside and len(mount.point) >= len(best.point):
-            best = mount
-    return best
+    return mounts.Mounts(mounts.readable_table()).of(os.path.realpath(path)) or _UNTOLD
 
 
 def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
@@ -95,7 +84,7 @@ def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
     if len(point) > len(now.point) and f"{os.path.realpath(path)}/".startswith(point + "/"):
         kind = before.get("kind") if before else ""
         raise Trouble(f"{point} ({kind}) is not mounted any more: {path} would be on {now.point}")
-    for wanted in _wanted_by_fstab():
+    for wanted in mounts.wanted_by_fstab():
         if f"{os.path.realpath(path)}/".startswith(wanted + "/") and len(wanted) > len(now.point):
             raise Trouble(f"{wanted} should be mounted (/etc/fstab), and is not")
 
@@ -103,36 +92,3 @@ def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
 def same_disk(one: str, other: str) -> bool:
     """Both paths lie on one file system: a copy there does not outlive the disk."""
     return mount_of(one).point == mount_of(other).point
-
-
-def _mounts() -> list[Mount]:
-    found = []
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            for line in lines:
-                fields, _, tail = line.partition(" - ")
-                kind, source = tail.split()[:2]
-                found.append(Mount(_plain(fields.split()[4]), kind, _plain(source)))
-    except (OSError, ValueError, IndexError):
-        pass
-    return found
-
-
-def _wanted_by_fstab() -> list[str]:
-    found = []
-    try:
-        with open("/etc/fstab", encoding="utf-8", errors="surrogateescape") as lines:
-            for line in lines:
-                fields: Sequence[str] = line.split("#")[0].split()
-                if len(fields) < 4 or not fields[1].startswith("/") or fields[1] == "/":
-                    continue
-                if not {"noauto", "x-systemd.automount"} & set(fields[3].split(",")):
-                    found.append(_plain(fields[1]).rstrip("/"))
-    except OSError:
-        pass
-    return found
-
-
-def _plain(text: str) -> str:
-    """Octal escapes of the kernel (a blank is ``\\040``) undone."""
-    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), text)

@@ -19,8 +19,8 @@ from ..checkpoints.finder import Place
 from ..checkpoints.followed import mark_of
 from ..checkpoints.formats.names import folder_kind
 from ..checkpoints.formats.recognise import listing
-from ..launch.procfs import Processes
 from ..system.clock import epoch, iso
+from ..system.processes import Processes
 from .commands import Continuation, continuation, fitting, framework_of
 from .requirements import lacking
 from .script import find

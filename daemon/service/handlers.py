@@ -13,6 +13,7 @@ from ..checkpoints.index import read as read_index
 from ..checkpoints.ranking import Rules
 from ..config.run_spec import RunSpec
 from ..report import facts
+from ..system import procfs
 from ..system.clock import iso
 from ..system.errors import UsageError
 from .alerting import Teller
@@ -200,8 +201,5 @@ def _same(one: RunSpec, other: RunSpec) -> bool:
 
 
 def _rss_bytes() -> int | None:
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    seen = procfs.stat(os.getpid())
+    return None if seen is None else seen.rss_bytes

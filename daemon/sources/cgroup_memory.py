@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 
 from middlewatch.sentinels.kit import MemorySample, Observation
 
-from ..system import procfs
+from ..system import mounts, procfs
 from ..system.cgroupfs import (
     UNLIMITED,
     V1,
@@ -80,7 +80,7 @@ class CgroupMemory(Source):
         self._counted: set[str] = set()
         """Directories whose kills concern the run, as found while its process lived."""
         self._total: int | None = None
-        self._boot = _text(f"{self._root}/proc/sys/kernel/random/boot_id")
+        self._boot = procfs.boot_id(f"{self._root}/proc")
         if resume:
             self._resume(resume)
 
@@ -169,11 +169,11 @@ class CgroupMemory(Source):
         A process that is ending is shown in the root group by version 1, and one that is
         gone nowhere: both are believed to be where they last were.
         """
-        mounts = procfs.mounts(f"{self._root}/proc/self/mountinfo")
+        table = mounts.table(f"{self._root}{mounts.TABLE}")
         self._lives = self._alive()
         if self._lives:
             self._directory = ""
-            for path, mount, layout in memberships(self._pid, self._root, mounts):
+            for path, mount, layout in memberships(self._pid, self._root, table, V1, V2):
                 top = self._root + mount.point
                 found = directory_of(path, mount.root, top, self._pid, layout)
                 if found:
@@ -181,8 +181,8 @@ class CgroupMemory(Source):
                     return top, layout
         elif self._ticks is None and not self._directory:
             raise Unsupported(f"process {self._pid} is gone: its control group cannot be told")
-        for mount in mounts if self._directory else ():
-            top, known = self._root + mount.point, layout_of(mount)
+        for mount in table if self._directory else ():
+            top, known = self._root + mount.point, layout_of(mount, V1, V2)
             if known and f"{self._directory}/".startswith(f"{top}/"):
                 return top, known
         return "", None
@@ -207,11 +207,9 @@ class CgroupMemory(Source):
                 own = group.limit()
                 if own is not None and (own < lowest or (own == lowest and limit is None)):
                     limit, index, lowest = own, i, own
-        if chain and chain[0].layout is V1:
-            # Groups that a container cannot see are summed up here.
+        if chain:
             with contextlib.suppress(OSError):
-                data = procfs.read_file(f"{chain[-1].directory}/memory.stat", 16384)
-                hidden = procfs.number(data, b"hierarchical_memory_limit ")
+                hidden = chain[-1].hidden_limit()
                 if hidden is not None and hidden < lowest:
                     limit, index = hidden, len(chain) - 1
         return limit, index
@@ -336,10 +334,3 @@ def _percent(text: bytes, name: bytes) -> float | None:
         return float(rest.split(None, 1)[0]) if found else None
     except (ValueError, IndexError):
         return None
-
-
-def _text(path: str) -> str:
-    try:
-        return procfs.read_file(path, 128).decode("ascii", "replace").strip()
-    except OSError:
-        return ""

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import DiskSample, Observation
 
-from ..system import procfs
+from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
-from ..system.mounts import Mounts, is_remote, of_first
+from ..system.mounts import Mount, Mounts, is_remote
 from ..system.source import Source
 from ..system.worker import JsonChild
 
@@ -61,7 +61,7 @@ class _Place(NamedTuple):
     """A path of the run, as far as it exists, and the mount it lies on."""
 
     path: str
-    mount: procfs.Mount
+    mount: Mount
     holds: str
     read_only_here: bool
 
@@ -222,8 +222,8 @@ class Disks(Source):
     def _settle(self) -> None:
         """Find out anew where the places lie."""
         self._stale = False
-        mounts = Mounts(procfs.mounts(f"{self._root}/proc/self/mountinfo"), self._root)
-        of_all = Mounts(of_first(self._root), self._root)
+        mounts = Mounts(mounted.table(f"{self._root}{mounted.TABLE}"), self._root)
+        of_all = Mounts(mounted.table_of_first(self._root), self._root)
         local: dict[tuple[str, int], _Volume] = {}
         remote: dict[str, _Volume] = {}
         for holds, path in self._places:

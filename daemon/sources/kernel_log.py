@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
 
+from ..system import procfs
 from ..system.errors import Unsupported
 from ..system.source import Source
 
@@ -82,7 +83,7 @@ class KernelLog(Source):
         self.more = False
         """Whether a call stopped at its limit: the next one goes on."""
         self._fd = -1
-        self._boot = _boot_id()
+        self._boot = procfs.boot_id()
         known = saved is not None and saved.get("boot_id") == self._boot != ""
         sequence = saved.get("sequence") if saved is not None and known else None
         self._sequence: int | None = sequence if type(sequence) is int else None
@@ -194,14 +195,6 @@ class KernelLog(Source):
                     line=record.sequence,
                     details={**event.details, "uptime_s": record.uptime_s},
                 )
-
-
-def _boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
-        return ""
 
 
 def _why_not(path: str, error: OSError) -> str:

@@ -249,7 +249,7 @@ class Processes(Source):
 
     def _say_if_hidden(self, pid: int) -> None:
         """A process that takes signals but has no directory is hidden by ``hidepid``."""
-        if self._root != procfs.PROC or os.path.exists(f"{self._root}/{pid}"):
+        if self._root != procfs.PROC or procfs.exists(pid, self._root):
             return
         try:
             os.kill(pid, 0)

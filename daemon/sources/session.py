@@ -20,7 +20,6 @@ AT_ONCE_S = 5.0
 a second apart, and a shell gives its jobs a moment between SIGHUP and its own end."""
 _PTS_MAJORS = range(136, 144)
 """Device numbers of pseudo terminals (Documentation/admin-guide/devices.txt)."""
-_SIGHUP_BIT = 1
 
 
 class Session:
@@ -36,7 +35,7 @@ class Session:
         self._root = root
         self._lost: GoneWith = ""
         self._alive_at: float | None = None
-        boot, first = _boot_id(root), _start_ticks(1, root)
+        boot, first = procfs.boot_id(root), procfs.start_ticks(1, root) or 0
         if saved:
             if boot and saved.get("boot") and saved["boot"] != boot:
                 self._lost = "box"
@@ -77,50 +76,21 @@ class Session:
             return True
         return (
             self._leader is not None
-            and _start_ticks(self._leader[0], self._root) != (self._leader[1])
+            and procfs.start_ticks(self._leader[0], self._root) != self._leader[1]
         )
 
 
 def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] | None]:
     """(terminal that can hang up on the process, the leader of its session if another)."""
-    try:
-        fields = procfs.read_file(f"{root}/{pid}/stat").rpartition(b") ")[2].split()
-        session, device = int(fields[3]), int(fields[4])
-        status = procfs.read_file(f"{root}/{pid}/status")
-    except (OSError, ValueError, IndexError):
-        return "", None
-    if os.major(device) not in _PTS_MAJORS or _ignores_hangup(status):
+    session, device = procfs.terminal(pid, root) or (0, 0)
+    if os.major(device) not in _PTS_MAJORS or procfs.ignores_hangup(pid, root):
         return "", None
     number = (os.major(device) - _PTS_MAJORS[0]) * 256 + os.minor(device)
     terminal = f"{dev}/pts/{number}"
     if not os.path.exists(terminal):
         return "", None
-    ticks = _start_ticks(session, root) if session != pid else 0
+    ticks = procfs.start_ticks(session, root) if session != pid else 0
     return terminal, (session, ticks) if ticks else None
-
-
-def _ignores_hangup(status: bytes) -> bool:
-    """``nohup`` makes it so."""
-    mask = status.partition(b"SigIgn:")[2].split(None, 1)
-    try:
-        return bool(mask) and bool(int(mask[0], 16) & _SIGHUP_BIT)
-    except ValueError:
-        return False
-
-
-def _start_ticks(pid: int, root: str) -> int:
-    try:
-        seen = procfs.stat(pid, root)
-    except OSError:
-        return 0
-    return 0 if seen is None or seen.ended else seen.start_ticks
-
-
-def _boot_id(root: str) -> str:
-    try:
-        return procfs.read_file(f"{root}/sys/kernel/random/boot_id", 64).decode("ascii").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 def _pair(saved: Any) -> tuple[int, int] | None:

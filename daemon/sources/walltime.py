@@ -7,7 +7,6 @@ No scheduler is asked and no service is called: a limit that was raised since is
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from middlewatch.sentinels.kit import Deadline, Observation
@@ -24,9 +23,7 @@ NEVER_S = 180 * 86400.0
 """An end further away is none: schedulers write "no limit" as a year from the start."""
 LOOKS = 3
 """Reads in which the surroundings are looked at anew: a launcher may still exec."""
-_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _ANCESTORS = 32
-_ENVIRON = 1 << 20
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _WITH_VALUE = ("-k", "--kill-after", "-s", "--signal")
 """Options of ``timeout`` that take the next argument."""
@@ -58,7 +55,7 @@ class Walltime(Source):
         return [Deadline(now, at, o) for o, at in known.items() if 0 < at - now < NEVER_S]
 
     def _surroundings(self, pid: int, now: float) -> Iterator[tuple[str, float]]:
-        names = _environ(f"{self._proc}/{pid}/environ")
+        names = procfs.environ(pid, self._proc)
         told = names.get(SLURM, "")
         if told.isascii() and told.isdigit() and len(told) < 12:
             yield SLURM, float(told)
@@ -88,25 +85,10 @@ class Walltime(Source):
         """Epoch seconds of the start of a process, by its age: the boot time that the kernel
         tells is off by every step of the wall clock since."""
         seen = procfs.stat(pid, self._proc)
-        try:
-            uptime_s = float(procfs.read_file(f"{self._proc}/uptime", 64).split()[0])
-        except (OSError, ValueError, IndexError):
+        uptime_s = procfs.uptime_s(self._proc)
+        if seen is None or uptime_s is None:
             return None
-        return None if seen is None else now - uptime_s + seen.start_ticks * _TICK_S
-
-
-def _environ(path: str) -> dict[str, str]:
-    """The names that are looked for; empty when the process is somebody else's."""
-    try:
-        data = procfs.read_file(path, _ENVIRON)
-    except OSError:
-        return {}
-    found = {}
-    for entry in data.split(b"\0"):
-        name, _, value = entry.partition(b"=")
-        if name in (SLURM.encode(), KAGGLE.encode()):
-            found[name.decode()] = value.decode("ascii", "replace")
-    return found
+        return now - uptime_s + seen.start_ticks * procfs.TICK_S
 
 
 def duration(command: Sequence[str]) -> float | None:

@@ -1,32 +1,58 @@
-"""Control groups that account memory: their files, and which of them a process lives in.
+"""Control groups: which of them a process lives in, their memory, kills and CPU quota.
 
-Version 2, version 1 and both at once are read, also from inside a container, where the
-groups further up cannot be seen.
+The only reader of their files. Version 2, version 1 and both at once are read, also from inside
+a container, where the groups further up cannot be seen.
+
+Memory in use is told without the page cache that the kernel gives back at once
+(``inactive_file``), as Kubernetes and ``docker stats`` do: what a process may still take is the
+limit less this *working set*. A checkpoint that was just read fills a group with cache and
+takes nothing from anybody.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from . import procfs
+from . import mounts, procfs
+from .mounts import Mount
 
 UNLIMITED = 1 << 60
 """Version 1 writes "no limit" as the largest page-aligned number of 63 bits."""
 _PROCS = 1 << 18
+_STAT, _STAT_BYTES = "memory.stat", 16384
 
 
 class Layout(NamedTuple):
-    """File and field names of one version."""
+    """File and field names of one version, for memory."""
 
+    controller: bytes
+    """Name of the version 1 tree; empty for version 2, which has one tree for all."""
     current: str
+    """A group accounts for what we want to know where it has this file."""
     limit: str
     events: str
     kills: bytes
     inactive: bytes
-    active: bytes = b""
+    active: bytes
+
+
+class CpuLayout(NamedTuple):
+    """File and field names of one version, for CPU time."""
+
+    controller: bytes
+    current: str
+    quota: str
+    """Two numbers in version 2; in version 1 one, and the other in ``period``."""
+    period: str
+    throttled: bytes
+    per_s: float
+    """Units of ``throttled`` in a second."""
+
+
+AnyLayout = TypeVar("AnyLayout", Layout, CpuLayout)
 
 
 class Use(NamedTuple):
@@ -41,6 +67,7 @@ class Use(NamedTuple):
 
 
 V2 = Layout(
+    b"",
     "memory.current",
     "memory.max",
     "memory.events",
@@ -49,12 +76,17 @@ V2 = Layout(
     b"active_file ",
 )
 V1 = Layout(
+    b"memory",
     "memory.usage_in_bytes",
     "memory.limit_in_bytes",
     "memory.oom_control",
     b"oom_kill ",
     b"total_inactive_file ",
     b"total_active_file ",
+)
+CPU_V2 = CpuLayout(b"", "cpu.stat", "cpu.max", "", b"throttled_usec ", 1e6)
+CPU_V1 = CpuLayout(
+    b"cpu", "cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us", b"throttled_time ", 1e9
 )
 
 
@@ -76,6 +108,21 @@ class Group:
         value = int(data) if data.isdigit() else UNLIMITED
         return value if value < UNLIMITED else None
 
+    def hidden_limit(self) -> int | None:
+        """The lowest limit of this group and all above it, also those that a container cannot
+        see: version 1 sums them up. ``None`` without one, and in version 2; raises OSError."""
+        if self.layout is not V1:
+            return None
+        data = procfs.read_file(f"{self.directory}/{_STAT}", _STAT_BYTES)
+        value = procfs.number(data, b"hierarchical_memory_limit ")
+        return value if value is not None and value < UNLIMITED else None
+
+    def working_set(self) -> int:
+        """Bytes in use without inactive page cache; raises OSError."""
+        data = procfs.read_file(f"{self.directory}/{self.layout.current}", 64)
+        parts = procfs.read_file(f"{self.directory}/{_STAT}", _STAT_BYTES)
+        return _without_cache(data, parts, self.layout)[1]
+
     def kills(self) -> int | None:
         """``None`` before Linux 4.13, where version 1 did not count; raises OSError."""
         return procfs.number(self.events.read(), self.layout.kills) if self.events else None
@@ -96,7 +143,7 @@ class Gauge:
         if group:
             current = procfs.KeptFile(f"{group.directory}/{group.layout.current}", 64)
             try:
-                self._files = (current, procfs.KeptFile(f"{group.directory}/memory.stat", 16384))
+                self._files = (current, procfs.KeptFile(f"{group.directory}/{_STAT}", _STAT_BYTES))
             except OSError:
                 current.close()
                 raise
@@ -109,11 +156,9 @@ class Gauge:
             total = kibibytes(box, b"MemTotal:") or 0
             unused = kibibytes(box, b"MemFree:") or 0
             return Use(total - unused, total - (unused if free is None else free), free, None)
-        current = procfs.number(self._files[0].read(), b"") or 0
         parts = self._files[1].read()
-        inactive = procfs.number(parts, self._layout.inactive) or 0
-        active = procfs.number(parts, self._layout.active)
-        return Use(current, max(0, current - inactive), free, active)
+        current, used = _without_cache(self._files[0].read(), parts, self._layout)
+        return Use(current, used, free, procfs.number(parts, self._layout.active))
 
     def close(self) -> None:
         """Let go of the files (the box's own is the caller's)."""
@@ -121,36 +166,45 @@ class Gauge:
             file.close()
 
 
-def layout_of(mount: procfs.Mount) -> Layout | None:
-    """The version whose memory a mount shows; ``None`` for any other mount."""
+def _without_cache(current: bytes, parts: bytes, layout: Layout) -> tuple[int, int]:
+    """(bytes in use, those that are no inactive page cache)."""
+    used = procfs.number(current, b"") or 0
+    inactive = procfs.number(parts, layout.inactive) or 0
+    return used, max(0, used - inactive)
+
+
+# ------------------------------------------------------------------------ where a process lives
+
+
+def layout_of(mount: Mount, v1: AnyLayout, v2: AnyLayout) -> AnyLayout | None:
+    """The version that a mount shows; ``None`` for any other mount."""
     if mount.fstype == "cgroup2":
-        return V2
-    return V1 if mount.fstype == "cgroup" and "memory" in mount.options else None
+        return v2
+    named = v1.controller.decode() in mount.options
+    return v1 if mount.fstype == "cgroup" and named else None
 
 
 def memberships(
-    pid: int, root: str, mounts: list[procfs.Mount]
-) -> Iterable[tuple[str, procfs.Mount, Layout]]:
-    """Path of the process in each tree that may account memory: version 1 before version 2."""
-    try:
-        lines = procfs.read_file(f"{root}/proc/{pid}/cgroup", 65536).splitlines()
-    except OSError:
-        return
-    paths: dict[Layout, str] = {}
-    for line in lines:
+    pid: int, root: str, table: list[Mount], v1: AnyLayout, v2: AnyLayout
+) -> Iterable[tuple[str, Mount, AnyLayout]]:
+    """Path of the process in each tree that may account for it: version 1 before version 2."""
+    paths: dict[AnyLayout, str] = {}
+    for line in procfs.cgroup(pid, f"{root}/proc").splitlines():
         number, _, rest = line.partition(b":")
         controllers, _, path = rest.partition(b":")
-        if b"memory" in controllers.split(b","):
-            paths[V1] = os.fsdecode(path)
+        if v1.controller in controllers.split(b","):
+            paths[v1] = os.fsdecode(path)
         elif number == b"0" and not controllers:
-            paths[V2] = os.fsdecode(path)
-    for layout in (V1, V2):
-        for mount in mounts:
-            if layout in paths and layout_of(mount) is layout:
+            paths[v2] = os.fsdecode(path)
+    for layout in (v1, v2):
+        for mount in table:
+            if layout in paths and layout_of(mount, v1, v2) is layout:
                 yield paths[layout], mount, layout
 
 
-def directory_of(path: str, mounted: str, top: str, pid: int, layout: Layout) -> str | None:
+def directory_of(
+    path: str, mounted: str, top: str, pid: int, layout: Layout | CpuLayout
+) -> str | None:
     """Where the group ``path`` shows below ``top``, at which the group ``mounted`` is mounted.
 
     From inside a container either name may be told as the box or as the container sees it,
@@ -165,7 +219,7 @@ def directory_of(path: str, mounted: str, top: str, pid: int, layout: Layout) ->
     existing = []
     for reading in readings:
         directory = reading.rstrip("/")
-        # The group itself may have no memory controller: the next one above accounts for it.
+        # The group itself may have no such controller: the next one above accounts for it.
         while len(directory) > len(top) and not os.path.exists(f"{directory}/{layout.current}"):
             directory = directory.rpartition("/")[0]
         if os.path.exists(f"{directory}/{layout.current}") and directory not in existing:
@@ -192,3 +246,94 @@ def kibibytes(data: bytes, name: bytes) -> int | None:
     """Bytes of a line such as ``MemTotal:  24684084 kB``."""
     value = procfs.number(data, name)
     return None if value is None else value * 1024
+
+
+def memory_groups(pid: int, root: str = "") -> list[Group]:
+    """The groups that account for the memory of a process, its own first; close each.
+
+    Empty where there are none to be seen. ``root`` stands before /proc and the mount points.
+    """
+    table = mounts.readable_table(f"{root}{mounts.TABLE}")
+    for path, mount, layout in memberships(pid, root, table, V1, V2):
+        top = root + mount.point
+        directory = directory_of(path, mount.root, top, pid, layout)
+        if directory:
+            return chain_up(directory, top, layout)
+    return []
+
+
+def memory_left(pid: int, root: str = "") -> int | None:
+    """Bytes that a process may take before a limit on it, or on a group above it, is reached.
+
+    Each limit less what is in use below it; the least of these. Inactive page cache is not in
+    use. ``None`` where no limit can be seen.
+    """
+    left: list[int] = []
+    groups = memory_groups(pid, root)
+    for group in groups:
+        with contextlib.suppress(OSError):
+            limits = [group.limit(), group.hidden_limit() if group is groups[-1] else None]
+            lowest = min((limit for limit in limits if limit is not None), default=None)
+            if lowest is not None:
+                left.append(max(0, lowest - group.working_set()))
+        group.close()
+    return min(left, default=None)
+
+
+def box_memory_left(root: str = "") -> int | None:
+    """Bytes that may be taken before the whole box is short of memory; ``None`` if untold."""
+    try:
+        return kibibytes(procfs.read_file(f"{root}/proc/meminfo"), b"MemAvailable:")
+    except OSError:
+        return None
+
+
+# ------------------------------------------------------------------------ CPU time
+
+
+class CpuGroup(NamedTuple):
+    """One control group on the way up, with what it may use of the CPU."""
+
+    directory: str
+    name: str
+    layout: CpuLayout
+    cores: float | None
+    """The quota; ``None`` without one."""
+
+
+def cpu_groups(pid: int, root: str = "") -> Iterator[CpuGroup]:
+    """The groups that account for the CPU time of a process, its own first."""
+    table = mounts.readable_table(f"{root}{mounts.TABLE}")
+    tree: CpuLayout | None = None
+    for path, mount, layout in memberships(pid, root, table, CPU_V1, CPU_V2):
+        if layout is tree:
+            continue  # the same tree, mounted once more
+        tree = layout
+        top = root + mount.point
+        directory = directory_of(path, mount.root, top, pid, layout)
+        while directory and f"{directory}/".startswith(f"{top}/"):
+            if os.path.exists(f"{directory}/{layout.current}"):
+                cores = _quota(directory, layout)
+                yield CpuGroup(directory, directory[len(top) :] or "/", layout, cores)
+            directory = directory.rpartition("/")[0]
+
+
+def tightest(groups: Iterable[CpuGroup]) -> CpuGroup | None:
+    """The one with the lowest quota; without any quota the first; ``None`` for no groups."""
+    chain = list(groups)
+    limited = [group for group in chain if group.cores is not None]
+    return min(limited or chain[:1], key=lambda group: group.cores or 0.0, default=None)
+
+
+def _quota(directory: str, layout: CpuLayout) -> float | None:
+    """Cores that the group may use; ``None`` without a quota."""
+    try:
+        words = procfs.read_file(f"{directory}/{layout.quota}", 64).split()
+        if layout.period:
+            words.append(procfs.read_file(f"{directory}/{layout.period}", 64).strip())
+    except OSError:
+        return None
+    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
+        return None  # "max", or -1
+    quota, period = int(words[0]), int(words[1])
+    return quota / period if quota and period else None

@@ -1,17 +1,25 @@
-"""Which mount a path lies on, found without touching anything that may hang.
+"""What is mounted, and which mount a path lies on, found without touching what may hang.
 
-Links are followed by hand, and the walk stops at the first directory of a network or FUSE file
-system: a dead server stalls nobody who only wants to know where something lies.
+The only reader of ``mountinfo`` and of ``/etc/fstab``. Links are followed by hand, and the
+walk stops at the first directory of a network or FUSE file system: a dead server stalls nobody
+who only wants to know where something lies.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import select
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from . import procfs
 
+TABLE = "/proc/self/mountinfo"
+_LONGEST_TABLE = 4 << 20
+"""Bytes. A box with a thousand containers shows some ten thousand mounts of 150 bytes each."""
+_LONGEST_FSTAB = 1 << 20
 _MOST_LINKS = 40
 """Links followed for one path, as in the kernel."""
 
@@ -29,25 +37,116 @@ def is_remote(fstype: str) -> bool:
     return fstype in _REMOTE or fstype.startswith("fuse")
 
 
-class Mounts:
-    """Which mount a path lies on."""
+class Mount(NamedTuple):
+    """One line of /proc/PID/mountinfo."""
 
-    def __init__(self, mounts: Iterable[procfs.Mount], root: str) -> None:
+    device: str
+    """``major:minor`` of the file system; equal for all its bind mounts."""
+    root: str
+    """The directory inside the file system that is mounted."""
+    point: str
+    fstype: str
+    source: str
+    """A device, ``host:/path``, or a word such as ``none``."""
+    options: frozenset[str]
+    """Of the file system itself, such as the controllers of a version 1 cgroup."""
+    read_only: bool
+    """This mount of it only; the file system says so in ``options``."""
+
+
+def table(path: str = TABLE) -> list[Mount]:
+    """Everything that is mounted, in the order of mounting; raises OSError."""
+    found = []
+    for line in procfs.read_file(path, _LONGEST_TABLE).splitlines():
+        before, separator, after = line.partition(b" - ")
+        left, right = before.split(b" "), after.split(b" ")
+        if separator and len(left) >= 6 and len(right) >= 2:
+            found.append(
+                Mount(
+                    device=left[2].decode("ascii", "replace"),
+                    root=_plain(left[3]),
+                    point=_plain(left[4]),
+                    fstype=right[0].decode("ascii", "replace"),
+                    source=_plain(right[1]),
+                    options=frozenset(right[2].decode("ascii", "replace").split(","))
+                    if len(right) > 2
+                    else frozenset(),
+                    read_only=b"ro" in left[5].split(b","),
+                )
+            )
+    return found
+
+
+def readable_table(path: str = TABLE) -> list[Mount]:
+    """The same; nothing where that is a secret, or there is no /proc."""
+    try:
+        return table(path)
+    except OSError:
+        return []
+
+
+def table_of_first(root: str) -> list[Mount]:
+    """What the first process of the box has mounted; nothing where that is a secret."""
+    return readable_table(f"{root}/proc/1/mountinfo")
+
+
+def wanted_by_fstab(path: str = "/etc/fstab") -> list[str]:
+    """Mount points that a booted box has, ``/`` left out: not those that are mounted on demand."""
+    try:
+        lines = procfs.read_file(path, _LONGEST_FSTAB).splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        fields = line.partition(b"#")[0].split()
+        if len(fields) < 4 or not fields[1].startswith(b"/") or fields[1] == b"/":
+            continue
+        if not {b"noauto", b"x-systemd.automount"} & set(fields[3].split(b",")):
+            found.append(_plain(fields[1]).rstrip("/"))
+    return found
+
+
+class TableWatch:
+    """A table of mounts kept open to be told of changes: the kernel says so by POLLPRI."""
+
+    def __init__(self, path: str = TABLE) -> None:
+        self._fd = -1
+        self._poll: select.poll | None = None
+        with contextlib.suppress(OSError):  # then nobody tells
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._poll = select.poll()
+            self._poll.register(self._fd, select.POLLPRI | select.POLLERR)
+
+    def changed(self) -> bool:
+        """Something was mounted or unmounted since the last call."""
+        return self._poll is not None and bool(self._poll.poll(0))
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        fd, self._fd, self._poll = self._fd, -1, None
+        if fd >= 0:
+            os.close(fd)
+
+
+class Mounts:
+    """Which mount a path lies on. ``root`` stands before every path that is looked at."""
+
+    def __init__(self, mounts: Iterable[Mount], root: str = "") -> None:
         self._root = root
         # The last one mounted on a point hides those before it.
         self._by_point = {mount.point: mount for mount in mounts}
 
-    def of(self, path: str) -> procfs.Mount | None:
+    def of(self, path: str) -> Mount | None:
         """The mount with the longest point above ``path``, by its name alone."""
         while path not in self._by_point and path != "/":
             path = path.rpartition("/")[0] or "/"
         return self._by_point.get(path)
 
-    def resolve(self, path: str) -> tuple[procfs.Mount | None, str]:
+    def resolve(self, path: str) -> tuple[Mount | None, str]:
         """The mount of ``path``, and the path without links as far as it exists."""
         return self.walk(path)[:2]
 
-    def walk(self, path: str) -> tuple[procfs.Mount | None, str, str]:
+    def walk(self, path: str) -> tuple[Mount | None, str, str]:
         """The same, and what does not exist of the path: empty, or begins with a slash.
 
         Nothing on a remote file system is touched: what lies there is left as it is named.
@@ -86,14 +185,20 @@ class Mounts:
         return self.of(here or "/"), self._root + (here or "/"), rest
 
 
-def of_first(root: str) -> list[procfs.Mount]:
-    """What the first process of the box has mounted; nothing where that is a secret."""
-    try:
-        return procfs.mounts(f"{root}/proc/1/mountinfo")
-    except OSError:
-        return []
-
-
 def _parts(path: str) -> list[str]:
     """Components of a path, the first one last."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+
+
+def _plain(field: bytes) -> str:
+    r"""Undo the escapes of mountinfo and fstab: ``\040`` is a space."""
+    head, *escaped = field.split(b"\\")
+    out = bytearray(head)
+    for piece in escaped:
+        code = piece[:3]
+        if len(code) == 3 and all(b"0"[0] <= digit <= b"7"[0] for digit in code):
+            out.append(int(code, 8) & 0xFF)
+            out += piece[3:]
+        else:
+            out += b"\\" + piece
+    return os.fsdecode(bytes(out))

@@ -1,24 +1,29 @@
-"""Small readers of /proc: bytes in, plain values out.
+"""Small readers of /proc, the only ones: bytes in, plain values out.
 
 ``root`` is where the proc file system is mounted. A process is known by its pid and its
 start time in clock ticks since boot; the pid alone may belong to somebody else tomorrow.
-A reader returns ``None`` for a process that is gone and for what may not be read; only
-:func:`stat` tells the two apart.
+A reader returns ``None`` or nothing for a process that is gone and for what may not be read;
+only :func:`stat` tells the two apart. What is mounted is told by :mod:`.mounts`, what control
+groups hold by :mod:`.cgroupfs`; one look at all processes is :mod:`.processes`. The supervisor
+and the loader of checkpoints run without our package and read what they need by themselves.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 PROC = "/proc"
-_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _LARGEST = 1 << 20
 """Bytes of the largest file read here: an environment or command line may have 2 MiB by
 ``ARG_MAX``, but what we look for stands in the first half or nowhere."""
 _SMALL = 4096
+_CHUNK = 1 << 16
+_SIGHUP_BIT = 1
 _RANK_NAMES = (b"RANK", b"LOCAL_RANK", b"WORLD_SIZE")
 _CAP_SYS_PTRACE = 19
 
@@ -68,21 +73,6 @@ class Ranks(NamedTuple):
     world_size: int | None
 
 
-class Mount(NamedTuple):
-    """One line of /proc/PID/mountinfo."""
-
-    device: str
-    """``major:minor`` of the file system; equal for all its bind mounts."""
-    root: str
-    """The directory inside the file system that is mounted."""
-    point: str
-    fstype: str
-    options: frozenset[str]
-    """Of the file system itself, such as the controllers of a version 1 cgroup."""
-    read_only: bool
-    """This mount of it only; the file system says so in ``options``."""
-
-
 class KeptFile:
     """A small file read again and again through one descriptor.
 
@@ -111,13 +101,41 @@ def read_file(path: str, limit: int = _SMALL) -> bytes:
     """The first ``limit`` bytes of a file; raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        data = os.read(fd, limit)
+        data = os.read(fd, min(limit, _CHUNK))
+        if limit <= _SMALL or not data:
+            return data
         # The kernel hands out long files page by page, and short ones whole.
-        while limit > _SMALL and len(data) < limit and (more := os.read(fd, limit - len(data))):
-            data += more
-        return data
+        pieces, left = [data], limit - len(data)
+        while left > 0 and (data := os.read(fd, min(left, _CHUNK))):
+            pieces.append(data)
+            left -= len(data)
+        return b"".join(pieces)
     finally:
         os.close(fd)
+
+
+def read_or_none(path: str, limit: int = _SMALL) -> bytes | None:
+    """The same; ``None`` where that cannot be."""
+    try:
+        return read_file(path, limit)
+    except OSError:
+        return None
+
+
+def link(path: str) -> str:
+    """Where a link leads; empty where nobody tells."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def parse_number(text: bytes, base: int = 10) -> int:
+    """A number as it stands; 0 for anything else."""
+    try:
+        return int(text, base)
+    except ValueError:
+        return 0
 
 
 def parse_stat(data: bytes) -> Stat | None:
@@ -130,7 +148,7 @@ def parse_stat(data: bytes) -> Stat | None:
             name=data[opening + 1 : closing].decode("utf-8", "replace"),
             state=chr(rest[0][0]),
             ppid=int(rest[1]),
-            cpu_s=(int(rest[11]) + int(rest[12])) * _TICK_S,
+            cpu_s=(int(rest[11]) + int(rest[12])) * TICK_S,
             threads=int(rest[17]),
             start_ticks=int(rest[19]),
             rss_bytes=int(rest[21]) * _PAGE_BYTES,
@@ -148,6 +166,31 @@ def stat(pid: int, root: str = PROC) -> Stat | None:
         return None
 
 
+def start_ticks(pid: int, root: str = PROC) -> int | None:
+    """With the pid the identity of a process; ``None`` when it is gone or has ended."""
+    try:
+        seen = stat(pid, root)
+    except OSError:
+        return None
+    return None if seen is None or seen.ended else seen.start_ticks
+
+
+def terminal(pid: int, root: str = PROC) -> tuple[int, int] | None:
+    """(pid of the leader of its session, device number of its terminal or 0)."""
+    fields = (read_or_none(f"{root}/{pid}/stat") or b"").rpartition(b") ")[2].split()
+    try:
+        return int(fields[3]), int(fields[4])
+    except (ValueError, IndexError):
+        return None
+
+
+def ignores_hangup(pid: int, root: str = PROC) -> bool:
+    """SIGHUP (signal 1, the lowest bit of SigIgn) is ignored, as under ``nohup``."""
+    data = read_or_none(f"{root}/{pid}/status", 2 * _SMALL) or b""
+    mask = data.partition(b"SigIgn:")[2].split(None, 1)
+    return bool(mask) and bool(parse_number(mask[0], 16) & _SIGHUP_BIT)
+
+
 def exit_status(seen: Stat, root: str = PROC) -> int | None:
     """Wait status of an ended process that nobody has reaped; ``None`` when it is hidden.
 
@@ -156,16 +199,28 @@ def exit_status(seen: Stat, root: str = PROC) -> int | None:
     """
     if seen.wait_status != 0:
         return seen.wait_status
+    uid = owner(seen.pid, root)
+    if uid is None:
+        return None
+    return 0 if uid == os.geteuid() or _may_trace(root) else None
+
+
+def exists(pid: int, root: str = PROC) -> bool:
+    """Running, or ended and not reaped yet."""
+    return os.path.exists(f"{root}/{pid}")
+
+
+def owner(pid: int, root: str = PROC) -> int | None:
+    """The user it runs as; ``None`` when it is gone."""
     try:
-        ours = os.stat(f"{root}/{seen.pid}").st_uid == os.geteuid()
+        return os.stat(f"{root}/{pid}").st_uid
     except OSError:
         return None
-    return 0 if ours or _may_trace(root) else None
 
 
 def io(pid: int, root: str = PROC) -> Io | None:
     """/proc/PID/io; ``None`` when we may not trace the process."""
-    data = _try(f"{root}/{pid}/io")
+    data = read_or_none(f"{root}/{pid}/io")
     names = (b"rchar:", b"wchar:", b"read_bytes:", b"write_bytes:")
     values = [number(data, name) for name in names] if data else []
     known = [v for v in values if v is not None]
@@ -174,31 +229,46 @@ def io(pid: int, root: str = PROC) -> Io | None:
 
 def voluntary_switches(pid: int, root: str = PROC) -> int | None:
     """Voluntary context switches of the first thread since its start."""
-    data = _try(f"{root}/{pid}/status")
+    data = read_or_none(f"{root}/{pid}/status")
     return number(data, b"voluntary_ctxt_switches:") if data else None
 
 
 def wchan(pid: int, root: str = PROC) -> str | None:
     """The kernel function the first thread sleeps in; ``None`` when it runs or is hidden."""
-    data = _try(f"{root}/{pid}/wchan", 128)
+    data = read_or_none(f"{root}/{pid}/wchan", 128)
     return data.decode("ascii", "replace").strip() if data and data.strip(b"0\n") else None
 
 
 def ranks(pid: int, root: str = PROC) -> Ranks:
     """RANK, LOCAL_RANK and WORLD_SIZE; nothing else of the environment is looked at."""
-    data = _try(f"{root}/{pid}/environ", _LARGEST) or b""
     found: dict[bytes, int] = {}
-    for entry in data.split(b"\0"):
-        name, _, value = entry.partition(b"=")
+    for name, value in _variables(pid, root):
         if name in _RANK_NAMES and value.isdigit() and len(value) < 10:
             found.setdefault(name, int(value))
     return Ranks(*(found.get(name) for name in _RANK_NAMES))
 
 
+def environ(pid: int, root: str = PROC) -> dict[str, str]:
+    """What it was started with, by ``getenv``: the first of a name counts. Empty when it belongs
+    to somebody else."""
+    found: dict[str, str] = {}
+    for name, value in _variables(pid, root):
+        found.setdefault(os.fsdecode(name), os.fsdecode(value))
+    return found
+
+
+def _variables(pid: int, root: str) -> Iterator[tuple[bytes, bytes]]:
+    for entry in (read_or_none(f"{root}/{pid}/environ", _LARGEST) or b"").split(b"\0"):
+        name, equals, value = entry.partition(b"=")
+        if name and equals:
+            yield name, value
+
+
 def cmdline(pid: int, root: str = PROC) -> tuple[str, ...]:
     """The arguments of a process, undecodable bytes escaped; empty for a kernel thread."""
-    data = _try(f"{root}/{pid}/cmdline", _LARGEST) or b""
-    words = data[:-1] if data.endswith(b"\0") else data
+    data = read_or_none(f"{root}/{pid}/cmdline", _LARGEST) or b""
+    # A process that renamed itself ends in many zeros; an empty last argument in two.
+    words = data.rstrip(b"\0") if data.endswith(b"\0\0\0") else data.removesuffix(b"\0")
     return tuple(os.fsdecode(word) for word in words.split(b"\0")) if words else ()
 
 
@@ -217,11 +287,75 @@ def children(pid: int, root: str = PROC, all_threads: bool = True) -> tuple[int,
     found: list[int] = []
     readable = False
     for task in tasks:
-        data = _try(f"{root}/{pid}/task/{task}/children", _LARGEST)
+        data = read_or_none(f"{root}/{pid}/task/{task}/children", _LARGEST)
         if data is not None:
             readable = True
             found += (int(word) for word in data.split() if word.isdigit())
     return tuple(found) if readable else None
+
+
+def exe(pid: int, root: str = PROC) -> str:
+    """The program file (``… (deleted)`` when it was replaced), or an empty text."""
+    return link(f"{root}/{pid}/exe")
+
+
+def cwd(pid: int, root: str = PROC) -> str:
+    """The working directory as the process itself calls it, or an empty text."""
+    return link(f"{root}/{pid}/cwd")
+
+
+def cgroup(pid: int, root: str = PROC) -> bytes:
+    """/proc/PID/cgroup: one ``id:controllers:path`` per line; empty when it is gone."""
+    return read_or_none(f"{root}/{pid}/cgroup", 16 * _SMALL) or b""
+
+
+def shares_root(pid: int, root: str = PROC) -> bool | None:
+    """Its files are ours: it does not live in a container of its own. ``None``: nobody tells."""
+    try:
+        theirs, ours = os.stat(f"{root}/{pid}/root"), os.stat("/")
+    except OSError:
+        return None
+    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def maps(pid: int, root: str = PROC, limit: int = 64 * _LARGEST) -> bytes:
+    """The text of its memory map. A torch process has 300 KiB; 64 MiB are 600,000 regions."""
+    return read_or_none(f"{root}/{pid}/maps", limit) or b""
+
+
+def boot_id(root: str = PROC) -> str:
+    """A name that no other boot of this box has; empty where there is none."""
+    data = read_or_none(f"{root}/sys/kernel/random/boot_id", 128) or b""
+    return data.decode("ascii", "replace").strip()
+
+
+def boot_time(root: str = PROC) -> float:
+    """Epoch seconds at which the kernel started to count ticks; 0 when unknown."""
+    return float(number(read_or_none(f"{root}/stat", _LARGEST) or b"", b"btime ") or 0)
+
+
+def uptime_s(root: str = PROC) -> float | None:
+    """Seconds since boot; ``None`` when unknown."""
+    try:
+        return float((read_or_none(f"{root}/uptime", 64) or b"").split()[0])
+    except (ValueError, IndexError):
+        return None
+
+
+def default_routes(root: str = PROC) -> set[str]:
+    """Network interfaces over which the rest of the world is reached; the loopback is none."""
+    found = set()
+    # Destination 0 stands in the second word (IPv4), or in the first with the name at the end.
+    for table, column in (("route", 1), ("ipv6_route", 0)):
+        for line in (
+            (read_or_none(f"{root}/net/{table}", _LARGEST) or b"")
+            .decode("ascii", "replace")
+            .splitlines()
+        ):
+            words = line.split()
+            if len(words) > column and set(words[column]) == {"0"}:
+                found.add(words[0] if column else words[-1])
+    return found - {"lo"}
 
 
 def pids(root: str = PROC) -> list[int]:
@@ -238,52 +372,9 @@ def number(data: bytes, name: bytes) -> int | None:
     return int(words[0]) if words and words[0].isdigit() else None
 
 
-def mounts(path: str = "/proc/self/mountinfo") -> list[Mount]:
-    """Everything that is mounted, in the order of mounting; raises OSError."""
-    found = []
-    for line in read_file(path, 4 * _LARGEST).splitlines():
-        before, separator, after = line.partition(b" - ")
-        left, right = before.split(b" "), after.split(b" ")
-        if separator and len(left) >= 6 and len(right) >= 2:
-            found.append(
-                Mount(
-                    device=left[2].decode("ascii", "replace"),
-                    root=_plain(left[3]),
-                    point=_plain(left[4]),
-                    fstype=right[0].decode("ascii", "replace"),
-                    options=frozenset(right[2].decode("ascii", "replace").split(","))
-                    if len(right) > 2
-                    else frozenset(),
-                    read_only=b"ro" in left[5].split(b","),
-                )
-            )
-    return found
-
-
-def _plain(field: bytes) -> str:
-    r"""Undo the escapes of mountinfo: ``\040`` is a space."""
-    head, *escaped = field.split(b"\\")
-    out = bytearray(head)
-    for piece in escaped:
-        code = piece[:3]
-        if len(code) == 3 and all(b"0"[0] <= digit <= b"7"[0] for digit in code):
-            out.append(int(code, 8) & 0xFF)
-            out += piece[3:]
-        else:
-            out += b"\\" + piece
-    return os.fsdecode(bytes(out))
-
-
 def _may_trace(root: str) -> bool:
-    words = (_try(f"{root}/self/status") or b"").split(b"CapEff:", 1)
+    words = (read_or_none(f"{root}/self/status") or b"").split(b"CapEff:", 1)
     try:
         return bool(int(words[1].split(None, 1)[0], 16) >> _CAP_SYS_PTRACE & 1)
     except (IndexError, ValueError):
         return False
-
-
-def _try(path: str, limit: int = _SMALL) -> bytes | None:
-    try:
-        return read_file(path, limit)
-    except OSError:
-        return None

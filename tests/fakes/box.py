@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from middlewatch.daemon.client import Client
-from middlewatch.daemon.launch.procfs import Processes
 from middlewatch.daemon.system.errors import DaemonUnreachable
+from middlewatch.daemon.system.processes import Processes
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
 

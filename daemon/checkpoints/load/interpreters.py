@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...config.run_spec import RunSpec
+from ...system import procfs
 from ...system.errors import UsageError
 
 PROBE_S = 30.0
@@ -51,7 +52,6 @@ _SET = {
 }
 _IS_PYTHON = re.compile(r"^(?:python|pypy)[\d.]*$")
 _TORCH_HOME = re.compile(rb"(/[^\n]*)/lib(?:64)?/python3\.\d+/site-packages/torch/")
-_MOST = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,30 +184,23 @@ def of_process(pid: int, start_ticks: int | None = None, proc: str = "/proc") ->
     ``None``: it is gone, another one has its number, it is no python, or it lives in a
     container of its own, whose files are not ours to run.
     """
-    home = f"{proc}/{pid}"
-    try:
-        exe, uid = os.readlink(f"{home}/exe"), os.stat(home).st_uid
-        theirs, ours = os.stat(f"{home}/root"), os.stat("/")
-        cwd = os.readlink(f"{home}/cwd")
-    except OSError:
+    exe, cwd, uid = procfs.exe(pid, proc), procfs.cwd(pid, proc), procfs.owner(pid, proc)
+    if not exe or not cwd or uid is None or not procfs.shares_root(pid, proc):
         return None
-    if (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino) or exe.endswith(" (deleted)"):
+    if exe.endswith(" (deleted)"):
         return None
-    if start_ticks is not None and _start_ticks(home) != start_ticks:
+    if start_ticks is not None and procfs.start_ticks(pid, proc) != start_ticks:
         return None
-    env = _environ(home)
-    maps = _read(f"{home}/maps")
-    for path in _names_of(exe, _read(f"{home}/cmdline"), cwd, env, maps):
+    env = procfs.environ(pid, proc)
+    word = next(iter(procfs.cmdline(pid, proc)), "")
+    for path in _names_of(exe, word, cwd, env, procfs.maps(pid, proc)):
         if os.path.realpath(path) == exe and os.access(path, os.X_OK):
             return Python(path, f"process {pid}", environment(env), uid)
     return None
 
 
-def _names_of(
-    exe: str, cmdline: bytes, cwd: str, env: Mapping[str, str], maps: bytes
-) -> Iterator[str]:
+def _names_of(exe: str, word: str, cwd: str, env: Mapping[str, str], maps: bytes) -> Iterator[str]:
     """How the process may call its interpreter: the link in its virtual environment comes first."""
-    word = os.fsdecode(cmdline.split(b"\0", 1)[0])
     if _IS_PYTHON.match(os.path.basename(word)):
         if "/" in word:
             yield os.path.normpath(f"{cwd}/{word}" if word[0] != "/" else word)
@@ -220,24 +213,6 @@ def _names_of(
         yield f"{env['VIRTUAL_ENV']}/bin/python"
     if _IS_PYTHON.match(os.path.basename(exe)):
         yield exe
-
-
-def _start_ticks(home: str) -> int:
-    fields = _read(f"{home}/stat").rpartition(b")")[2].split()
-    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else -1
-
-
-def _environ(home: str) -> dict[str, str]:
-    pairs = (entry.partition("=") for entry in os.fsdecode(_read(f"{home}/environ")).split("\0"))
-    return {name: value for name, equals, value in pairs if equals}
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MOST)
-    except OSError:
-        return b""
 
 
 # ------------------------------------------------------------------------ of a command

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...system import mounts
 from ..formats import names, safetensors, torch_zip
 from ..formats.bounded_file import Cut, Peek
 
@@ -91,9 +92,9 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
         raise Unsafe("it lies outside the checkpoint folder")
     if any(root == real or root.startswith(real + "/") for root in homes):
         raise Unsafe("it is a watched folder itself")
-    for mount in mount_points():
-        if mount == real or mount.startswith(real + "/"):
-            raise Unsafe(f"{mount} is a mount of its own")
+    for mount in mounts.readable_table():
+        if mount.point == real or mount.point.startswith(real + "/"):
+            raise Unsafe(f"{mount.point} is a mount of its own")
     if os.path.isdir(real):
         found = list(_inside(home, base, os.lstat(home).st_dev, 0))
     else:
@@ -167,23 +168,6 @@ def leftovers(folders: Iterable[str]) -> list[str]:
                 if e.name.startswith(".") and ASIDE in e.name and e.is_dir(follow_symlinks=False)
             ]
     return sorted(found)
-
-
-def mount_points() -> list[str]:
-    """Where something is mounted, as this process sees it."""
-    return [mount for mount, _ in _mounts()]
-
-
-def _mounts() -> Iterator[tuple[str, str]]:
-    """Mount point and kind of file system, oldest first."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            for line in lines:
-                fields, _, tail = line.partition(" - ")
-                mount = fields.split()[4].encode("latin-1", "backslashreplace")
-                yield mount.decode("unicode_escape"), tail.split()[0]
-    except (OSError, IndexError):
-        return
 
 
 def _family(path: str) -> list[str]:
@@ -265,9 +249,8 @@ def _turn(piece: Piece) -> tuple[int, int, str]:
 
 def _set_aside(home: int, before: Footprint) -> str:
     """Rename a folder out of sight; its new name, or none where renaming means copying."""
-    around = [m for m in _mounts() if f"{before.home}/".startswith(m[0].rstrip("/") + "/")]
-    kind = max(around, key=lambda m: len(m[0]), default=("", ""))[1]
-    if ASIDE in before.name or kind.startswith("fuse"):
+    around = mounts.Mounts(mounts.readable_table()).of(before.home)
+    if ASIDE in before.name or (around is not None and around.fstype.startswith("fuse")):
         return ""
     for number in range(1000):
         name = f".{before.name}{ASIDE}{number or ''}"

@@ -133,29 +133,17 @@ def writer_of(path: str) -> int | None:
 
     ``None`` when there is none, or none that we may look at.
     """
+    from ...system import processes, procfs  # most checkpoints are whole, and nobody is asked
+
     inside = os.path.realpath(path)
     folder = inside.rpartition("/")[0] if path.endswith(".index.json") else inside
-    for pid in [name for name in os.listdir("/proc") if name.isdigit()][:_MOST_PROCESSES]:
-        if int(pid) != os.getpid() and _writes(pid, inside, folder + "/"):
-            return int(pid)
+    for pid in procfs.pids()[:_MOST_PROCESSES]:
+        opened = () if pid == os.getpid() else processes.open_files(pid)
+        for file in opened:
+            named = file.target == inside or file.target.startswith(folder + "/")
+            if named and file.writable:
+                return pid
     return None
-
-
-def _writes(pid: str, path: str, folder: str) -> bool:
-    try:
-        numbers = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return False  # gone, or somebody else's
-    for number in numbers:
-        with contextlib.suppress(OSError, ValueError):
-            target = os.readlink(f"/proc/{pid}/fd/{number}")
-            if target != path and not target.startswith(folder):
-                continue
-            with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
-                flags = next(line.split()[1] for line in info if line.startswith("flags:"))
-            if int(flags, 8) & os.O_ACCMODE != os.O_RDONLY:
-                return True
-    return False
 
 
 if __name__ == "__main__":

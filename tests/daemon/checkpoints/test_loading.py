@@ -27,6 +27,7 @@ from middlewatch.daemon.launch.programs import HELPERS
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import UsageError
 
+from ..cgroup_box import PID, V1_MOUNT, V2_MOUNT, FakeBox
 from .evil import archive
 
 Copy = Callable[[str], Path]
@@ -414,20 +415,39 @@ def test_the_row_of_archives_in_a_distcp_file(tmp_path: Path, made: Path) -> Non
         distcp_archives.of(str(path))
 
 
-def test_the_memory_that_may_be_taken(tmp_path: Path) -> None:
-    proc, cgroup = tmp_path / "proc", tmp_path / "cgroup"
-    (proc / "self").mkdir(parents=True)
-    (proc / "meminfo").write_text("MemTotal: 99 kB\nMemAvailable:    8388608 kB\n")
-    assert memory_budget.memory(str(proc), str(cgroup)) == 4 << 30
-    (proc / "self" / "cgroup").write_text("0::/box/job\n")
-    (cgroup / "box" / "job").mkdir(parents=True)
-    for folder, limit, used in (("box", 6 << 30, 4 << 30), ("box/job", "max", 1)):
-        (cgroup / folder / "memory.max").write_text(f"{limit}\n")
-        (cgroup / folder / "memory.current").write_text(f"{used}\n")
-    assert memory_budget.memory(str(proc), str(cgroup)) == 1 << 30
-    assert memory_budget.memory(str(tmp_path), str(tmp_path)) == memory_budget.MOST_BYTES // 2
-    (cgroup / "box" / "memory.current").write_text(f"{6 << 30}\n")
-    assert memory_budget.memory(str(proc), str(cgroup)) == memory_budget.LEAST_BYTES
+def test_the_budget_is_half_of_what_is_free_in_the_box_and_under_every_limit(
+    tmp_path: Path,
+) -> None:
+    box, root = FakeBox(tmp_path), str(tmp_path)
+    box.mounted(V2_MOUNT)
+    box.lives_in("0::/box/job")
+    meminfo = tmp_path / "proc/meminfo"
+    meminfo.write_text("MemTotal: 99 kB\nMemAvailable:    8388608 kB\n")
+    assert memory_budget.memory(PID, root) == 4 << 30
+    box.group("box/job", current=1, inactive=0)
+    box.group("box", current=4 << 30, inactive=0, limit=6 << 30)
+    assert memory_budget.memory(PID, root) == 1 << 30
+    box.group("box", current=6 << 30, inactive=0, limit=6 << 30)
+    assert memory_budget.memory(PID, root) == memory_budget.LEAST_BYTES
+    nowhere = str(tmp_path / "nowhere")
+    assert memory_budget.memory(PID, nowhere) == memory_budget.MOST_BYTES // 2
+
+
+@pytest.mark.parametrize(
+    ("version", "mount", "line"),
+    [(2, V2_MOUNT, "0::/box/job"), (1, V1_MOUNT, "4:memory:/box/job")],
+)
+def test_a_container_full_of_page_cache_has_the_whole_budget(
+    tmp_path: Path, version: int, mount: str, line: str
+) -> None:
+    """64 GiB, 50 of them inactive page cache: what the training has read, and no reason to wait."""
+    box = FakeBox(tmp_path)
+    (tmp_path / "proc/meminfo").write_text(f"MemAvailable: {128 << 20} kB\n")
+    box.mounted(mount)
+    box.lives_in(line)
+    box.group("box/job", version, current=63 << 30, inactive=50 << 30, pids=str(PID))
+    box.group("box", version, current=63 << 30, inactive=50 << 30, limit=64 << 30)
+    assert memory_budget.memory(PID, str(tmp_path)) == memory_budget.MOST_BYTES
 
 
 def test_nothing_of_torch_is_imported_here() -> None:

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.launch.discover import describe, discover, name_of
 from middlewatch.daemon.launch.homes import container_id, home_of, unit_of
-from middlewatch.daemon.launch.procfs import Process, Processes
 from middlewatch.daemon.launch.programs import (
     is_excluded,
     is_launcher,
     looks_like_training,
     program,
 )
+from middlewatch.daemon.system.processes import Process, Processes
 
 ID = "0123456789abcdef" * 4
 

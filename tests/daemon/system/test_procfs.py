@@ -166,33 +166,3 @@ def test_command_lines(tmp_path: Path, data: bytes, words: tuple[str, ...]) -> N
     (tmp_path / "5").mkdir()
     (tmp_path / "5/cmdline").write_bytes(data)
     assert procfs.cmdline(5, str(tmp_path)) == words
-
-
-def test_mounts_of_this_box() -> None:
-    mounts = procfs.mounts()
-    assert any(mount.point == "/" for mount in mounts)
-    assert any(mount.fstype == "proc" for mount in mounts)
-
-
-def test_mount_lines(tmp_path: Path) -> None:
-    (tmp_path / "mountinfo").write_bytes(
-        b"36 35 98:0 /a\\040b /mnt/x\\134y rw,noatime shared:1 master:2 - ext4 /dev/x rw,errors=continue\n"
-        b"37 35 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-        b"38 35 0:31 / /mnt/odd\\9 rw - fuse.x\n"
-        b"broken line\n\n - \n"
-    )
-    first, second = procfs.mounts(str(tmp_path / "mountinfo"))[:2]
-    assert (first.device, first.root, first.point, first.fstype) == (
-        "98:0",
-        "/a b",
-        "/mnt/x\\y",
-        "ext4",
-    )
-    assert second.options == {"rw", "memory"}
-
-
-@given(st.binary(max_size=300))
-def test_any_mount_line(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "any_mountinfo"
-    path.write_bytes(data + b" - ")
-    assert isinstance(procfs.mounts(str(path)), list)

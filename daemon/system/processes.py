@@ -1,0 +1,217 @@
+"""One look at all processes, for commands that find runs. Never raises for one that goes away.
+
+Everything is read at most once per process and only when asked for: on a box with a thousand
+processes most of them are ruled out by their command line alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from . import procfs
+
+_NO_FILES = ("/dev/", "/proc/", "/sys/")
+MAPS_BYTES = 4 << 20
+"""Of the memory map of one process that is looked through for frameworks."""
+
+
+class OpenFile(NamedTuple):
+    """A file descriptor of a process."""
+
+    fd: int
+    target: str
+    """What /proc says: a path, ``pipe:[123]``, ``/dev/null``."""
+    via: str
+    """``/proc/PID/fd/N``: opens the very file, whatever became of its name."""
+
+    @property
+    def regular(self) -> bool:
+        """A file or folder on a disk (or one that was there before somebody deleted it)."""
+        return self.target.startswith("/") and not self.target.startswith(_NO_FILES)
+
+    @property
+    def writable(self) -> bool:
+        """Opened for writing; looked up when asked."""
+        head, _, fd = self.via.rpartition("/fd/")
+        data = procfs.read_or_none(f"{head}/fdinfo/{fd}") or b""
+        for line in data.splitlines():
+            if line.startswith(b"flags:"):
+                return procfs.parse_number(line[6:], 8) & os.O_ACCMODE != os.O_RDONLY
+        return False
+
+
+class Mapped(NamedTuple):
+    """A file that a process has mapped into its memory."""
+
+    device: int
+    inode: int
+    path: str
+
+
+def open_files(pid: int, root: str = procfs.PROC) -> Iterator[OpenFile]:
+    """In the order of their numbers; none when they may not be seen."""
+    folder = f"{root}/{pid}/fd"
+    try:
+        numbers = sorted(int(name) for name in os.listdir(folder))
+    except (OSError, ValueError):
+        return
+    for fd in numbers:
+        target = procfs.link(f"{folder}/{fd}")
+        if target:
+            yield OpenFile(fd, target, f"{folder}/{fd}")
+
+
+def mapped_files(pid: int, root: str = procfs.PROC) -> Iterator[Mapped]:
+    """The files in its memory: safetensors closes a file and keeps its pages."""
+    for line in procfs.maps(pid, root).splitlines():
+        fields = line.split(None, 5)
+        if len(fields) < 6 or not fields[5].startswith(b"/"):
+            continue
+        major, _, minor = fields[3].partition(b":")
+        device = os.makedev(procfs.parse_number(major, 16), procfs.parse_number(minor, 16))
+        yield Mapped(device, procfs.parse_number(fields[4]), os.fsdecode(fields[5].strip()))
+
+
+class Process:
+    """One process as it was when first looked at."""
+
+    def __init__(self, proc: str, pid: int) -> None:
+        self.pid = pid
+        self._proc = proc
+        try:
+            seen = procfs.stat(pid, proc)
+        except OSError:
+            seen = None
+        self.alive = seen is not None and seen.state not in procfs.ENDED_STATES
+        self.comm = seen.name if seen else ""
+        self.ppid = seen.ppid if seen else 0
+        self.cpu_s = seen.cpu_s if seen else 0.0
+        self.start_ticks = seen.start_ticks if seen else 0
+
+    @cached_property
+    def argv(self) -> tuple[str, ...]:
+        """The command line; empty for a kernel thread."""
+        return procfs.cmdline(self.pid, self._proc)
+
+    @cached_property
+    def environ(self) -> Mapping[str, str]:
+        """What it was started with. Empty when it belongs to somebody else."""
+        return procfs.environ(self.pid, self._proc)
+
+    @cached_property
+    def exe(self) -> str:
+        """The program file, or an empty string."""
+        return procfs.exe(self.pid, self._proc).removesuffix(" (deleted)")
+
+    @cached_property
+    def cwd(self) -> str:
+        """The working directory as the process itself calls it, or an empty string."""
+        return procfs.cwd(self.pid, self._proc)
+
+    @property
+    def cwd_via(self) -> str:
+        """``/proc/PID/cwd``: leads there, also from another container."""
+        return f"{self._proc}/{self.pid}/cwd"
+
+    @cached_property
+    def maps(self) -> bytes:
+        """The text of its memory map."""
+        return procfs.maps(self.pid, self._proc, MAPS_BYTES)
+
+    @cached_property
+    def cgroup(self) -> str:
+        """The text of /proc/PID/cgroup: one ``id:controllers:path`` per line."""
+        return procfs.cgroup(self.pid, self._proc).decode(errors="replace")
+
+    @cached_property
+    def ignores_hangup(self) -> bool:
+        """SIGHUP is ignored, as under ``nohup``."""
+        return procfs.ignores_hangup(self.pid, self._proc)
+
+    @cached_property
+    def files(self) -> tuple[OpenFile, ...]:
+        """Its open files in the order of their numbers; empty when they may not be seen."""
+        return tuple(open_files(self.pid, self._proc))
+
+    def file(self, fd: int) -> OpenFile | None:
+        """The file behind one number."""
+        return next((file for file in self.files if file.fd == fd), None)
+
+    def outside(self, path: str) -> str:
+        """``path`` of this process as we can open it: through its root, if that is not ours."""
+        if self._shares_root is False:
+            return f"{self._proc}/{self.pid}/root{path}"
+        return path
+
+    @cached_property
+    def _shares_root(self) -> bool | None:
+        return procfs.shares_root(self.pid, self._proc)
+
+
+class Processes(Mapping[int, Process]):
+    """All processes of one instant."""
+
+    def __init__(self, proc: str = procfs.PROC) -> None:
+        self.proc = proc
+        try:
+            pids = procfs.pids(proc)
+        except OSError:
+            pids = []
+        seen = (Process(proc, pid) for pid in pids)
+        self._by_pid = {process.pid: process for process in seen if process.alive}
+
+    def __getitem__(self, pid: int) -> Process:
+        return self._by_pid[pid]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._by_pid)
+
+    def __len__(self) -> int:
+        return len(self._by_pid)
+
+    def ancestors(self, process: Process) -> Iterator[Process]:
+        """Parent, grandparent, … up to the first one that is not there."""
+        seen = {process.pid}
+        parent = self._by_pid.get(process.ppid)
+        while parent is not None and parent.pid not in seen:
+            seen.add(parent.pid)
+            yield parent
+            parent = self._by_pid.get(parent.ppid)
+
+    def descendants(self, root: int) -> list[Process]:
+        """Everything below ``root``, nearest first."""
+        children: dict[int, list[Process]] = {}
+        for process in self._by_pid.values():
+            children.setdefault(process.ppid, []).append(process)
+        found = children.pop(root, [])
+        for process in found:  # grows while we walk
+            found += children.pop(process.pid, [])
+        return found
+
+    @cached_property
+    def boot_time(self) -> float:
+        """Epoch seconds at which the kernel started to count ticks; 0 when unknown."""
+        return procfs.boot_time(self.proc)
+
+    def started_at(self, process: Process) -> float:
+        """Epoch seconds, right to about a second (``btime`` has no more)."""
+        return self.boot_time + process.start_ticks * procfs.TICK_S if self.boot_time else 0.0
+
+    @cached_property
+    def _ends(self) -> dict[str, list[tuple[Process, OpenFile]]]:
+        """Every pipe of the box and who holds which end."""
+        ends: dict[str, list[tuple[Process, OpenFile]]] = {}
+        for process in self._by_pid.values():
+            for file in process.files:
+                if file.target.startswith("pipe:["):
+                    ends.setdefault(file.target, []).append((process, file))
+        return ends
+
+    def pipe_readers(self, target: str) -> list[Process]:
+        """The processes that read the pipe ``pipe:[INODE]`` and do not write to it as well."""
+        held = self._ends.get(target, [])
+        writers = {process.pid for process, file in held if file.writable}
+        return list({p.pid: p for p, file in held if p.pid not in writers}.values())
