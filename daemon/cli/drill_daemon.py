@@ -6,7 +6,6 @@ Its words are the state directory and, if one was named, the configuration file.
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import sys
 from dataclasses import replace
@@ -16,6 +15,7 @@ from ..config.load import Config, load
 from ..config.paths import StateDir, config_file
 from ..service.app import App
 from ..system.clock import SystemClock
+from ..system.worker_main import die_with_parent
 
 HANG_S = 5.0
 """Silence that counts as a hang in a drill: nobody wants to wait for a whole minute. The look at
@@ -41,8 +41,7 @@ def for_drill(config: Config) -> Config:
 def main(arguments: list[str] | None = None) -> int:
     """Watch until told to stop, or until the command is gone."""
     words = sys.argv[1:] if arguments is None else arguments
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM, 0, 0, 0)
+    die_with_parent(how=signal.SIGTERM)
     config = load(Path(words[1]) if len(words) > 1 else config_file())
     App(StateDir(Path(words[0])), for_drill(config), SystemClock(), drill=True).run()
     return 0

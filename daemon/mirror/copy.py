@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..system.files import write_whole
 from .by_rclone import Remote
 from .by_rsync import Host
 from .local import Folder
@@ -127,6 +127,4 @@ def _remember(path: str, to: str, mount: Mapping[str, str]) -> None:
         return
     known[to] = dict(mount)
     with contextlib.suppress(OSError):
-        with open(f"{path}.tmp", "w", encoding="utf-8") as file:
-            json.dump(known, file, indent=1)
-        os.replace(f"{path}.tmp", path)
+        write_whole(path, json.dumps(known, indent=1), durable_name=False)

@@ -13,6 +13,7 @@ from typing import Any
 import xxhash
 
 from ..checkpoints.verify.reading import Reader
+from ..system.files import drop_cached, sync_folder, write_whole
 from .receipt import RECEIPT, SCHEMA, Item, Parcel, Trouble, read_receipt
 from .remote import Standing, Tick, Work, chunks, standing_of
 
@@ -131,7 +132,7 @@ class Folder:
                     os.rename(target, older)
                     remark = f"the copy of its older contents is {os.path.basename(older)}"
                 os.rename(part, target)
-            _sync_folder(os.path.dirname(target))
+            sync_folder(os.path.dirname(target))
         except OSError as error:
             raise Trouble(_reason(error, self._root)) from None
         return remark
@@ -145,18 +146,7 @@ class Folder:
             raise Trouble(_reason(error, self._root)) from None
 
     def _write(self, parcel: Parcel, told: Mapping[str, Any]) -> None:
-        path = self._target(parcel) + RECEIPT
-        try:
-            with open(path + ".tmp", "w", encoding="utf-8") as file:
-                json.dump(told, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(path + ".tmp", path)
-            _sync_folder(os.path.dirname(path))
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(path + ".tmp")
-            raise
+        write_whole(self._target(parcel) + RECEIPT, json.dumps(told, indent=1))
 
     def _home(self, parcel: Parcel) -> str:
         """What the names of its files are relative to."""
@@ -240,7 +230,7 @@ def _copy(item: Item, target: str) -> Work[str]:
             os.ftruncate(fd, item.bytes)
         os.fsync(fd)
         os.utime(fd, ns=(item.mtime_ns, item.mtime_ns))
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        drop_cached(fd)
     finally:
         os.close(fd)
     return digest.hexdigest()
@@ -254,7 +244,7 @@ def _write(fd: int, data: memoryview, offset: int) -> None:
 
 def _flush(fd: int, begin: int, end: int) -> int:
     os.fdatasync(fd)
-    os.posix_fadvise(fd, begin, end - begin, os.POSIX_FADV_DONTNEED)
+    drop_cached(fd, begin, end - begin)
     return end
 
 
@@ -263,7 +253,7 @@ def _digest(path: str) -> Work[str]:
     digest = xxhash.xxh3_128()
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        drop_cached(file.fileno())
     with Reader(path) as reader:
         for _, data in reader.chunks():
             digest.update(data)
@@ -284,17 +274,6 @@ def _free_name(target: str) -> str:
     while os.path.lexists(f"{target}.replaced-{number}"):
         number += 1
     return f"{target}.replaced-{number}"
-
-
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EBADF, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(fd)
 
 
 def _reason(error: OSError, root: str) -> str:

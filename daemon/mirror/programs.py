@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 
+from ..system.worker_main import die_with_parent
 from .receipt import Trouble
 from .remote import Tick, Work
 
@@ -17,8 +17,6 @@ _PIECE = 1 << 20
 _LONGEST_ANSWER = 64 << 20
 _WORDS = 400
 _POLL_S = 0.2
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
 
 
 def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
@@ -70,7 +68,7 @@ def _started(
                 stdout=stdout,
                 stderr=words,
                 start_new_session=True,
-                preexec_fn=lambda: _die_with(parent),
+                preexec_fn=lambda: die_with_parent(parent),
                 env={**os.environ, "LC_ALL": "C"},
             )
         except OSError as error:
@@ -82,12 +80,6 @@ def _started(
                 with contextlib.suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-
-
-def _die_with(parent: int) -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _failure(argv: Sequence[str], status: int, words: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..checkpoints.formats import names, recognise, safetensors, torch_zip
 from ..checkpoints.formats.bounded_file import Cut, Peek
+from ..system.files import combined_digest
 
 SCHEMA = "middlewatch/mirror/v1"
 RECEIPT = ".middlewatch-mirror.json"
@@ -125,13 +126,10 @@ def combined(parcel: Parcel, digests: Mapping[str, str]) -> str:
     Of a single file that of its bytes, else that of the lines ``<digest>  <name>``, as in the
     index. Files deeper than the index looks are copied and proved, but not part of it.
     """
-    import xxhash
-
     if not parcel.folder and len(parcel.items) == 1:
         return f"xxh3:{digests[parcel.items[0].name]}"
-    listed = sorted(name for name in digests if name.count("/") <= recognise.DEEPEST)
-    lines = "".join(f"{digests[name]}  {name}\n" for name in listed)
-    return f"xxh3:{xxhash.xxh3_128_hexdigest(lines.encode('utf-8', 'surrogateescape'))}"
+    listed = {n: digest for n, digest in digests.items() if n.count("/") <= recognise.DEEPEST}
+    return f"xxh3:{combined_digest(listed)}"
 
 
 def receipt(parcel: Parcel, digests: Mapping[str, str], at: str, proof: str) -> dict[str, Any]:

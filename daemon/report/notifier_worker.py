@@ -8,7 +8,6 @@ stdin, never through arguments or the environment, and only their number and sch
 
 from __future__ import annotations
 
-import ctypes
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ import time
 from typing import Any
 
 from ..config.secrets import mask_urls
+from ..system.worker_main import die_with_parent
 
 IDLE_S = 20.0
 """Leave after this long without a message; importing Apprise again costs half a second."""
@@ -82,7 +82,7 @@ class _Words(logging.Handler):
 
 def main() -> int:
     """Serve until stdin closes or nothing came for a while."""
-    _die_with_parent()
+    die_with_parent(how=signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pending = b""
     while True:
@@ -98,11 +98,6 @@ def main() -> int:
             answer = send(json.loads(line))
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
-
-
-def _die_with_parent() -> None:
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM, 0, 0, 0)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..checkpoints.ranking import Rules
-from ..report.index_file import write_index, write_whole
+from ..report.index_file import write_index
 from ..report.status_page import page
 from ..system.clock import iso
+from ..system.files import write_whole
 from .context import Room
 from .watched_run import WatchedRun
 

@@ -5,9 +5,10 @@ heavy runs in such a child: one question a line on its stdin, one JSON object a 
 stdout. At most one question is open at a time. The owner waits for :meth:`JsonChild.fileno`
 in its selector and asks :meth:`JsonChild.overdue` once in a while; nothing here ever waits.
 
-A child leads its own session, is niced, and dies with the daemon: a few lines of Python (the
-leash) ask the kernel for a death signal and then become the program itself. A hook between
-fork and exec would do the same, but would copy the page tables of the daemon for every start.
+A child leads its own session, is niced, and dies with the daemon: a small program of its own
+(the leash, in :mod:`.worker_main`) asks the kernel for a death signal and then becomes the
+program itself. A hook between fork and exec would do the same, but would copy the page tables
+of the daemon for every start.
 
 A child in uninterruptible sleep survives SIGKILL. It is remembered in ``stuck_pid`` and no
 other one is started until it is gone: a second one would only get stuck as well.
@@ -21,6 +22,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 1 << 20
@@ -31,22 +33,7 @@ _ANSWERS_AT_ONCE = 64
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _STEADY_S = 60.0
 """A child that lived this long and answered may be started again at once."""
-_NICE = 10
-
-# The parent may die before prctl is called, hence the look at getppid afterwards.
-_LEASH = f"""\
-import ctypes, os, signal, sys
-os.setsid()
-ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-if os.getppid() != int(sys.argv[1]):
-    os._exit(1)
-os.nice({_NICE})
-os.closerange(3, 65536)
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
-except OSError as error:
-    sys.exit(f"{{sys.argv[2]}}: {{error.strerror}}")
-"""
+_LEASH = str(Path(__file__).with_name("worker_main.py"))
 
 
 class JsonChild:
@@ -183,7 +170,7 @@ class JsonChild:
     def _start(self) -> bool:
         if self._killed is not None or self._mono < self._not_before:
             return False
-        argv = (sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *self.argv)
+        argv = (sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *self.argv)
         theirs: list[int] = []
         ours: list[int] = []
         try:

@@ -1,30 +1,51 @@
-"""The child's side of :mod:`.child`: lowest priority, one question a line, one answer a line."""
+"""The child's side of :mod:`.worker`: priority, death with its parent, one answer a line.
+
+Run by its path (``python -I -S worker_main.py PARENT PROGRAM WORD…``) this is the leash: it
+becomes PROGRAM, which then has its own session, is niced, and dies with the process PARENT. So
+it imports little, and nothing of ours.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import json
 import os
-import platform
-import select
+import signal
 import sys
-from collections.abc import Callable
-from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes longer to import than the leash to run
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+NICE = 10
 _LONGEST_QUESTION = 64 << 10
 # ioprio_set(2): IOPRIO_WHO_PROCESS, 0 = the caller, IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT.
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _WHO_PROCESS, _IDLE_CLASS = 1, 3 << 13
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 
 def step_back() -> None:
     """Take the lowest priority that the kernel has, for processor and disk; best effort."""
+    import contextlib
+
     with contextlib.suppress(OSError):
         os.nice(19)
-    number = _IOPRIO_SET.get(platform.machine())
+    number = _IOPRIO_SET.get(os.uname().machine)
     if number is not None:
-        ctypes.CDLL(None).syscall(number, _WHO_PROCESS, 0, _IDLE_CLASS)
+        _libc.syscall(number, _WHO_PROCESS, 0, _IDLE_CLASS)
+
+
+def die_with_parent(parent: int | None = None, how: int = signal.SIGKILL) -> None:
+    """Get the signal ``how`` when the thread that started this process ends; at once, without
+    it, when that has happened already and we are not a child of ``parent`` any more.
+
+    Also between fork and exec: the signal stays set when another program is executed.
+    """
+    _libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0)
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
 
 
 def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], float]) -> None:
@@ -32,6 +53,9 @@ def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], fl
 
     Of a line longer than 64 KiB the beginning is dropped: it is no question of ours.
     """
+    import json
+    import select
+
     waiting = select.poll()
     waiting.register(0, select.POLLIN)
     pending = b""
@@ -46,3 +70,19 @@ def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], fl
             answer = json.dumps(answer_to(line), separators=(",", ":"), allow_nan=False)
             sys.stdout.write(answer + "\n")
             sys.stdout.flush()
+
+
+def leash(parent: int, argv: list[str]) -> NoReturn:
+    """Become the program ``argv`` as a worker of ``parent``; does not return."""
+    os.setsid()
+    die_with_parent(parent)
+    os.nice(NICE)
+    os.closerange(3, 65536)
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        sys.exit(f"{argv[0]}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    leash(int(sys.argv[1]), sys.argv[2:])

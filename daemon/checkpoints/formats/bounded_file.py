@@ -14,6 +14,8 @@ import stat
 from collections.abc import Iterable
 from types import TracebackType
 
+from ...system.files import drop_cached
+
 LONGEST = 32 << 20
 """Bytes of one read: the central directory of an archive with 400,000 records."""
 _SAMPLES = 32
@@ -97,7 +99,7 @@ class Peek:
             found = os.pread(self._fd, count, start)
             first = start // _PAGE * _PAGE
             length = start + len(found) - first
-            os.posix_fadvise(self._fd, first, -(-length // _PAGE) * _PAGE, os.POSIX_FADV_DONTNEED)
+            drop_cached(self._fd, first, -(-length // _PAGE) * _PAGE)
             return found
         except OSError:
             return b""  # a file system without RWF_NOWAIT
@@ -108,7 +110,7 @@ class Peek:
 
     def forget(self, offset: int, count: int) -> None:
         """Give the pages of what was read back to the kernel."""
-        os.posix_fadvise(self._fd, self.begin + offset, count, os.POSIX_FADV_DONTNEED)
+        drop_cached(self._fd, self.begin + offset, count)
 
     def window(self, offset: int, count: int) -> Peek:
         """A part of the file as if it were all of it; do not close it. :class:`Cut`."""

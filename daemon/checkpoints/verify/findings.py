@@ -29,7 +29,7 @@ class Scanned:
     detail: str
     """A sentence for a person; empty when there is nothing to add to "ok"."""
     digest: str | None
-    """``xxh3:`` and 32 hex digits, see ``scan.combined``; ``None`` when not all was read."""
+    """``xxh3:`` and 32 hex digits, see ``files.combined_digest``; ``None`` when not all was read."""
     bytes: int
     """Bytes that were read."""
 

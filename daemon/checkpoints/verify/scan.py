@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import xxhash
 
+from ...system.files import combined_digest
 from ..formats import contents, distcp, names, recognise, safetensors, torch_zip
 from ..formats.bounded_file import Cut, Peek
 from ..formats.packed import Tensors
@@ -104,7 +105,7 @@ class Scan:
             why = error.strerror or error if isinstance(error, OSError) else "out of memory"
             self._result = self._unread(f"its data cannot be read: {why}")
             return
-        digits = combined(digests) if self._many else next(iter(digests.values()))
+        digits = combined_digest(digests) if self._many else next(iter(digests.values()))
         self._result = self._findings.scanned(f"xxh3:{digits}", self.done)
 
     def _survey(self) -> None:
@@ -181,17 +182,6 @@ def members(path: str) -> list[Member]:
             if not any(names.is_leftover(piece) for piece in part.name.split("/"))
         ]
     return sorted(found)
-
-
-def combined(digests: Mapping[str, str]) -> str:
-    """The digest of several files, 32 hex digits: that of the lines ``<32 hex>  <name>``.
-
-    ``digests`` are the digests (32 hex digits) of the files by their names relative to the
-    checkpoint; lines are sorted by name and end with a newline, in UTF-8. What
-    ``xxhsum -H2 FILES | sort -k2 | xxhsum -H2`` gives.
-    """
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
-    return str(xxhash.xxh3_128_hexdigest(lines.encode("utf-8", "surrogateescape")))
 
 
 def _is_index(path: str) -> bool:

@@ -17,7 +17,8 @@ from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
 from middlewatch.daemon.checkpoints.formats.contents import contents
 from middlewatch.daemon.checkpoints.verify import levels, worker
 from middlewatch.daemon.checkpoints.verify.reading import CHUNK
-from middlewatch.daemon.checkpoints.verify.scan import Scan, Scanned, combined, members
+from middlewatch.daemon.checkpoints.verify.scan import Scan, Scanned, members
+from middlewatch.daemon.system.files import combined_digest
 
 RECORDS = 5
 
@@ -237,7 +238,7 @@ def test_digests(made: Path, copy: Callable[[str], Path]) -> None:
     assert scanned(folder).digest != want
     index = made / "sharded/model.safetensors.index.json"
     parts = {p.name: digest(p) for p in index.parent.iterdir()}
-    assert scanned(index).digest == f"xxh3:{combined(parts)}"
+    assert scanned(index).digest == f"xxh3:{combined_digest(parts)}"
 
 
 def test_later_rot_is_seen_where_a_format_has_no_checksum(copy: Callable[[str], Path]) -> None:

@@ -166,3 +166,69 @@ def test_command_lines(tmp_path: Path, data: bytes, words: tuple[str, ...]) -> N
     (tmp_path / "5").mkdir()
     (tmp_path / "5/cmdline").write_bytes(data)
     assert procfs.cmdline(5, str(tmp_path)) == words
+
+
+def test_the_first_of_two_variables_counts_as_for_getenv(tmp_path: Path) -> None:
+    (tmp_path / "5").mkdir()
+    (tmp_path / "5/environ").write_bytes(b"A=1\0A=2\0B=\0=x\0junk\0C=\xff\0")
+    assert procfs.environ(5, str(tmp_path)) == {"A": "1", "B": "", "C": "\udcff"}
+    assert procfs.environ(6, str(tmp_path)) == {}
+
+
+def test_identity_terminal_and_hangup(tmp_path: Path) -> None:
+    home = tmp_path / "5"
+    home.mkdir()
+    (home / "stat").write_bytes(line(pid=5, ticks=77).replace(b" 1 1 0 -1 ", b" 4 3 34817 -1 "))
+    (home / "status").write_text("Name:\tx\nSigIgn:\t0000000000000001\nSigCgt:\t0\n")
+    root = str(tmp_path)
+    assert procfs.start_ticks(5, root) == 77
+    assert procfs.terminal(5, root) == (3, 34817)
+    assert procfs.ignores_hangup(5, root)
+    (home / "stat").write_bytes(line(pid=5, state="Z"))
+    (home / "status").write_text("SigIgn:\t0000000000000002\n")
+    assert procfs.start_ticks(5, root) is None, "it has ended"
+    assert not procfs.ignores_hangup(5, root)
+    assert (procfs.start_ticks(6, root), procfs.terminal(6, root)) == (None, None)
+    assert not procfs.ignores_hangup(6, root)
+
+
+def test_this_process_and_this_box() -> None:
+    me = os.getpid()
+    assert procfs.owner(me) == os.geteuid()
+    assert procfs.shares_root(me)
+    assert procfs.cwd(me) == os.getcwd()
+    assert os.path.samefile(procfs.exe(me), sys.executable)
+    assert procfs.exists(me)
+    began = procfs.boot_time() + (procfs.start_ticks(me) or 0) * procfs.TICK_S
+    assert began <= time.time() + 2
+    assert (procfs.uptime_s() or 0.0) > 0
+
+
+def test_boot_and_routes_of_a_tree(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    assert (procfs.boot_id(root), procfs.boot_time(root), procfs.uptime_s(root)) == ("", 0.0, None)
+    assert procfs.default_routes(root) == set()
+    for name, text in (
+        ("sys/kernel/random/boot_id", "b00t\n"),
+        ("stat", "cpu 1 2\nbtime 1700000000\n"),
+        ("uptime", "12.5 3\n"),
+        (
+            "net/route",
+            "Iface\tDestination\neth0\t00000000\t01\nlo\t00000000\t0\neth1\t0000FEA9\t0\n",
+        ),
+        ("net/ipv6_route", f"{'0' * 32} 00 {'0' * 32} 00 x wlan0\nfe80 40 0 0 x eth1\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert (procfs.boot_id(root), procfs.boot_time(root)) == ("b00t", 1700000000.0)
+    assert procfs.uptime_s(root) == 12.5
+    assert procfs.default_routes(root) == {"eth0", "wlan0"}
+
+
+def test_a_file_longer_than_a_page_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(bytes(range(256)) * 1000)
+    assert procfs.read_file(str(path), 1 << 20) == path.read_bytes()
+    assert procfs.read_file(str(path), 100_001) == path.read_bytes()[:100_001]
+    assert procfs.read_file(str(path), 10) == path.read_bytes()[:10]
+    assert procfs.read_or_none(str(tmp_path / "none")) is None
