@@ -14,6 +14,7 @@ from middlewatch.sentinels.kit.saves.damage import written
 from middlewatch.sentinels.kit.saves.siblings import kind_of
 
 from ..config.load import Config
+from .formats.names import metric_name
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")
@@ -169,7 +170,8 @@ def _spellings(metric: str) -> list[str]:
     bare = _PREFIX.sub("", metric)
     every = [metric, f"eval_{bare}", f"val_{bare}"]
     if bare != "loss":
-        every.append(bare)
+        ours = metric_name(metric)  # ``val_loss_epoch`` is our eval_loss
+        every += [bare, *([ours] if ours else [])]
     return list(dict.fromkeys(every))
 
 

@@ -83,20 +83,10 @@ _EPOCHS = (
     re.compile(r"(?<![a-z])ep[-_=]?(\d+)(?![a-z\d])", re.IGNORECASE),
 )
 _METRIC = re.compile(r"(?<![a-z])([a-z][a-z_/]*?)=(\d+(?:\.\d+)?(?:e-?\d+)?)", re.IGNORECASE)
-_CANONICAL = {
-    "loss": "train_loss",
-    "train_loss": "train_loss",
-    "val_loss": "eval_loss",
-    "valid_loss": "eval_loss",
-    "validation_loss": "eval_loss",
-    "eval_loss": "eval_loss",
-    "test_loss": "test_loss",
-    "accuracy": "accuracy",
-    "acc": "accuracy",
-    "val_acc": "accuracy",
-    "val_accuracy": "accuracy",
-    "eval_accuracy": "accuracy",
-}
+RATINGS = frozenset({"train_loss", "eval_loss", "accuracy"})
+"""What tells a good checkpoint from a better one, by our names; the rate, say, does not."""
+_MAY_RATE = re.compile(r"loss|acc|top-?1", re.IGNORECASE)
+"""A checkpoint has names of ten thousand tensors; the grammar of metrics need not see them."""
 _SCALE = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
@@ -220,17 +210,23 @@ def epoch_of(name: str) -> float | None:
 
 def metrics_of(name: str) -> dict[str, float]:
     """Metrics that Lightning and others write into the name: ``epoch=3-val_loss=0.25.ckpt``."""
-    found = {}
+    found: dict[str, float] = {}
     for key, value in _METRIC.findall(name):
-        canonical = _CANONICAL.get(key.lower().replace("/", "_"))
-        if canonical is not None:
-            found[canonical] = float(value)
+        ours = metric_name(key)
+        if ours is not None:
+            found.setdefault(ours, float(value))
     return found
 
 
 def metric_name(name: str) -> str | None:
-    """The canonical name of a metric; ``None`` for what is none."""
-    return _CANONICAL.get(name)
+    """Our name of a loss or an accuracy, the same as in logs: that of any set which is not
+    trained on is ``eval_loss``, ``test_loss`` too. ``None`` for all else."""
+    if len(name) > 100 or not _MAY_RATE.search(name):
+        return None
+    from ...parsers.numbers.keys import canonical, fold  # 7 ms, which most checks can do without
+
+    found = canonical(fold(name))
+    return found if found in RATINGS else None
 
 
 def _finite(number: float) -> float | None:

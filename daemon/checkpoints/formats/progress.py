@@ -75,11 +75,10 @@ def _metrics(things: Mapping[object, object], value: Value) -> dict[str, float]:
 
 def canonical(key: str) -> str | None:
     """``eval_loss`` for ``val_loss`` and ``valid/loss``; ``None`` for what is no metric."""
-    name = key.lower().replace("/", "_").replace("-", "_")
-    if name.startswith("best_"):
-        plain = names.metric_name(name[len("best_") :])
+    if key.lower().startswith(("best_", "best-", "best/")):
+        plain = names.metric_name(key[len("best_") :])
         return None if plain is None else f"best_{plain}"
-    return names.metric_name(name)
+    return names.metric_name(key)
 
 
 def _callbacks(node: object, value: Value) -> dict[str, float]:

@@ -235,22 +235,20 @@ def _told(step: float | None, epoch: float | None, metrics: dict[str, float]) ->
     return Progress(step, epoch, metrics, "" if step is None else "state")
 
 
-_LOGGED = {
-    "loss": "train_loss",
-    "eval_loss": "eval_loss",
-    "eval_accuracy": "accuracy",
-    "learning_rate": "lr",
-    "grad_norm": "grad_norm",
-}
+_LOGGED = frozenset({"loss", "eval_loss", "eval_accuracy", "learning_rate", "grad_norm"})
+"""Keys of the Trainer that have our names. Not ``train_loss``, which it writes at the end of all:
+the mean of the whole training."""
 _TOOK = ("_runtime", "_per_second", "_time")
 
 
 def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
+    from ...parsers.numbers.keys import canonical, fold  # here: most checks do without
+
     found = {}
     for key, told in entry.items():
-        name = _LOGGED.get(key) or (key if _is_rating(key) else "")
+        name = canonical(fold(key)) if key in _LOGGED else key if _is_rating(key) else None
         value = _number(told) if name else None
-        if value is not None:
+        if name is not None and value is not None:
             found[name] = value
     return found
 

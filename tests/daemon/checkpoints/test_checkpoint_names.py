@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import names
+from middlewatch.daemon.parsers.numbers.keys import canonical, fold
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,40 @@ def test_step_and_epoch_in_names(name: str, step: float | None, epoch: float | N
 def test_metrics_in_names() -> None:
     name = "epoch=3-val_loss=0.25-train_loss=1e-3.ckpt"
     assert names.metrics_of(name) == {"eval_loss": 0.25, "train_loss": 0.001}
+    both = "step=9-val_loss=0.25-test_loss=0.5-lr=3e-4-style_loss=1.5.ckpt"
+    assert names.metrics_of(both) == {"eval_loss": 0.25}, "the first of two evaluations"
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("loss", "train_loss"),
+        *((f"{which}_loss", "eval_loss") for which in ("val", "valid", "validation", "eval")),
+        ("test_loss", "eval_loss"),
+        ("valid/loss", "eval_loss"),
+        ("valLoss", "eval_loss"),
+        *((name, "accuracy") for name in ("accuracy", "acc", "val_acc", "eval_accuracy", "top1")),
+        *((name, None) for name in ("lr", "step", "grad_norm", "style_loss", "loss_fn", "accel")),
+    ],
+)
+def test_a_metric_has_the_same_name_in_a_checkpoint_and_in_a_log(
+    name: str, ours: str | None
+) -> None:
+    assert names.metric_name(name) == ours
+    in_log = canonical(fold(name))
+    assert in_log == ours or (ours is None and in_log not in names.RATINGS)
+
+
+def test_the_table_of_names_is_not_asked_for_names_of_tensors() -> None:
+    code = """
+import sys
+from middlewatch.daemon.checkpoints.formats import names, progress
+for key in ("model.layers.0.weight", "state_dict", "epoch", "optimizer_states", "best_so_far"):
+    assert progress.canonical(key) is None
+print([name for name in sys.modules if ".parsers." in name])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
 
 
 @pytest.mark.parametrize(
