@@ -20,36 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
+from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, View
+from .kit.classes import Lines, row, which
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
-from .kit.troubles import BY_NUMBERS, Troubles, say
+from .kit.troubles import Troubles, say
 from .kit.vanished import killed_for_memory, vanished
 
-ELSEWHERE = frozenset(
-    [
-        "cuda_oom",
-        "accel_oom",
-        "cgroup_oom_kill",
-        "host_oom_kill",
-        "disk_full",
-        "inode_exhausted",
-        "quota_exceeded",
-        "gpu_lost",
-        "xid",
-        "cuda_ecc",
-        "nvswitch",
-        "ckpt_write_failed",
-        "ckpt_corrupt",
-        "loss_nan",
-        "loss_inf",
-        "val_loss_nan",
-        "grad_nonfinite",
-        "loss_scale_exhausted",
-        *BY_NUMBERS,
-    ]
-)
-"""Classes that have a sentinel of their own, which knows more than the line."""
+ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _SIGNALS = {
     1: ("process_killed", "lost its terminal (SIGHUP)"),
@@ -152,7 +130,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=Severity.WARNING if trouble == "interrupted" else Severity.CRITICAL,
+        severity=row(trouble).severity,
         fatal=True,
         summary=summary,
         evidence=(
@@ -210,7 +188,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     yield Finding(
         trouble=cause.trouble,
         key="error",
-        severity=Severity.WARNING if cause.trouble == "interrupted" else Severity.CRITICAL,
+        severity=row(cause.trouble).severity,
         fatal=True,
         summary=f"{say(cause)}; no step since {span(view.now - cause.at)}{alive}",
         evidence=(Evidence("log", cause.text, cause.at),),

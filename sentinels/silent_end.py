@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
+from .kit.classes import DECIDED_BY_NUMBERS
 from .kit.numbers import number
 from .kit.progress import completed, planned
-from .kit.troubles import BY_NUMBERS
 from .kit.vanished import killed_for_memory, vanished
 
 __all__ = ["SENTINEL", "Limits", "check", "completed", "planned"]
@@ -91,7 +91,7 @@ def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
 
 def _may_end(event: LogEvent) -> bool:
     """True for a line that another rule tells as the end."""
-    return event.fatal and event.file != "kernel" and event.trouble not in BY_NUMBERS
+    return event.fatal and event.file != "kernel" and event.trouble not in DECIDED_BY_NUMBERS
 
 
 SENTINEL = Sentinel(

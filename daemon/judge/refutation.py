@@ -5,17 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 from middlewatch.sentinels.kit import View
+from middlewatch.sentinels.kit.classes import row
 from middlewatch.sentinels.kit.numbers import number, span
 
 from .incidents import Incident
 
-STANDSTILLS = frozenset({"hang", "stopped", "storage_stall", "not_exiting"})
-"""Classes that a step of the training contradicts."""
-
 
 def outcome(incident: Incident, view: View) -> str:
     """Why an incident that is over is over, in words for a push; empty when nobody knows."""
-    if incident.trouble not in STANDSTILLS:
+    if not row(incident.trouble).standstill:
         return ""
     if view.ending is not None:
         return "the run has ended"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from middlewatch.sentinels.kit import ProcessEnded, Severity, View
+from middlewatch.sentinels.kit.classes import row
 from middlewatch.sentinels.kit.progress import completed
 
 from ..config.run_spec import RunState
 from .incidents import Incident
 
-STALLS = ("hang", "stopped", "storage_stall", "not_exiting")
-"""Troubles of a run that lives and does not get on."""
 _READ = ("finite", "load")
 """Levels at which all of a save was read."""
 
@@ -25,7 +24,7 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
             return "finished", "the process is gone and its last step was reached"
         why = critical[0].summary if critical else _ended(ending)
         return "failed", why
-    stalls = [i for i in critical if i.trouble in STALLS]
+    stalls = [i for i in critical if row(i.trouble).standstill]
     if stalls:
         return "stalled", stalls[0].summary
     if critical:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase, Step
+from middlewatch.sentinels.kit.classes import row
 
-from ..judge.causes import cause_rank
 from ..parsers.backlog import OpenReader, everything
 from ..parsers.timestamps import SAMPLE
 from .log_stream import Voice
@@ -188,7 +188,7 @@ class RunReplay:
         end = known.progress.finished_line(self.case.view)
         cause = self.ending.cause
         if own and cause not in own:
-            cause = min(own, key=cause_rank)
+            cause = min(own, key=lambda name: row(name).rank)
         verdict = "failed" if own else "cut" if end is None else "finished"
         return {
             "type": "end",

@@ -6,30 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from middlewatch.sentinels.kit import Finding, Severity, View
-from middlewatch.sentinels.kit.troubles import COLLECTIVE, Troubles
+from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
+from middlewatch.sentinels.kit.troubles import Troubles
 
-from ..judge.causes import cause_rank
 from .completion import Progressed
 
 __all__ = ["Ending", "Progressed", "Tellings", "Told", "judge"]
 
-SIDE_EFFECTS = frozenset({"rank_failed", "process_killed", "sigterm_received", "python_exception"})
-"""Classes that are the root only when nothing more exact is there."""
-TEARDOWN = (
-    SIDE_EFFECTS
-    | COLLECTIVE
-    | {
-        "dataloader_worker_killed",
-        "shm_exhausted",
-        "interrupted",
-        "network_error",
-        "tracker_network_error",
-        "tracker_write_failed",
-    }
-)
-"""Noise of a program that takes itself apart, when it comes after the last step."""
-LOST_AT_THE_END = frozenset({"ckpt_write_failed", "disk_full", "inode_exhausted", "quota_exceeded"})
-"""What is a failure also after the log says that training is done: the result is not saved."""
+SIDE_EFFECTS = which(lambda c: c.side_effect)
+TEARDOWN = which(lambda c: c.teardown)
+LOST_AT_THE_END = which(lambda c: c.result_lost)
 
 
 @dataclass(slots=True)
@@ -152,4 +138,4 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
 
 
 def _first(among: Iterable[Finding]) -> str:
-    return min(among, key=lambda f: (f.line, cause_rank(f.trouble))).trouble
+    return min(among, key=lambda f: (f.line, row(f.trouble).rank)).trouble

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
+from middlewatch.sentinels.kit.classes import which
 from middlewatch.sentinels.kit.numbers import number
 
 from ..checkpoints.finder import Place
@@ -145,10 +146,8 @@ def _stands(entry: Row) -> bool | None:
 # ------------------------------------------------------------------------------ may it go on
 
 
-OF_SAVES = frozenset({"ckpt_corrupt", "ckpt_incomplete", "ckpt_nonfinite", "ckpt_shrunk"})
-"""What a save was found to be decides nothing: the one to resume from is verified once more."""
-OF_NUMBERS = frozenset({"loss_nan", "loss_inf", "loss_diverged", "grad_nonfinite", "val_loss_nan"})
-"""What a save holds after one of these may be finite and worth nothing all the same."""
+BAD_SAVES = which(lambda c: c.bad_save)
+SPOIL_SAVES = which(lambda c: c.spoils_saves)
 NOTHING: Row = {
     "class": None,
     "incident": None,
@@ -171,7 +170,7 @@ def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> 
     if state == "finished":
         more = "Give it more steps, then start it by the command."
         return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
-    critical = [i for i in incidents if i["severity"] == "critical" and i["class"] not in OF_SAVES]
+    critical = [i for i in incidents if i["severity"] == "critical" and i["class"] not in BAD_SAVES]
     decide = [i for i in critical if i["state"] != "resolved"]
     decide = decide or sorted(critical, key=lambda i: epoch(i["last_seen_at"]))[-1:]
     rows = [_retry(i, earlier) for i in decide]
@@ -216,7 +215,7 @@ def tried(runs: Sequence[Row], run: Row) -> bool:
 def before_trouble(index: Row, retry: Row) -> str:
     """The newest verified checkpoint from before the numbers went bad; "" for none, or no such
     trouble."""
-    if retry["class"] not in OF_NUMBERS or not retry["since"]:
+    if retry["class"] not in SPOIL_SAVES or not retry["since"]:
         return ""
     older = (
         entry["path"]
@@ -323,7 +322,7 @@ def _warn(made: Plan, missing: Sequence[str]) -> None:
 def _warn_late(made: Plan, older: str) -> None:
     """The numbers went bad before it was saved."""
     entry, retry = made.chosen.entry, made.retry
-    if entry is None or retry["class"] not in OF_NUMBERS or not retry["since"]:
+    if entry is None or retry["class"] not in SPOIL_SAVES or not retry["since"]:
         return
     if epoch(entry["saved_at"]) >= epoch(retry["since"]):
         rather = f"from before is {older}: --from" if older else "none is from before"

@@ -22,6 +22,7 @@ from middlewatch.sentinels.kit import (
     SourceState,
     discover,
 )
+from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import Places
 from ..checkpoints.index import read as read_index
@@ -272,7 +273,9 @@ def _known_incidents(store: Store, say: Callable[[str], None]) -> list[Incident]
     found = []
     for incident_id, doc in store.all("incident"):
         try:
-            found.append(Incident.from_json(doc))
+            one = Incident.from_json(doc)
+            row(one.trouble)  # a newer release may know more classes than this one
+            found.append(one)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             say(f"incident {incident_id} of the store is not usable: {error!r}")
     return found

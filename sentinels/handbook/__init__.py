@@ -12,6 +12,7 @@ import pkgutil
 import re
 from functools import lru_cache
 
+from ..kit.classes import row
 from ..kit.handbook import CLASS_LABELS, Entry, parse
 
 TOPICS = (
@@ -46,11 +47,16 @@ def page(trouble: str) -> Entry | None:
 
 
 def pages() -> dict[str, Entry]:
-    """The whole book by class, topic after topic. For commands and tests: it reads every file."""
+    """The whole book by class, topic after topic. For commands and tests: it reads every file.
+
+    Raises UnknownClass for the page of a class that has no row.
+    """
     from importlib import resources  # heavy, and the daemon never comes here
 
     names = sorted(f.name for f in resources.files(__name__).iterdir() if f.name.endswith(".txt"))
     found = [entry for name in names if (entry := page(name.removesuffix(".txt")))]
+    for entry in found:
+        row(entry.name, f"sentinels/handbook/{entry.name}.txt")
     rank = {topic: number for number, topic in enumerate(TOPICS)}
     found.sort(key=lambda e: rank.get(e.sections.get("Topic", ""), len(rank)))
     return {entry.name: entry for entry in found}

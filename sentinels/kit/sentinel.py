@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from .classes import row
 from .findings import Finding
 from .handbook import Entry, parse
 from .ledger import Ledger
@@ -40,12 +41,21 @@ class Sentinel:
     name: str = ""
 
     def __call__(self, view: View, limits: Any = None) -> list[Finding]:
-        """All findings of this view, under the default limits unless others are given."""
-        return list(self.check(view, self.limits if limits is None else limits))
+        """All findings of this view, under the default limits unless others are given.
+
+        Raises UnknownClass for one of a class that has no row.
+        """
+        found = list(self.check(view, self.limits if limits is None else limits))
+        for finding in found:
+            row(finding.trouble, self.name)
+        return found
 
 
 def discover() -> dict[str, Sentinel]:
-    """Every sentinel of the folder by name (= module name = configuration section)."""
+    """Every sentinel of the folder by name (= module name = configuration section).
+
+    Raises UnknownClass where one tells of a class that has no row.
+    """
     package = sys.modules[__name__.rpartition(".kit.")[0]]
     return dict(sorted(_walk(package.__name__, package.__path__)))
 
@@ -55,6 +65,9 @@ def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
         if info.ispkg:
             continue
         module = importlib.import_module(f"{package}.{info.name}")
+        told = parse(info.name, module.__doc__ or "").classes
+        for name in (*told, *getattr(module, "CLASSES", ())):
+            row(name, f"sentinels/{info.name}.py")
         yield info.name, replace(module.SENTINEL, name=info.name)
 
 

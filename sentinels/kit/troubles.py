@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from .classes import COLLECTIVE, which
 from .findings import Evidence, Finding, Severity
 from .ledger import Ledger
 from .observations import LogEvent, Observation, Phase, Step
@@ -14,37 +15,10 @@ from .view import View
 ENOUGH = 2
 """Steps after a trouble that prove that the run went on: one may have waited in a buffer."""
 LINGERS = 50
-"""The same after a run was told to end from outside: it may use its time of grace, and other
-ranks theirs."""
-FROM_OUTSIDE = frozenset(
-    {
-        "sigterm_received",
-        "slurm_time_limit",
-        "slurm_cancelled",
-        "preempted",
-        "interrupted",
-    }
-)
-
+"""The same after a run was told to end from outside and may use its time of grace."""
+GRACE = which(lambda c: c.grace)
 KEPT = 4
 """Troubles of one class that are kept apart: the newest takes the place of the last."""
-COLLECTIVE = frozenset({"nccl_error", "nccl_timeout", "gloo_error", "gloo_timeout"})
-"""What ranks say that wait for another one, or whose watchdog repeats what its GPU said."""
-
-BY_NUMBERS = frozenset(
-    {
-        "overflow_skip",
-        "loss_spike",
-        "loss_diverged",
-        "loss_zero",
-        "loss_missing",
-        "grad_spike",
-        "throughput_collapse",
-        "hang",
-    }
-)
-"""Classes that rules decide by steps and values: a line about one of them says why a program
-ended itself at most in an old log."""
 
 
 @dataclass(slots=True)
@@ -67,7 +41,7 @@ class Trouble:
         """Count a step after the newest line; True when they are enough."""
         if number != self._before:
             self._steps.add(number)
-            wanted = LINGERS if self.newest.trouble in FROM_OUTSIDE else ENOUGH
+            wanted = LINGERS if self.newest.trouble in GRACE else ENOUGH
             self.went_on = len(self._steps) >= wanted
         return self.went_on
 

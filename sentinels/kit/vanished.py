@@ -6,13 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .classes import which
 from .observations import LogEvent, ProcessEnded
 from .view import View
 
 How = Literal["reboot", "oom", "hangup", "killed", "preempted", "unknown"]
 
-NOTICES = frozenset({"preempted", "slurm_cancelled", "slurm_time_limit"})
-"""Classes of lines by which somebody announces that the run will be ended."""
+NOTICES = which(lambda c: c.notice)
+OOM_KILLS = which(lambda c: c.oom_kill)
 NOTICE_S = 300.0
 """A notice this long before the end is about it: clouds give 30 to 120 seconds, schedulers add
 their own grace between SIGTERM and SIGKILL, and ranks of a big job take a while."""
@@ -91,9 +92,7 @@ def killed_for_memory(view: View, ending: ProcessEnded) -> bool:
     if len(kills) > 1 and kills[-1] > kills[0]:
         return True
     return any(
-        e.file == "kernel"
-        and e.trouble in ("cgroup_oom_kill", "host_oom_kill")
-        and e.details.get("pid") == ending.pid
+        e.file == "kernel" and e.trouble in OOM_KILLS and e.details.get("pid") == ending.pid
         for e in view.events
     )
 

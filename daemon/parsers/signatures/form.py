@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from middlewatch.sentinels.kit.classes import row
 from middlewatch.sentinels.kit.observations import Role, SeverityName
 
 
@@ -18,7 +19,7 @@ class Signature:
 
     id: str
     trouble: str
-    """Class of the closed vocabulary."""
+    """Class of the closed vocabulary; UnknownClass is raised for one that has no row there."""
     pattern: str
     atoms: tuple[str, ...]
     """Lower-case texts without digits, one of which is in every line that matches: only
@@ -36,3 +37,6 @@ class Signature:
     """Releases that word it so, where wordings changed: ``torch < 2.5``."""
     source: str = ""
     """Where the wording is from: a source file, a manual, a public issue."""
+
+    def __post_init__(self) -> None:
+        row(self.trouble, f"the signature {self.id}")

@@ -172,9 +172,9 @@ def test_a_script_that_takes_its_newest_must_not_find_the_bad_one(disk: Disk) ->
 def test_every_class_of_the_handbook_is_decided() -> None:
     for trouble, entry in pages().items():
         retry = resuming.retry_of("failed", [incident(trouble)], ())
-        allowed = entry.retry in ("yes", "once", "none", "ask") or trouble in resuming.OF_SAVES
+        allowed = entry.retry in ("yes", "once", "none", "ask") or trouble in resuming.BAD_SAVES
         assert retry["allowed"] is allowed, trouble
-        assert retry["why"] == ("" if trouble in resuming.OF_SAVES else entry.sections["Retry"])
+        assert retry["why"] == ("" if trouble in resuming.BAD_SAVES else entry.sections["Retry"])
 
 
 def test_once_is_once() -> None:
