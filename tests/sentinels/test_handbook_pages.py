@@ -14,6 +14,7 @@ from middlewatch.daemon.config.secrets import mask
 from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import discover, handbook
+from middlewatch.sentinels.kit.classes import ROWS
 from middlewatch.sentinels.kit.handbook import CLASS_LABELS, Entry
 
 FOLDER = Path(__file__).resolve().parents[2] / "sentinels" / "handbook"
@@ -57,6 +58,10 @@ def test_every_class_that_can_be_told_has_a_page() -> None:
 
 def test_every_page_is_of_a_class_that_can_be_told() -> None:
     assert sorted(PAGES.keys() - TOLD) == []
+
+
+def test_every_class_has_a_page() -> None:
+    assert sorted(ROWS.keys() ^ PAGES.keys()) == []
 
 
 @every
