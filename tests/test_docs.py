@@ -48,6 +48,7 @@ from middlewatch.sentinels.kit import (
     handbook,
     observations,
 )
+from middlewatch.sentinels.kit.classes import CLASSES, Group
 from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, Entry
 
 if sys.version_info >= (3, 11):
@@ -325,6 +326,17 @@ def command_reference() -> str:
     return "\n\n".join(parts)
 
 
+def causes_table() -> str:
+    """The order of causes: groups of the same number stand on one line."""
+    ranks = sorted({group.rank for group in Group})
+    rows = []
+    for rank in ranks:
+        groups = [group for group in Group if group.rank == rank]
+        names = (f"`{c.name}`" for c in CLASSES if c.rank == rank)
+        rows.append([str(rank + 1), ", ".join(g.title for g in groups), " ".join(names)])
+    return table(("place", "group", "classes"), rows)
+
+
 def layers() -> str:
     """The import contracts of pyproject.toml, as an ordered list."""
     contracts = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]["contracts"]
@@ -346,6 +358,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "mirror": lambda: _section(Mirror()),
     "limits": limits,
     "commands": command_reference,
+    "causes": causes_table,
     "layers": layers,
 }
 BLOCK = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)

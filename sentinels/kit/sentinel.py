@@ -62,13 +62,18 @@ def discover() -> dict[str, Sentinel]:
 
 def _walk(package: str, path: Iterable[str]) -> Iterator[tuple[str, Sentinel]]:
     for info in pkgutil.iter_modules(path):
-        if info.ispkg:
-            continue
-        module = importlib.import_module(f"{package}.{info.name}")
-        told = parse(info.name, module.__doc__ or "").classes
-        for name in (*told, *getattr(module, "CLASSES", ())):
-            row(name, f"sentinels/{info.name}.py")
-        yield info.name, replace(module.SENTINEL, name=info.name)
+        if not info.ispkg:
+            yield info.name, _load(package, info.name)
+
+
+@cache
+def _load(package: str, name: str) -> Sentinel:
+    module = importlib.import_module(f"{package}.{name}")
+    told = parse(name, module.__doc__ or "").classes
+    for trouble in (*told, *getattr(module, "CLASSES", ())):
+        row(trouble, f"sentinels/{name}.py")
+    sentinel: Sentinel = module.SENTINEL
+    return replace(sentinel, name=name)
 
 
 @cache
