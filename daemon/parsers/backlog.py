@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 
 from .events import EventReader
-from .finders import Finder, best_finder
-from .hints import INDEX
+from .matcher import INDEX
+from .prefilter import Finder, best_finder
 from .reader import LogReader
 from .shapes import BACKLOG_BYTES
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from middlewatch.sentinels.kit import Observation
 
-from .finders import Finder
 from .lines import RawLine
 from .numbers import program_text
+from .prefilter import Finder
 from .reader import UNSEEN, Known, LogReader
 from .shapes import MAX_BYTES, zeroed
 from .text import decode

@@ -1,17 +1,27 @@
-"""Which signatures a line matches, at next to no cost for lines that match none.
+"""What a line may be news of, and which signatures it matches.
 
-A line (in lower case) that holds none of a signature's atoms cannot match it, and atoms have
-no digits, so the candidates of a line are the same for its whole shape and are remembered
-with it (:mod:`.hints`). Patterns are compiled when a first candidate line turns up.
+What a line may be news of is told from the atoms it holds, by one look for all of them, and is
+never wrong by silence: a line without a hint matches no signature, announces no phase, claims
+no checkpoint and belongs to no traceback that is not open already. Atoms have no digits, so
+the hints of a line are those of its whole shape and are remembered with it. Patterns are
+compiled when a first candidate line turns up.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
+from . import phases
+from .prefilter import AtomIndex, atoms
 from .signatures import SIGNATURES, Signature
+from .tracebacks import OPENINGS
+
+_PHASE = len(SIGNATURES)
+_SAVED = _PHASE + len(phases.PHASES)
+_TRACE = _SAVED + 1
 
 _NUMBERS = frozenset({"rank", "gpu", "xid", "exitcode", "signal", "pid", "count"})
 _SIZES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -27,32 +37,59 @@ _SIGNAL_NAMES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What has to be looked at closer."""
+
+    rows: tuple[int, ...]
+    """Indices of signatures, in order."""
+    phases: tuple[int, ...]
+    """Indices of phases, in order."""
+    saved: bool
+    trace: bool
+
+
+NONE = Hints((), (), False, False)
+
+
+def _index() -> AtomIndex:
+    ids: dict[str, list[int]] = {}
+    asked = [atoms(row.pattern, row.narrow) for row in SIGNATURES]
+    asked += [atoms(phase.pattern, phase.narrow) for phase in phases.PHASES]
+    asked.append(tuple({a for claim in phases.SAVED for a in atoms(*claim)}))
+    asked.append(tuple({a for opening in OPENINGS for a in atoms(opening)}))
+    for i, texts in enumerate(asked):
+        for atom in texts:
+            ids.setdefault(atom, []).append(i)
+    return AtomIndex(ids)
+
+
+INDEX = _index()
+"""One for all logs: their words are mostly the same."""
+
+
+def hints_of(line: bytes) -> Hints:
+    """What a line, and with it every line of its shape, may be news of."""
+    found = INDEX.find(line)
+    if not found:
+        return NONE
+    ids = sorted(found)
+    return Hints(
+        rows=tuple(i for i in ids if i < _PHASE),
+        phases=tuple(i - _PHASE for i in ids if _PHASE <= i < _SAVED),
+        saved=_SAVED in found,
+        trace=_TRACE in found,
+    )
+
+
 @cache
 def _pattern(index: int) -> re.Pattern[str]:
     return re.compile(SIGNATURES[index].pattern)
 
 
-def atoms() -> dict[str, list[int]]:
-    """Every atom with the indices of the signatures that ask for it."""
-    known: dict[str, list[int]] = {}
-    for i, row in enumerate(SIGNATURES):
-        for atom in row.atoms:
-            known.setdefault(atom, []).append(i)
-    return known
-
-
-@cache
-def _encoded_atoms() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
-    return tuple((atom.encode(), tuple(rows)) for atom, rows in atoms().items())
-
-
 def candidates(text: str) -> tuple[int, ...]:
-    """Indices of the signatures that one text may match, in order.
-
-    The plain way, for a text that is looked at once; lines go through :mod:`.hints`.
-    """
-    low = text.encode("utf-8", "surrogateescape").lower()
-    return tuple(sorted({i for atom, rows in _encoded_atoms() if atom in low for i in rows}))
+    """Indices of the signatures that one text may match, in order."""
+    return hints_of(text.encode("utf-8", "surrogateescape")).rows
 
 
 _QUANTIFIER = re.compile(r"\{(\d*)(?:,\d*)?\}")

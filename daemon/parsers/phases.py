@@ -4,88 +4,96 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from middlewatch.sentinels.kit.observations import PhaseName
 
-PHASES: tuple[tuple[PhaseName, str, tuple[str, ...]], ...] = (
-    (
+
+class Announcement(NamedTuple):
+    """A line that tells what comes next."""
+
+    phase: PhaseName
+    pattern: str
+    narrow: tuple[str, ...] = ()
+    """As in a signature."""
+
+
+PHASES: tuple[Announcement, ...] = (
+    Announcement(
         "done",
-        (
-            r"(?i:\b(?:training|fine-?tuning|pre-?training|optimi[sz]ation) (?:run |job |loop )?(?:is |was |has )?(?:been |now |all )?(?:successfully )?(?:completed?|finished|done|ended)\b(?! (?:epoch|step|batch|iter)))"
-            r"|`Trainer\.fit` stopped: `max_(?:epochs|steps|time)=[^`]{1,30}` reached"
-            r"|(?i:^\W*(?:\S+ ){0,4}(?:finished|done|completed|end of|finishing) (?:all )?(?:the )?(?:training|fine-?tuning|pre-?training)\b(?! (?:epoch|step|batch|iter|loop for|set|data)))"
-            r"|\bmax_(?:steps|iters|epochs|iterations) .{0,20}reached|\d+ epochs completed in [\d.]+ hours"
-            r"|(?i:\btotal training time\b|^\W*(?:\S+ - )?training time\b|\btraining took \d|\btotal time (?:taken )?for training\b)"
-            r"|exiting program (?:at|after) iteration|after training is done|'train_runtime':|\btrain_runtime\s+=|\"train_runtime\":"
-            r"|(?i:\b(?:early stopping|early stop)\b(?! (?:patience|counter|enabled|callback|with|is (?:on|off|enabled|disabled)|[:=]))(?:.{0,40}\b(?:after|at|triggered|reached)\b)?)|\bEarlyStopping: |did not improve in the last \d+ records|^\W*\*{3} Best metric: \S+ \(epoch \d+\)"
-            r"|(?i:\breached max(?:imum)?[_ ](?:steps|epochs|iterations|number of)\b)|\| done training in [\d.]+ seconds|Total training time: |Loss for final step"
-            r"|(?i:\bfinal model saved\b)|(?i:\bfinal validation (?:loss|accuracy)\b)|训练(?:已经?)?(?:全部)?(?:完成|结束|完毕)|(?:完成|结束)训练|学習(?:が)?(?:完了|終了)"
-        ),
-        (
-            "training",
-            "tuning",
-            "optimisation is",
-            "optimization is",
-            "optimization finished",
-            "optimization complete",
-            "trainer.fit",
-            "reached",
-            "epochs completed",
-            "exiting program",
-            "train_runtime",
-            "early stop",
-            "earlystopping",
-            "did not improve",
-            "final step",
-            "final model",
-            "best metric:",
-            "final validation",
-            "训练",
-            "学習",
-        ),
+        r"(?i:\b(?:training|fine-?tuning|pre-?training|optimi[sz]ation) (?:run |job |loop )?(?:is |was |has )?(?:been |now |all )?(?:successfully )?(?:completed?|finished|done|ended)\b(?! (?:epoch|step|batch|iter)))"
+        r"|`Trainer\.fit` stopped: `max_(?:epochs|steps|time)=[^`]{1,30}` reached"
+        r"|(?i:^\W*(?:\S+ ){0,4}(?:finished|done|completed|end of|finishing) (?:all )?(?:the )?(?:training|fine-?tuning|pre-?training)\b(?! (?:epoch|step|batch|iter|loop for|set|data)))"
+        r"|\bmax_(?:steps|iters|epochs|iterations) .{0,20}reached"
+        r"|\d+ epochs completed in [\d.]+ hours"
+        r"|(?i:\btotal training time\b"
+        r"|^\W*(?:\S+ - )?training time\b"
+        r"|\btraining took \d"
+        r"|\btotal time (?:taken )?for training\b)"
+        r"|exiting program (?:at|after) iteration"
+        r"|after training is done"
+        r"|'train_runtime':"
+        r"|\btrain_runtime\s+="
+        r"|\"train_runtime\":"
+        r"|(?i:\b(?:early stopping|early stop)\b(?! (?:patience|counter|enabled|callback|with|is (?:on|off|enabled|disabled)|[:=]))(?:.{0,40}\b(?:after|at|triggered|reached)\b)?)"
+        r"|\bEarlyStopping: "
+        r"|did not improve in the last \d+ records"
+        r"|^\W*\*{3} Best metric: \S+ \(epoch \d+\)"
+        r"|(?i:\breached max(?:imum)?[_ ](?:steps|epochs|iterations|number of)\b)"
+        r"|\| done training in [\d.]+ seconds"
+        r"|Total training time: "
+        r"|Loss for final step"
+        r"|(?i:\bfinal model saved\b)"
+        r"|(?i:\bfinal validation (?:loss|accuracy)\b)"
+        r"|训练(?:已经?)?(?:全部)?(?:完成|结束|完毕)"
+        r"|(?:完成|结束)训练"
+        r"|学習(?:が)?(?:完了|終了)",
     ),
-    (
+    Announcement(
         "evaluate",
-        r"(?i:^\W*(?:\S+ ){0,2}(?:running|starting|start|begin(?:ning)?) (?:the )?(?:evaluation|validation|eval|validate)\b)|\*\*\*\*\* Running (?:Evaluation|Prediction|evaluation|validation)|(?i:(?:^\W*|[\]:>] |INFO\W{1,3})(?:evaluating|validating)\b)|Sanity Checking|begin validation on|> EVALUATION|开始(?:验证|评估|测试)",
-        (
-            "evaluation",
-            "validation",
-            "validate",
-            "evaluating",
-            "validating",
-            "sanity checking",
-            "prediction",
-            " eval",
-            "开始验证",
-            "开始评估",
-            "开始测试",
-        ),
+        r"(?i:^\W*(?:\S+ ){0,2}(?:running|starting|start|begin(?:ning)?) (?:the )?(?:evaluation|validation|eval|validate)\b)"
+        r"|\*\*\*\*\* Running (?:Evaluation|Prediction|evaluation|validation)"
+        r"|(?i:(?:^\W*|[\]:>] |INFO\W{1,3})(?:evaluating|validating)\b)"
+        r"|Sanity Checking"
+        r"|begin validation on"
+        r"|> EVALUATION"
+        r"|开始(?:验证|评估|测试)",
     ),
-    (
+    Announcement(
         "compile",
-        r"(?i:\bcompiling (?:the )?(?:model|function|kernel|graph|module|with|transformerblock|each)\b)|torch\.compile|Building extension module|ninja: |Emitting ninja build file|(?i:\bAUTOTUNE \w+\()|Using .{1,200}torch_extensions.{0,80} as PyTorch extensions root|Finished XLA compilation|Compiling jit\(|Compiled cluster using XLA|compiling dataset index builder|compiling and loading fused kernels",
-        (
-            "compiling",
-            "compiled cluster",
-            "xla compilation",
-            "torch.compile",
-            "extension",
-            "ninja",
-            "autotune",
-        ),
+        r"(?i:\bcompiling (?:the )?(?:model|function|kernel|graph|module|with|transformerblock|each)\b)"
+        r"|torch\.compile"
+        r"|Building extension module"
+        r"|ninja: "
+        r"|Emitting ninja build file"
+        r"|(?i:\bAUTOTUNE \w+\()"
+        r"|Using .{1,200}torch_extensions.{0,80} as PyTorch extensions root"
+        r"|Finished XLA compilation"
+        r"|Compiling jit\("
+        r"|Compiled cluster using XLA"
+        r"|compiling dataset index builder"
+        r"|compiling and loading fused kernels",
     ),
-    (
+    Announcement(
         "load",
-        r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))|Loading checkpoint shards|(?:加载|恢复)(?:检查点|模型|权重|数据)",
-        ("loading", "loaded", "resum", "restor", "加载", "恢复"),
+        r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))"
+        r"|Loading checkpoint shards"
+        r"|(?:加载|恢复)(?:检查点|模型|权重|数据)",
+        narrow=("loading", "loaded", "resuming", "resumed", "restoring", "restored"),
     ),
-    (
+    Announcement(
         "start",
-        r"\*\*\*\*\* Running training|(?i:^\W*(?:\S+ ){0,4}(?:start(?:ing|ed)?|begin(?:ning)?|launch(?:ing)?) (?:the )?(?:training|pretraining|pre-training|fine-?tuning)\b)|before the start of training step|Training starts at step|> TRAINING|training \.\.\.$|开始训练|学習開始",
-        ("training", "pretraining", "fine", "pre-training", "开始训练", "学習開始"),
+        r"\*\*\*\*\* Running training"
+        r"|(?i:^\W*(?:\S+ ){0,4}(?:start(?:ing|ed)?|begin(?:ning)?|launch(?:ing)?) (?:the )?(?:training|pretraining|pre-training|fine-?tuning)\b)"
+        r"|before the start of training step"
+        r"|Training starts at step"
+        r"|> TRAINING"
+        r"|training \.\.\.$"
+        r"|开始训练"
+        r"|学習開始",
     ),
 )
-"""(phase, pattern, atoms as in a signature), the first that matches counts."""
+"""The first that matches counts."""
 
 MAX_CLAIM = 1000
 """Characters of a line that can hold a claim."""
@@ -106,40 +114,48 @@ _NOT = re.compile(
     r"|args|skip\w*|preparing|metrics|results?|history|summary|embedding cache|stats|statistics|deleting|removing|steps =)\b)"
     r"|将|失败|无法"
 )
-SAVED: tuple[str, ...] = (
+_VERBS = ("save", "saving", "wrote", "write", "writing", "written", "dump", "stor", "export")
+
+
+class Claim(NamedTuple):
+    """A line that says that a checkpoint was saved."""
+
+    pattern: str
+    narrow: tuple[str, ...] = ()
+    """As in a signature."""
+
+
+SAVED: tuple[Claim, ...] = (
     # saving the checkpoint at step 500 …, and what else can only be a claim
-    rf"{_VERB} (?:(?i:a|the|an|best|latest|last|final|full|new|model|training|current|async|sharded|state and|training state and|model and optimizer) ){{0,4}}(?i:checkpoints?|snapshot|ckpt)\b",
-    rf"{_VERB}(?: [\w/-]{{1,30}}){{0,8}}? {_THING}.{{0,80}}?{_AT}\s*:?\s*{_PATH}",
-    rf"{_THING}(?: of [\w. ]{{1,20}})?(?: (?:successfully|was|were|is|has been|have been|weights|file|states?))*\s(?i:saved|written|exported)\b.{{0,40}}?{_AT}\s*:?\s*{_PATH}",
-    r"(?i:\bbest model saved at epoch \d+|\bsaving the (?:latest|best) model\b|\bsaving the model at the end of epoch|\bsaving (?:current )?(?:model|state) at (?:step|iteration|epoch|iter)\b)",
-    r"(?i:^\W*(?:\S+ ){0,5}sav(?:ed|ing)) (?:[\w ]{0,30} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t\d|msgpack|pdparams|npz))(?!\w)",
-    r"> (?:CHECKPOINT|BEST MODEL) : (?P<path>\S+)",
-    r"(?i:\bsave_checkpoint(?: to|:)) [\"'`]?(?P<path>\S+)",
-    r"(?i:\bfinished (?:async_save|asynchronous save)\b).{0,40}? to (?P<path>\S+)",
-    r"(?i:\basync dist-ckpt save for) (?P<path>\S+) finished|Checkpoint global_step\d+ is ready now",
-    rf"(?:保存|存储)(?:模型|检查点|权重|参数|断点).{{0,20}}?(?:至|到|:|：|于|在)?\s*:?\s*{_PATH}|(?:模型|检查点|权重|参数)(?:已经?|成功)*保存(?:至|到|于|在|:|：)\s*{_PATH.replace('?P<path>', '?P<path2>')}",
-    rf"(?i:\bbest (?:checkpoint|model)\b.{{0,80}}? is saved to) {_PATH}",
+    Claim(
+        rf"{_VERB} (?:(?i:a|the|an|best|latest|last|final|full|new|model|training|current|async|sharded|state and|training state and|model and optimizer) ){{0,4}}(?i:checkpoints?|snapshot|ckpt)\b",
+        _VERBS,
+    ),
+    Claim(rf"{_VERB}(?: [\w/-]{{1,30}}){{0,8}}? {_THING}.{{0,80}}?{_AT}\s*:?\s*{_PATH}", _VERBS),
+    Claim(
+        rf"{_THING}(?: of [\w. ]{{1,20}})?(?: (?:successfully|was|were|is|has been|have been|weights|file|states?))*\s(?i:saved|written|exported)\b.{{0,40}}?{_AT}\s*:?\s*{_PATH}",
+        ("saved", "written", "exported"),
+    ),
+    Claim(
+        r"(?i:\bbest model saved at epoch \d+|\bsaving the (?:latest|best) model\b|\bsaving the model at the end of epoch|\bsaving (?:current )?(?:model|state) at (?:step|iteration|epoch|iter)\b)"
+    ),
+    Claim(
+        r"(?i:^\W*(?:\S+ ){0,5}sav(?:ed|ing)) (?:[\w ]{0,30} )?(?:to )?[\"'`]?(?P<path>[^\s\"'`,;]*\.(?:pth?|ckpt|safetensors|t\d|msgpack|pdparams|npz))(?!\w)",
+        ("saved", "saving"),
+    ),
+    Claim(r"> (?:CHECKPOINT|BEST MODEL) : (?P<path>\S+)"),
+    Claim(r"(?i:\bsave_checkpoint(?: to|:)) [\"'`]?(?P<path>\S+)"),
+    Claim(r"(?i:\bfinished (?:async_save|asynchronous save)\b).{0,40}? to (?P<path>\S+)"),
+    Claim(
+        r"(?i:\basync dist-ckpt save for) (?P<path>\S+) finished|Checkpoint global_step\d+ is ready now"
+    ),
+    Claim(
+        rf"(?:保存|存储)(?:模型|检查点|权重|参数|断点).{{0,20}}?(?:至|到|:|：|于|在)?\s*:?\s*{_PATH}|(?:模型|检查点|权重|参数)(?:已经?|成功)*保存(?:至|到|于|在|:|：)\s*{_PATH.replace('?P<path>', '?P<path2>')}",
+        ("保存", "存储"),
+    ),
+    Claim(rf"(?i:\bbest (?:checkpoint|model)\b.{{0,80}}? is saved to) {_PATH}"),
 )
 """Claims that a checkpoint was saved; which line it is about is found out beside."""
-SAVED_ATOMS = (
-    "saving",
-    "saved",
-    "save",
-    "writing",
-    "written",
-    "wrote",
-    "write ",
-    "dumping",
-    "storing",
-    "stored",
-    "exported",
-    "exporting",
-    "checkpoint :",
-    "best model :",
-    "is ready now",
-    "保存",
-    "存储",
-)
 _STEP_IN_PATH = re.compile(
     r"(?:^|[/\\_.-])(?:global_?step|step|iter|iteration|checkpoint|ckpt|G|D|model|model_step|batch)s?[=_-]?(?:\d+_)?0*(\d+)(?=$|[/\\_.-])"
     r"|[/_-]0*(\d+)_(?:steps|iters|adapters|iterations)\b"
@@ -156,32 +172,20 @@ _STEP_SAID = re.compile(
 
 @cache
 def _phase_pattern(index: int) -> re.Pattern[str]:
-    return re.compile(PHASES[index][1])
+    return re.compile(PHASES[index].pattern)
 
 
 @cache
 def _saved_pattern(index: int) -> re.Pattern[str]:
-    return re.compile(SAVED[index])
-
-
-def phase_candidates(text: str) -> tuple[int, ...]:
-    """Indices of the phases that lines of this text's shape may announce."""
-    low = text.lower()
-    return tuple(i for i, (_, _, atoms) in enumerate(PHASES) if any(a in low for a in atoms))
+    return re.compile(SAVED[index].pattern)
 
 
 def phase_of(text: str, rows: tuple[int, ...]) -> PhaseName | None:
     """The phase that a line announces."""
     for index in rows:
         if _phase_pattern(index).search(text):
-            return PHASES[index][0]
+            return PHASES[index].phase
     return None
-
-
-def may_be_saved(text: str) -> bool:
-    """Lines of this text's shape may claim a saved checkpoint."""
-    low = text.lower()
-    return any(a in low for a in SAVED_ATOMS)
 
 
 def saved(text: str) -> tuple[float | None, str | None] | None:

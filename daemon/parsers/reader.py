@@ -17,9 +17,9 @@ from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
 
 from . import matcher, phases
 from .frameworks import Recogniser
-from .hints import NONE, hints_of
 from .lines import LineCutter, RawLine, Where, places
 from .log_events import Place, of_line, of_raised
+from .matcher import NONE, hints_of
 from .numbers import program_text as code
 from .numbers import tables
 from .numbers.fields import Values, evaluate

@@ -56,6 +56,14 @@ ANNOUNCED = 3
 MAX_STRAY = 40
 """Lines of other output within a traceback, printed by other processes, before it is given up."""
 
+OPENINGS = (
+    _HEAD.pattern,
+    _IGNORED.pattern,
+    _FRAME.pattern,
+    *(rf"^{re.escape(announced)}" for announced in _CHAIN),
+)
+"""One of them matches every line that :meth:`Tracebacks.concerns` answers with yes."""
+
 
 @dataclass(slots=True)
 class Open:
@@ -114,20 +122,6 @@ def _shape(text: str) -> str:
 
 class Tracebacks:
     """Follows the open tracebacks of one log."""
-
-    ATOMS = (
-        "traceback (most recent call last)",
-        "during handling of the above exception",
-        "the above exception was the direct cause",
-        "exception ignored in",
-        "exception in thread",
-        "--- logging error",
-        "error in atexit",
-        "error in sys.",
-        "exception was never retrieved",
-        '", line ',
-    )
-    """As in a signature: one of them is in every line that :meth:`concerns` this class."""
 
     def __init__(self) -> None:
         self.open: dict[str, Open] = {}

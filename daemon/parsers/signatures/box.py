@@ -11,119 +11,61 @@ BOX: tuple[Signature, ...] = (
     Signature(
         "inodes",
         "inode_exhausted",
-        r"(?i:\b(?:no (?:more )?(?:free )?inodes?\b(?! (?:issue|problem|limit|quota))|out of (?:free )?inodes\b|inodes? (?:limit|quota|usage|count)?\s?(?:has been |have been |was |is |are )?(?:exceeded|exhausted|depleted|used up)|exhausted (?:all )?(?:the |its |free )?inodes|0 (?:free )?inodes (?:free|left|available|remaining)))"
-        r"|(?i:inode quota exceeded|exceeded (?:the |your )?(?:inode|file count) (?:quota|limit)|inode(?:s| usage)?\b.{0,12}\b100 ?%|100 ?% (?:of )?inodes|no space left.{0,24}\binodes?\b)"
-        r"|low on resource: (?:node|image|container)fs\.?inodes|low on resource: inodes|attempting to reclaim inodes|EXT4-fs .{0,60}: no free inodes",
-        ("inode", "file count"),
-        (
-            "cannot create file: out of inodes on /data",
-            "OSError: [Errno 28] No space left on device (0 inodes free): 'shard-00012'",
-            "/scratch: inode quota exceeded",
-            "Message: The node was low on resource: inodes.",
-            "eviction_manager.go:338] attempting to reclaim inodes",
-            "WARNING: all inodes have been exhausted on /mnt/data",
-            "df: /data inodes: 100 % used",
-            "EXT4-fs warning (device vda1): ext4_new_inode: no free inodes",
-        ),
-        (
-            "Inodes 1000000 IUsed 12852 IFree 987148",
-            "df -i shows the inodes",
-            "/dev/loop3 12852 12852 0 100% /snap/core/7",
-            "inodes: 10 % used",
-            "EXT4-fs (sda1): 12 orphan inodes deleted",
-            "no inode limit on this volume",
-        ),
+        r"(?i:\b(?:no (?:more )?(?:free )?inodes?\b(?! (?:issue|problem|limit|quota))"
+        r"|out of (?:free )?inodes\b"
+        r"|inodes? (?:limit|quota|usage|count)?\s?(?:has been |have been |was |is |are )?(?:exceeded|exhausted|depleted|used up)"
+        r"|exhausted (?:all )?(?:the |its |free )?inodes"
+        r"|0 (?:free )?inodes (?:free|left|available|remaining)))"
+        r"|(?i:inode quota exceeded"
+        r"|exceeded (?:the |your )?(?:inode|file count) (?:quota|limit)"
+        r"|inode(?:s| usage)?\b.{0,12}\b100 ?%"
+        r"|100 ?% (?:of )?inodes"
+        r"|no space left.{0,24}\binodes?\b)"
+        r"|low on resource: (?:node|image|container)fs\.?inodes"
+        r"|low on resource: inodes"
+        r"|attempting to reclaim inodes"
+        r"|EXT4-fs .{0,60}: no free inodes",
         source="linux fs/ext4/ialloc.c, kubelet eviction manager, lustre, storage guides of clusters",
     ),
     Signature(
         "disk-full",
         "disk_full",
-        r"^(?!.*(?:/dev/shm|</?torch_|shared memory|'/psm_|posix_fallocate|\binodes?\b|(?i:file watchers|inotify)))"
-        r".*(?:(?i:\bno space left on device\b)|\[Errno 28\]|\(os error 28\)|\[WinError 112\]|\bENOSPC\b|errno[ =:]{1,3}28\b|设备上没有空间|設備上沒有空間|装置上已无多余空间|デバイスに空き領域がありません|장치에 남은 공간이 없음|На устройстве не осталось свободного места"
-        r"|Auf dem Gerät ist kein Speicherplatz mehr verfügbar|[Aa]ucun espace disponible sur le périphérique|Aucun espace n'est disponible|No queda espacio en el dispositivo|Não há espaço disponível no dispositivo|Spazio esaurito sul device|Brak miejsca na urządzeniu)"
-        r"|(?i:there is not enough space on the disk|磁盘空间不足|\bdatabase or disk is full|\bdisk (?:is )?full\b(?! (?:of|at|path|check|text))|insufficient (?:free )?(?:disk|storage) space)"
-        r"|low on resource: (?:ephemeral-storage|nodefs|imagefs)|(?:ephemeral local storage|EmptyDir volume).{0,60} (?:usage )?exceeds the (?:total )?limit",
-        (
-            "no space left",
-            "[errno",
-            "(os error",
-            "[winerror",
-            "enospc",
-            "errno =",
-            "errno:",
-            "errno=",
-            "设备上没有空间",
-            "設備上沒有空間",
-            "装置上已无多余空间",
-            "空き領域がありません",
-            "남은 공간이 없음",
-            "свободного места",
-            "kein speicherplatz",
-            "aucun espace",
-            "no queda espacio",
-            "não há espaço",
-            "spazio esaurito",
-            "brak miejsca",
-            "space on the disk",
-            "磁盘空间不足",
-            "disk full",
-            "disk is full",
-            "insufficient disk",
-            "insufficient free",
-            "insufficient storage",
-            "low on resource",
-            "local storage",
-            "emptydir volume",
-        ),
-        (
-            "OSError: [Errno 28] No space left on device: '/data/ckpt/step_100.pt'",
-            "cp: error writing 'x': No space left on device",
-            "write /var/lib/docker/overlay2/a/diff/x: no space left on device",
-            'Error: Os { code: 28, kind: StorageFull, message: "No space left on device" }',
-            "thread 'main' panicked: I/O error: No space left on device (os error 28)",
-            "java.io.IOException: No space left on device",
-            "OSError: [Errno 28] 设备上没有空间: 'out/model.pt'",
-            "tar: ckpt.tar: Kann nicht schreiben: Auf dem Gerät ist kein Speicherplatz mehr verfügbar",
-            "sqlite3.OperationalError: database or disk is full",
-            "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi",
-            "Pod ephemeral local storage usage exceeds the total limit of containers 20Gi.",
-            "OSError: [WinError 112] There is not enough space on the disk",
-        ),
-        (
-            "/dev/loop0  99M  99M  0 100% /snap/core",
-            "disk usage 83 %",
-            "RuntimeError: unable to write to file </torch_1234_5678>: No space left on device (28)",
-            "Error: ENOSPC: System limit for number of file watchers reached",
-            "disk full check passed",
-            "OSError: [Errno 2] No such file or directory: 'a'",
-        ),
+        r"^(?!.*(?:/dev/shm|</?torch_|shared memory|'/psm_|posix_fallocate|\binodes?\b|(?i:file watchers|inotify))).*(?:"
+        r"(?i:\bno space left on device\b)"
+        r"|\[Errno 28\]"
+        r"|\(os error 28\)"
+        r"|\[WinError 112\]"
+        r"|\bENOSPC\b"
+        r"|errno[ =:]{1,3}28\b"
+        r"|设备上没有空间"
+        r"|設備上沒有空間"
+        r"|装置上已无多余空间"
+        r"|デバイスに空き領域がありません"
+        r"|장치에 남은 공간이 없음"
+        r"|На устройстве не осталось свободного места"
+        r"|Auf dem Gerät ist kein Speicherplatz mehr verfügbar"
+        r"|[Aa]ucun espace disponible sur le périphérique"
+        r"|Aucun espace n'est disponible"
+        r"|No queda espacio en el dispositivo"
+        r"|Não há espaço disponível no dispositivo"
+        r"|Spazio esaurito sul device"
+        r"|Brak miejsca na urządzeniu)"
+        r"|(?i:there is not enough space on the disk"
+        r"|磁盘空间不足"
+        r"|\bdatabase or disk is full"
+        r"|\bdisk (?:is )?full\b(?! (?:of|at|path|check|text))"
+        r"|insufficient (?:free )?(?:disk|storage) space)"
+        r"|low on resource: (?:ephemeral-storage|nodefs|imagefs)"
+        r"|(?:ephemeral local storage|EmptyDir volume).{0,60} (?:usage )?exceeds the (?:total )?limit",
         source="glibc strerror and its translations, cpython, rust std::io, go syscall, kubelet, sqlite",
     ),
     Signature(
         "disk-short",
         "disk_full",
-        r"(?i:not enough (?:free )?disk space|(?:running )?(?:out of|low on) disk space\b|disk space (?:is )?(?:critically )?low\b)|\b(?:NodeHasDiskPressure|EvictionThresholdMet)\b",
-        (
-            "enough disk space",
-            "enough free disk",
-            "out of disk space",
-            "low on disk space",
-            "disk space low",
-            "disk space is",
-            "disk space critically",
-            "diskpressure",
-            "evictionthreshold",
-        ),
-        (
-            "UserWarning: Not enough free disk space to download the file. The expected file size is: 4000.00 MB.",
-            "WARNING: running low on disk space: 1.2 GB left on /root",
-            "Node gpu-07 status is now: NodeHasDiskPressure",
-        ),
-        (
-            "NodeHasNoDiskPressure",
-            "free disk space: 812 GB",
-            "DiskPressure   False   KubeletHasNoDiskPressure",
-        ),
+        r"(?i:not enough (?:free )?disk space"
+        r"|(?:running )?(?:out of|low on) disk space\b"
+        r"|disk space (?:is )?(?:critically )?low\b)"
+        r"|\b(?:NodeHasDiskPressure|EvictionThresholdMet)\b",
         severity="warning",
         fatal=False,
         source="huggingface_hub file_download.py, kubelet",
@@ -131,128 +73,66 @@ BOX: tuple[Signature, ...] = (
     Signature(
         "quota",
         "quota_exceeded",
-        r"^(?!.*(?i:\binodes?\b|file count)).*(?:(?i:disk quota exceeded|超出磁盘限额|超過磁碟配額|ディスク使用量制限を超過|Plattenspeicherplatz.{0,12}überschritten|quota d'espace disque|Se ha excedido la cuota de disco|Превышена дисковая квота)|\[Errno 122\]|\(os error 122\)|\bEDQUOT\b"
-        r"|(?i:user (?:block|file) quota|over (?:disk|file|its|block) quota|write failed, (?:user|group|project) (?:block|file) limit reached|(?:group|project|fileset) (?:block |file )?quota (?:exceeded|reached)|storage ?quota ?(?:has been )?exceeded))",
-        (
-            "quota",
-            "超出磁盘限额",
-            "超過磁碟配額",
-            "使用量制限を超過",
-            "plattenspeicherplatz",
-            "cuota de disco",
-            "дисковая квота",
-            "[errno",
-            "(os error",
-            "edquot",
-            "limit reached",
-        ),
-        (
-            "OSError: [Errno 122] Disk quota exceeded: '/home/u/ckpt.pt'",
-            "cp: error writing 'x': Disk quota exceeded",
-            "IOError: Disk quota exceeded (os error 122)",
-            "sda1: write failed, user block limit reached.",
-            "tar: x: 写入错误: 超出磁盘限额",
-            "The user's Drive storage quota has been exceeded.",
-        ),
-        (
-            "HTTP 429: API quota exceeded for project",
-            "your quota is 1 TB",
-            "disk quota: 812 of 1000 GB used",
-            "rate limit reached for requests",
-        ),
+        r"^(?!.*(?i:\binodes?\b|file count)).*(?:(?i:disk quota exceeded"
+        r"|超出磁盘限额"
+        r"|超過磁碟配額"
+        r"|ディスク使用量制限を超過"
+        r"|Plattenspeicherplatz.{0,12}überschritten"
+        r"|quota d'espace disque"
+        r"|Se ha excedido la cuota de disco)"
+        r"|[Пп]ревышена дисковая квота"
+        r"|\[Errno 122\]"
+        r"|\(os error 122\)"
+        r"|\bEDQUOT\b"
+        r"|(?i:user (?:block|file) quota"
+        r"|over (?:disk|file|its|block) quota"
+        r"|write failed, (?:user|group|project) (?:block|file) limit reached"
+        r"|(?:group|project|fileset) (?:block |file )?quota (?:exceeded|reached)"
+        r"|storage ?quota ?(?:has been )?exceeded))",
         source="glibc strerror and its translations, linux fs/quota/dquot.c",
     ),
     Signature(
         "fds",
         "fd_exhausted",
-        r"(?i:\btoo many open files\b)|\[Errno 2[34]\]|\(os error 2[34]\)|\bE[MN]FILE\b|VFS: file-max limit \d+ reached|received 0 items of ancdata|打开的文件过多|開啟太多檔案|開いているファイルが多すぎます|Zu viele offene Dateien|Trop de fichiers ouverts|Demasiados (?:archivos|ficheros) abiertos|Слишком много открытых файлов"
-        r"|ENOSPC: System limit for number of file watchers|(?i:inotify (?:watch|instance) limit reached)",
-        (
-            "too many open files",
-            "[errno",
-            "(os error",
-            "emfile",
-            "enfile",
-            "file-max limit",
-            "items of ancdata",
-            "打开的文件过多",
-            "開啟太多檔案",
-            "ファイルが多すぎます",
-            "offene dateien",
-            "fichiers ouverts",
-            "archivos abiertos",
-            "ficheros abiertos",
-            "открытых файлов",
-            "file watchers",
-            "inotify",
-        ),
-        (
-            "OSError: [Errno 24] Too many open files: '/data/x'",
-            "RuntimeError: received 0 items of ancdata",
-            "accept4: too many open files; retrying in 1s",
-            "Error: Too many open files (os error 24)",
-            "OSError: [Errno 23] Too many open files in system",
-            "OSError: [Errno 24] 打开的文件过多: 'a.npy'",
-            "kernel: VFS: file-max limit 9223 reached",
-        ),
-        (
-            "ulimit: open files 1048576",
-            "FileNotFoundError: [Errno 2] No such file or directory: 'a'",
-            "warning: this may leave too many files open",
-        ),
+        r"(?i:\btoo many open files\b)"
+        r"|\[Errno 2[34]\]"
+        r"|\(os error 2[34]\)"
+        r"|\bE[MN]FILE\b"
+        r"|VFS: file-max limit \d+ reached"
+        r"|received 0 items of ancdata"
+        r"|打开的文件过多"
+        r"|開啟太多檔案"
+        r"|開いているファイルが多すぎます"
+        r"|Zu viele offene Dateien"
+        r"|Trop de fichiers ouverts"
+        r"|Demasiados (?:archivos|ficheros) abiertos"
+        r"|Слишком много открытых файлов"
+        r"|ENOSPC: System limit for number of file watchers"
+        r"|(?i:inotify (?:watch|instance) limit reached)",
         source="glibc strerror and its translations, torch multiprocessing reductions, linux fs/file_table.c",
     ),
     Signature(
         "io-error",
         "io_error",
-        r"\[Errno (?:5|30|70|107|108|112|116|121)\]|\(os error (?:5|30|107|108|112|116|121)\)|(?<![Bb]uffer )(?i:\binput/output error\b)|\bE(?:IO|STALE|ROFS|REMOTEIO|NOTCONN): |(?i:\bstale (?:nfs )?file handle\b|\btransport endpoint (?:is not connected|shutdown)\b|: remote i/o error\b)"
-        r"|(?i:(?:\[errno \d+\]|: |error:) ?read-only file system\b)|输入/输出错误|輸入/輸出錯誤|入力/出力エラーです|Eingabe-/Ausgabefehler|[Ee]rreur d'entrée/sortie|Error de entrada/salida|Erro de entrada/saída|Ошибка ввода/вывода"
-        r"|只读文件系统|Le système de fichiers est (?:accessible )?en lecture seul|Das Dateisystem ist nur lesbar|Sistema de ficheros de sólo lectura|读取文件时.{0,8}I/O",
-        (
-            "[errno",
-            "(os error",
-            "input/output error",
-            "eio: ",
-            "estale: ",
-            "erofs: ",
-            "enotconn: ",
-            "stale file handle",
-            "stale nfs file handle",
-            "transport endpoint",
-            "remote i/o error",
-            "read-only file system",
-            "输入/输出错误",
-            "輸入/輸出錯誤",
-            "入力/出力エラー",
-            "ausgabefehler",
-            "entrée/sortie",
-            "entrada/salida",
-            "entrada/saída",
-            "ввода/вывода",
-            "只读文件系统",
-            "lecture seul",
-            "nur lesbar",
-            "sólo lectura",
-            "读取文件时",
-        ),
-        (
-            "OSError: [Errno 5] Input/output error",
-            "OSError: [Errno 116] Stale file handle: '/mnt/nfs/a.bin'",
-            "ls: cannot access '/mnt/bucket': Transport endpoint is not connected",
-            "touch: cannot touch 'x': Read-only file system",
-            "open /data/x: input/output error",
-            "Error: Input/output error (os error 5)",
-            "Error: EIO: i/o error, read",
-            "cp: cannot stat '/lustre/a': Cannot send after transport endpoint shutdown",
-            "cat: x: 输入/输出错误",
-            "OSError: [Errno 30] Read-only file system: '/root/out'",
-        ),
-        (
-            "mounted read-only file-system image cache",
-            "OSError: [Errno 17] File exists: 'out'",
-            "Buffer input/output errors: 0",
-            "overlay on a read-only file system image is fine",
-        ),
+        r"\[Errno (?:5|30|70|107|108|112|116|121)\]"
+        r"|\(os error (?:5|30|107|108|112|116|121)\)"
+        r"|(?<![Bb]uffer )(?i:\binput/output error\b)"
+        r"|\bE(?:IO|STALE|ROFS|REMOTEIO|NOTCONN): "
+        r"|(?i:\bstale (?:nfs )?file handle\b|\btransport endpoint (?:is not connected|shutdown)\b|: remote i/o error\b)"
+        r"|(?i:(?:\[errno \d+\]|: |error:) ?read-only file system\b)"
+        r"|输入/输出错误"
+        r"|輸入/輸出錯誤"
+        r"|入力/出力エラーです"
+        r"|Eingabe-/Ausgabefehler"
+        r"|[Ee]rreur d'entrée/sortie"
+        r"|Error de entrada/salida"
+        r"|Erro de entrada/saída"
+        r"|Ошибка ввода/вывода"
+        r"|只读文件系统"
+        r"|Le système de fichiers est (?:accessible )?en lecture seul"
+        r"|Das Dateisystem ist nur lesbar"
+        r"|Sistema de ficheros de sólo lectura"
+        r"|读取文件时.{0,8}I/O",
         source="glibc strerror and its translations, cpython, rust std::io, go syscall, libuv",
     ),
 )

@@ -12,269 +12,110 @@ CHECKPOINTS: tuple[Signature, ...] = (
     Signature(
         "ckpt-write",
         "ckpt_write_failed",
-        r"PytorchStreamWriter failed|unexpected pos \d+ vs \d+|basic_ios::clear: iostream error|write error: wrote \d+ (?:blocks|bytes) instead of \d+"
-        r"|(?i:(?:failed to|failed|unable to|error|error while|error when|could not|couldn't|cannot) (?:asynchronously )?(?:sav(?:e|ing)|writ(?:e|ing)|upload(?:ing)?) (?:the |a |an )?(?:model |async |training |final )?(?:checkpoint|ckpt)s?\b|(?:exception|failure) (?:while|when|during|on|in) (?:sav|writ|upload)ing (?:the |a |an )?(?:model )?(?:checkpoint|ckpt)s?\b|(?:checkpoint|ckpt)s? (?:could not|cannot|couldn.t) be (?:saved|written|uploaded)|(?:checkpoint|ckpt) (?:save|write|upload|saving) failed)(?!.{0,60}(?:retry|trying again))"
-        r"|SafetensorError.{0,60}I/O error|Parent directory \S+ does not exist|RuntimeError: File \S+ cannot be opened|[Uu]nable to (?:synchronously )?(?:create|write|flush) (?:file|dataset|file's cached)|Can't (?:synchronously )?write data|[Uu]nable to (?:synchronously )?create group|CheckpointException ranks"
-        r"|Failed to rename: \S*ckpt|Trying to save an outdated checkpoint at step|StepAlreadyExistsError|Some tensors share memory, this will lead to duplicate memory on disk|saved contained shared tensors .{1,400} mismatching the transformers base configuration",
-        (
-            "pytorchstreamwriter",
-            "unexpected pos",
-            "iostream error",
-            "write error: wrote",
-            "failed to save",
-            "unable to save",
-            "could not save",
-            "couldn't save",
-            "cannot save",
-            "failed to write",
-            "unable to write",
-            "could not write",
-            "couldn't write",
-            "cannot write",
-            "failed to upload",
-            "unable to upload",
-            "could not upload",
-            "couldn't upload",
-            "cannot upload",
-            "failed saving",
-            "error saving",
-            "error while saving",
-            "error when saving",
-            "failed writing",
-            "error writing",
-            "error while writing",
-            "error when writing",
-            "failed uploading",
-            "error uploading",
-            "error while uploading",
-            "error when uploading",
-            "failed to asynchronously",
-            "exception while",
-            "exception when saving",
-            "exception during saving",
-            "failure while",
-            "be saved",
-            "be written",
-            "be uploaded",
-            "checkpoint save failed",
-            "checkpoint write failed",
-            "checkpoint upload failed",
-            "checkpoint saving failed",
-            "ckpt save failed",
-            "failed to rename",
-            "safetensorerror",
-            "parent directory",
-            "cannot be opened",
-            "unable to create file",
-            "unable to synchronously create",
-            "unable to create group",
-            "unable to create dataset",
-            "unable to write",
-            "unable to synchronously write",
-            "unable to flush",
-            "write data",
-            "checkpointexception ranks",
-            "outdated checkpoint",
-            "stepalreadyexists",
-            "some tensors share memory",
-            "contained shared tensors",
-        ),
-        (
-            "RuntimeError: [enforce fail at inline_container.cc:595] . PytorchStreamWriter failed writing file data/3: file write failed",
-            "RuntimeError: [enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534",
-            "RuntimeError: Parent directory /data/out does not exist.",
-            "RuntimeError: File out/last.pth cannot be opened.",
-            "Failed to save checkpoint: disk unreachable",
-            "ERROR: could not write checkpoint to /data/out",
-            "Checkpoint save failed for step 3000: connection lost",
-            "Exception while saving checkpoint: no answer from the store",
-            "ERROR: checkpoint could not be written, giving up",
-            "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0, 3])",
-            "BlockingIOError: [Errno 11] Unable to synchronously create file (unable to lock file)",
-            "safetensors_rust.SafetensorError: Error while serializing: I/O error: Input/output error (os error 5)",
-            'flax.errors.InvalidCheckpointError: Trying to save an outdated checkpoint at step: "1000" and path: "out/ckpt_1000".',
-        ),
-        (
-            "Saving checkpoint to out/ckpt.pt",
-            "checkpoint saved",
-            "unable to create symlink latest",
-            "Checkpoint save completed in 3.2 s",
-            "Failed to save checkpoint, retrying in 5 s",
-        ),
+        r"PytorchStreamWriter failed"
+        r"|unexpected pos \d+ vs \d+"
+        r"|basic_ios::clear: iostream error"
+        r"|write error: wrote \d+ (?:blocks|bytes) instead of \d+"
+        r"|(?i:"
+        r"(?:failed to|failed|unable to|error|error while|error when|could not|couldn't|cannot) (?:asynchronously )?(?:sav(?:e|ing)|writ(?:e|ing)|upload(?:ing)?) (?:the |a |an )?(?:model |async |training |final )?(?:checkpoint|ckpt)s?\b"
+        r"|(?:exception|failure) (?:while|when|during|on|in) (?:sav|writ|upload)ing (?:the |a |an )?(?:model )?(?:checkpoint|ckpt)s?\b"
+        r"|(?:checkpoint|ckpt)s? (?:could not|cannot|couldn.t) be (?:saved|written|uploaded)"
+        r"|(?:checkpoint|ckpt) (?:save|write|upload|saving) failed)(?!.{0,60}(?:retry|trying again))"
+        r"|SafetensorError.{0,60}I/O error"
+        r"|Parent directory \S+ does not exist"
+        r"|RuntimeError: File \S+ cannot be opened"
+        r"|[Uu]nable to (?:synchronously )?(?:create|write|flush) (?:file|dataset|file's cached)"
+        r"|Can't (?:synchronously )?write data"
+        r"|[Uu]nable to (?:synchronously )?create group"
+        r"|CheckpointException ranks"
+        r"|Failed to rename: \S*ckpt"
+        r"|Trying to save an outdated checkpoint at step"
+        r"|StepAlreadyExistsError"
+        r"|Some tensors share memory, this will lead to duplicate memory on disk"
+        r"|saved contained shared tensors .{1,400} mismatching the transformers base configuration",
         source="pytorch caffe2/serialize, torch/distributed/checkpoint, safetensors, h5py, flax errors.py, Torch7",
     ),
     Signature(
         "ckpt-corrupt",
         "ckpt_corrupt",
-        r"PytorchStreamReader failed|failed reading zip archive|failed finding central directory|[Ii]nvalid header or archive is corrupted|[Ii]nvalid magic number; corrupt file|EOFError: Ran out of input|UnpicklingError|HeaderTooLarge|HeaderTooSmall|MetadataIncompleteBuffer|InvalidHeader(?:Deserialization|Length)"
-        r"|unexpected EOF(?:, expected \d+ more bytes|\. The file might be)|(?:model|checkpoint|ckpt|weights?) file.{0,60}\bbad magic\b|Unable to load weights from (?:pytorch|safetensors|TF|Flax) checkpoint|Error while deserializing header|incomplete metadata, file not fully covered|Unable to open table file|Checksum does not match: stored|pickle data was truncated|BadZipFile|Bad CRC-32 for file|storage has wrong (?:byte )?size"
-        r"|truncated file: eof|file signature not found|bad object header version|DataLossError(?!.*(?:corrupted|truncated) record)|kMaxSupportedFileFormatVersion INTERNAL ASSERT|Unpack failed: incomplete input|(?i:(?:checkpoint|ckpt)s? .{0,60}(?:is|are|appears?|seems?|may be|might be) (?:to be )?(?:corrupt|truncated|damaged|incomplete)|\bcorrupt(?:ed)? (?:checkpoint|ckpt)\b(?!s?[ _](?:check|handling)|s? *[:=] *(?:0|none|false)))",
-        (
-            "pytorchstreamreader",
-            "reading zip archive",
-            "central directory",
-            "archive is corrupted",
-            "invalid magic number",
-            "ran out of input",
-            "unpicklingerror",
-            "headertoo",
-            "metadataincomplete",
-            "incomplete metadata",
-            "invalidheader",
-            "unexpected eof, expected",
-            "unexpected eof. the",
-            "bad magic",
-            "load weights from",
-            "badzipfile",
-            "bad crc-",
-            "wrong size",
-            "wrong byte size",
-            "data was truncated",
-            "truncated file",
-            "signature not found",
-            "object header version",
-            "datalosserror",
-            "incomplete input",
-            "fileformatversion internal",
-            "deserializing header",
-            "table file",
-            "checksum does not",
-            "is corrupt",
-            "are corrupt",
-            "be corrupt",
-            "appears corrupt",
-            "seems corrupt",
-            "appears truncated",
-            "be truncated",
-            "is truncated",
-            "be damaged",
-            "is damaged",
-            "is incomplete",
-            "be incomplete",
-            "appears incomplete",
-            "seems incomplete",
-            "corrupt checkpoint",
-            "corrupted checkpoint",
-            "corrupt ckpt",
-            "corrupted ckpt",
-        ),
-        (
-            "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
-            "RuntimeError: Invalid magic number; corrupt file?",
-            "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
-            "safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
-            "EOFError: Ran out of input",
-            "_pickle.UnpicklingError: invalid load key, 'v'.",
-            "RuntimeError: unexpected EOF, expected 12345 more bytes. The file might be corrupted.",
-            "RuntimeError: unexpected EOF. The file might be corrupted.",
-            "error: invalid model file 'out/a.bin' (bad magic)",
-            "OSError: Unable to synchronously open file (truncated file: eof = 96, sblock->base_addr = 0, stored_eof = 2048)",
-            "DataLossError: Unable to open table file out/model.ckpt: Data loss: not an sstable (bad magic number)",
-            "zipfile.BadZipFile: Bad CRC-32 for file 'data/0'",
-            "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED at inline_container.cc:132",
-            "ERROR: checkpoint out/last.pt seems to be corrupted",
-        ),
-        (
-            "loading checkpoint out/ckpt.pt",
-            "sequence truncated to 512 tokens",
-            "corrupt images skipped: 3",
-            "DataLossError: corrupted record at 12345",
-            "corrupt checkpoints: 0",
-        ),
+        r"PytorchStreamReader failed"
+        r"|failed reading zip archive"
+        r"|failed finding central directory"
+        r"|[Ii]nvalid header or archive is corrupted"
+        r"|[Ii]nvalid magic number; corrupt file"
+        r"|EOFError: Ran out of input"
+        r"|UnpicklingError"
+        r"|HeaderTooLarge"
+        r"|HeaderTooSmall"
+        r"|MetadataIncompleteBuffer"
+        r"|InvalidHeader(?:Deserialization|Length)"
+        r"|unexpected EOF(?:, expected \d+ more bytes|\. The file might be)"
+        r"|(?:model|checkpoint|ckpt|weights?) file.{0,60}\bbad magic\b"
+        r"|Unable to load weights from (?:pytorch|safetensors|TF|Flax) checkpoint"
+        r"|Error while deserializing header"
+        r"|incomplete metadata, file not fully covered"
+        r"|Unable to open table file"
+        r"|Checksum does not match: stored"
+        r"|pickle data was truncated"
+        r"|BadZipFile"
+        r"|Bad CRC-32 for file"
+        r"|storage has wrong (?:byte )?size"
+        r"|truncated file: eof"
+        r"|file signature not found"
+        r"|bad object header version"
+        r"|DataLossError(?!.*(?:corrupted|truncated) record)"
+        r"|kMaxSupportedFileFormatVersion INTERNAL ASSERT"
+        r"|Unpack failed: incomplete input"
+        r"|(?i:"
+        r"(?:checkpoint|ckpt)s? .{0,60}(?:is|are|appears?|seems?|may be|might be) (?:to be )?(?:corrupt|truncated|damaged|incomplete)"
+        r"|\bcorrupt(?:ed)? (?:checkpoint|ckpt)\b(?!s?[ _](?:check|handling)|s? *[:=] *(?:0|none|false)))",
         source="pytorch torch/serialization.py, safetensors, h5py, tensorflow tensor_bundle, numpy and zipfile",
     ),
     Signature(
         "ckpt-mismatch",
         "ckpt_mismatch",
-        r"Error\(s\) in loading state_dict|loaded state dict (?:contains a parameter group that doesn't match|has a different number of parameter groups)|^(?:\w+: )?(?:Missing|Unexpected) key\(s\) in state_dict"
-        r"|Key \S+ not found in checkpoint|Tensor name \S+ not found in checkpoint|KeyError: .unexpected key .{1,200} in state_dict|While copying the parameter named|ScopeParam(?:Shape|NotFound)Error|expects \d+ weight\(s\), but the saved weights have|Assign requires shapes of both tensors to match|weight file containing \d+ layers into a model with \d+|Layer count mismatch when loading weights"
-        r"|(?i:checkpoint .{0,80}(?:shape|size)s? (?:mismatch|do(?:es)? not match))|mismatch between the current graph and the graph from the checkpoint|target dict keys and state dict keys do not match|ensure that the architectures match|but load set tensor with shape|in the argument .net. should have the same shape as|from saved params: shape incompatible|is not present in ParameterDict|Cannot copy param \d+ weights from layer"
-        r"|Missing key in checkpoint state_dict|[Ss]hape mismatch for loaded\b|is not compatible with supplied shape|Size mismatch between saved \S+ and current|objects were not bound to checkpointed values|Shape mismatch in layer #?\d+|the assigned value shape .{1,60} (?:is|are) incompatible|checkpoint contains only the model\b|on-disk value metadata tree structures do not match|is not compatible with the stored shape"
-        r"|checkpoint being loaded used a (?:DP|TP|PP) world size of \d+ but|value from checkpoint \(\S+\) is not equal to the input argument value|variables, but received \d+ variables during loading",
-        (
-            "in loading state_dict",
-            "missing key(s) in state_dict",
-            "unexpected key(s) in state_dict",
-            "unexpected key ",
-            "loaded state dict",
-            "not found in checkpoint",
-            "assign requires shapes",
-            "weight file containing",
-            "layer count mismatch",
-            "copying the parameter",
-            "scopeparamshape",
-            "scopeparamnotfound",
-            "the saved weights have",
-            "shape mismatch",
-            "size mismatch",
-            "shape does not match",
-            "size does not match",
-            "shapes do not match",
-            "graph from the checkpoint",
-            "state dict keys do not",
-            "tree structures do not",
-            "with the stored shape",
-            "checkpoint being loaded used",
-            "value from checkpoint",
-            "variables during loading",
-            "the architectures match",
-            "load set tensor with shape",
-            "in the argument 'net'",
-            "in the argument `net`",
-            "shape incompatible",
-            "present in parameterdict",
-            "cannot copy param",
-            "key in checkpoint state_dict",
-            "bound to checkpointed",
-            "shape mismatch in layer",
-            "shape mismatch for loaded",
-            "with supplied shape",
-            "assigned value shape",
-            "contains only the model",
-        ),
-        (
-            "RuntimeError: Error(s) in loading state_dict for GPT:",
-            "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
-            "NotFoundError: Key conv1/bias not found in checkpoint",
-            "InvalidArgumentError: Assign requires shapes of both tensors to match. lhs shape= [5] rhs shape= [6]",
-            "ValueError: Layer count mismatch when loading weights from file. Model expected 3 layers, found 2 saved layers.",
-            "ValueError: User-provided restore item and on-disk value metadata tree structures do not match",
-            "deepspeed.runtime.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the current world size is 4.",
-            "AssertionError: num_layers value from checkpoint (24) is not equal to the input argument value (12).",
-            "ValueError: Requested shape: (8, 4) is not compatible with the stored shape: (8, 6).",
-            'ValueError: Layer #3 (named "head") expects 2 weight(s), but the saved weights have 1 element(s).',
-            'Missing key(s) in state_dict: "head.weight".',
-            "Exception: Cannot load model parameters from checkpoint out/last.pt; please ensure that the architectures match.",
-            "AssertionError: Variable Shape not match, Variable [ fc_0.w_0 ] need tensor with shape [4, 8] but load set tensor with shape [4, 6]",
-            "RuntimeError: For 'load_param_into_net', fc.weight in the argument 'net' should have the same shape as fc.weight in the argument 'parameter_dict'.",
-            "AssertionError: Failed loading Parameter 'dense0_weight' from saved params: shape incompatible expected (4, 8) vs saved (4, 6)",
-            "F0102 03:04:05.678901 4711 net.cpp:757] Cannot copy param 0 weights from layer 'fc8'; shape mismatch.  Source param shape is 1000 4096",
-            "RuntimeError: Missing key in checkpoint state_dict: model.head.weight.",
-            "CheckpointingException: Global shape mismatch for loaded (torch.Size([81, 4])) and expected ((96, 4)) tensor for key embedding.weight",
-            "ValueError: Tensor's shape (10, 5) is not compatible with supplied shape (11, 5)",
-            "AssertionError: Some Python objects were not bound to checkpointed values, likely due to changes in the Python program",
-            "ValueError: Cannot assign value to variable ' dense/kernel:0': Shape mismatch.The variable shape (4, 8), and the assigned value shape (4, 6) are incompatible.",
-        ),
-        (
-            "Token mismatch detected!",
-            "Some weights of the model checkpoint were not used when initializing GPT",
-            "Some weights of GPT were not initialized from the model checkpoint at out and are newly initialized: ['head.weight']",
-            "unexpected key in source state_dict: fc.weight, fc.bias",
-            "Skip loading parameter 'head.weight' to the model due to incompatible shapes: (81, 4) in the checkpoint but (6, 4) in the model!",
-            "resume: missing keys in state_dict: none",
-        ),
+        r"Error\(s\) in loading state_dict"
+        r"|loaded state dict (?:contains a parameter group that doesn't match"
+        r"|has a different number of parameter groups)"
+        r"|^(?:\w+: )?(?:Missing|Unexpected) key\(s\) in state_dict"
+        r"|Key \S+ not found in checkpoint"
+        r"|Tensor name \S+ not found in checkpoint"
+        r"|KeyError: .unexpected key .{1,200} in state_dict"
+        r"|While copying the parameter named"
+        r"|ScopeParam(?:Shape|NotFound)Error"
+        r"|expects \d+ weight\(s\), but the saved weights have"
+        r"|Assign requires shapes of both tensors to match"
+        r"|weight file containing \d+ layers into a model with \d+"
+        r"|Layer count mismatch when loading weights"
+        r"|(?i:checkpoint .{0,80}(?:shape|size)s? (?:mismatch|do(?:es)? not match))"
+        r"|mismatch between the current graph and the graph from the checkpoint"
+        r"|target dict keys and state dict keys do not match"
+        r"|ensure that the architectures match"
+        r"|but load set tensor with shape"
+        r"|in the argument .net. should have the same shape as"
+        r"|from saved params: shape incompatible"
+        r"|is not present in ParameterDict"
+        r"|Cannot copy param \d+ weights from layer"
+        r"|Missing key in checkpoint state_dict"
+        r"|[Ss]hape mismatch for loaded\b"
+        r"|is not compatible with supplied shape"
+        r"|Size mismatch between saved \S+ and current"
+        r"|objects were not bound to checkpointed values"
+        r"|Shape mismatch in layer #?\d+"
+        r"|the assigned value shape .{1,60} (?:is|are) incompatible"
+        r"|checkpoint contains only the model\b"
+        r"|on-disk value metadata tree structures do not match"
+        r"|is not compatible with the stored shape"
+        r"|checkpoint being loaded used a (?:DP|TP|PP) world size of \d+ but"
+        r"|value from checkpoint \(\S+\) is not equal to the input argument value"
+        r"|variables, but received \d+ variables during loading",
         source="pytorch nn/modules/module.py, optim/optimizer.py; tensorflow saver.py; keras; orbax; deepspeed; megatron checkpointing.py",
     ),
     Signature(
         "ckpt-mismatch-key",
         "ckpt_mismatch",
-        r"size mismatch for \S+: copying a param|(?:Missing|Unexpected) key\(s\) in state_dict",
-        ("size mismatch for", "key(s) in state_dict"),
-        (
-            "\tsize mismatch for lm_head.weight: copying a param with shape torch.Size([5, 4]) from checkpoint, the shape in current model is torch.Size([6, 4]).",
-            '\tUnexpected key(s) in state_dict: "ema.decay".',
-        ),
-        ("batch size mismatch for the last step",),
+        r"size mismatch for \S+: copying a param"
+        r"|(?:Missing|Unexpected) key\(s\) in state_dict",
         role="confirmation",
         severity="info",
         fatal=False,

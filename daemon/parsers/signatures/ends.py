@@ -9,16 +9,5 @@ BARE = r"(?:^|(?<!signal):|[\]|>%]|\dZ)\s*"
 EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status)?)\s{0,3}[:=(]?\s{0,8}"
 STATUS_ENDS = r"\b(?![.,%]\d)(?! (?:usually )?(?:means|stands|indicates|is retried))"
 """Behind the number of an exit status: no more digits, and no explanation of it."""
-EXIT_ATOMS = (
-    "exit code",
-    "exit_code",
-    "exit-code",
-    "exitcode",
-    "exit status",
-    "exited with",
-    "exited (",
-    "exit with",
-)
-SYSTEMD_ATOMS = ("code=killed", "code=dumped")
 LINE = r"(?:(?:line|行|Zeile|ligne|línea|linha|riga|строка|줄) ?\d+|\d+ ?行) ?[:：]\s+\d+\s+"
 """How bash names the line of the script, and the process: ``line 12:  4711 Killed``."""

@@ -12,29 +12,21 @@ from middlewatch.sentinels.kit.observations import Role, SeverityName
 class Signature:
     """One row of knowledge.
 
-    ``pattern`` is searched in the cleaned line without its rank prefix. Named groups become
-    details: ``rank gpu xid exitcode signal pid count`` as integers, ``requested`` as
-    ``requested_bytes``, others as text.
+    ``pattern`` is searched in the cleaned line without its rank prefix, one wording to each line
+    of source. Named groups become details: ``rank gpu xid exitcode signal pid count`` as
+    integers, ``requested`` as ``requested_bytes``, others as text.
     """
 
     id: str
     trouble: str
     """Class of the closed vocabulary; UnknownClass is raised for one that has no row there."""
     pattern: str
-    atoms: tuple[str, ...]
-    """Lower-case texts without digits, one of which is in every line that matches: only
-    lines (in lower case) with one of them meet the pattern."""
-    hits: tuple[str, ...]
-    """Lines that must match: the wording, not copies of anybody's log."""
-    misses: tuple[str, ...]
-    """Lines that look alike and must not match."""
+    narrow: tuple[str, ...] = ()
+    """Lower-case texts to look for where those taken from the pattern are in too many healthy
+    lines; the walk over the pattern has to prove each (:mod:`..literals`)."""
     role: Role = "root"
     severity: SeverityName = "critical"
     fatal: bool = True
-    frameworks: tuple[str, ...] = ()
-    """Programs that print it, where it is not everybody's."""
-    versions: str = ""
-    """Releases that word it so, where wordings changed: ``torch < 2.5``."""
     source: str = ""
     """Where the wording is from: a source file, a manual, a public issue."""
 

@@ -9,337 +9,183 @@ from __future__ import annotations
 from .form import Signature
 
 KERNEL: tuple[Signature, ...] = (
-    Signature(
+    Signature(  # kernel
         "block-device",
         "disk_error",
-        r"(?:blk_update_request|print_req_error|end_request): .{0,40}(?:error|reset)|\bI/O error,? (?:on )?dev(?:ice)? \w+|[Bb]uffer I/O error on dev|\blost (?:async )?page write\b|critical (?:medium|target|space allocation|nexus) error|attempt to access beyond end of device|rejecting I/O to (?:offline|dead) device"
-        r"|\bnvme\d*n?\d*(?: nvme\d+)?: (?:I/O (?:tag )?\d+ .{0,40}timeout|controller is down|Device not ready|Removing (?:after probe|from probe)|resetting controller|frozen state error|Abort status|.{0,60}I/O Error)|\bnvme nvme\d+: .{0,40}(?:failed to set|reset failed)|@ LBA \d+, \d+ blocks, .{1,60}\(sct |\bI/O Error \(sct |\bmd: super_written gets error|\bAdd\. Sense: (?:Unrecovered read|Write error|Logical unit failure|Internal target failure)|no available path - failing I/O"
-        r"|\bata\d+(?:\.\d+)?: (?:failed command|exception Emask|SError: \{|hard resetting link|disabled|revalidation failed|COMRESET failed)|\b(?:sd|sr) [\d:]+ \[\w+\] .{0,40}(?:Sense Key : (?:Medium|Hardware) Error|FAILED Result: hostbyte|Unaligned partial completion)|\bUnrecovered read error\b|\bSense Key ?: (?:Medium|Hardware) Error"
-        r"|\bmd/?(?:raid\w*)?:\w+: (?:Disk failure on|read error not correctable|.{0,40}uncorrectable|not enough operational)|device-mapper: multipath: .{0,20}Failing path|FAILED SMART self-check|Device: /dev/\S+.{0,60}(?:Currently unreadable|Offline uncorrectable) (?:\(pending\) )?sectors|SMART overall-health self-assessment test result: FAILED",
-        (
-            "i/o error",
-            "blk_update_request",
-            "print_req_error",
-            "end_request: ",
-            "page write",
-            "critical medium",
-            "critical target",
-            "critical space",
-            "critical nexus",
-            "beyond end of device",
-            "rejecting i/o",
-            "failing i/o",
-            "@ lba ",
-            "super_written",
-            "add. sense: ",
-            "revalidation failed",
-            "comreset failed",
-            "nvme nvme",
-            "failed command",
-            "exception emask",
-            "serror: {",
-            "resetting link",
-            ": disabled",
-            "medium error",
-            "hardware error",
-            "unrecovered read",
-            "failed result",
-            "disk failure on",
-            "not correctable",
-            "not enough operational",
-            "failing path",
-            "self-check",
-            "sectors",
-            "self-assessment",
-        ),
-        (
-            "blk_update_request: I/O error, dev sdb, sector 12345 op 0x0",
-            "[ 3.2] I/O error, dev nvme0n1, sector 812 op 0x1:(WRITE) flags 0x800 phys_seg 1",
-            "print_req_error: critical medium error, dev sda, sector 5",
-            "Buffer I/O error on dev dm-0, logical block 12, lost async page write",
-            "nvme nvme0: I/O 12 QID 3 timeout, aborting",
-            "nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, reset controller",
-            "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
-            "nvme0n1: I/O Cmd(0x2) @ LBA 812, 8 blocks, I/O Error (sct 0x2 / sc 0x81)",
-            "nvme0n1: Read(0x2) @ LBA 812, 8 blocks, Unrecovered Read Error (sct 0x2 / sc 0x81) DNR",
-            "ata5.00: revalidation failed (errno=-5)",
-            "md: super_written gets error=-5",
-            "ata1.00: failed command: READ FPDMA QUEUED",
-            "sd 2:0:0:0: [sda] tag#7 Sense Key : Medium Error [current]",
-            "sd 2:0:0:0: [sda] tag#7 FAILED Result: hostbyte=DID_BAD_TARGET driverbyte=DRIVER_OK",
-            "md/raid1:md0: Disk failure on sdb1, disabling device.",
-            "sd 2:0:0:0: rejecting I/O to offline device",
-            "smartd[611]: Device: /dev/sda [SAT], 8 Currently unreadable (pending) sectors",
-        ),
-        (
-            "nvme nvme0: 32/0/0 default/read/poll queues",
-            "ata1: SATA link up 6.0 Gbps",
-            "SMART overall-health self-assessment test result: PASSED",
-            "md/raid1:md0: active with 2 out of 2 mirrors",
-            "open /data/x: i/o error",
-        ),
-        frameworks=("kernel",),
+        r"(?:blk_update_request|print_req_error|end_request): .{0,40}(?:error|reset)"
+        r"|\bI/O error,? (?:on )?dev(?:ice)? \w+"
+        r"|[Bb]uffer I/O error on dev"
+        r"|\blost (?:async )?page write\b"
+        r"|critical (?:medium|target|space allocation|nexus) error"
+        r"|attempt to access beyond end of device"
+        r"|rejecting I/O to (?:offline|dead) device"
+        r"|\bnvme\d*n?\d*(?: nvme\d+)?: (?:I/O (?:tag )?\d+ .{0,40}timeout"
+        r"|controller is down"
+        r"|Device not ready"
+        r"|Removing (?:after probe|from probe)"
+        r"|resetting controller"
+        r"|frozen state error"
+        r"|Abort status"
+        r"|.{0,60}I/O Error)"
+        r"|\bnvme nvme\d+: .{0,40}(?:failed to set|reset failed)"
+        r"|@ LBA \d+, \d+ blocks, .{1,60}\(sct "
+        r"|\bI/O Error \(sct "
+        r"|\bmd: super_written gets error"
+        r"|\bAdd\. Sense: (?:Unrecovered read|Write error|Logical unit failure|Internal target failure)"
+        r"|no available path - failing I/O"
+        r"|\bata\d+(?:\.\d+)?: (?:failed command"
+        r"|exception Emask"
+        r"|SError: \{"
+        r"|hard resetting link"
+        r"|disabled"
+        r"|revalidation failed"
+        r"|COMRESET failed)"
+        r"|\b(?:sd|sr) [\d:]+ \[\w+\] .{0,40}(?:Sense Key : (?:Medium|Hardware) Error"
+        r"|FAILED Result: hostbyte"
+        r"|Unaligned partial completion)"
+        r"|\bUnrecovered read error\b"
+        r"|\bSense Key ?: (?:Medium|Hardware) Error"
+        r"|\bmd/?(?:raid\w*)?:\w+: (?:Disk failure on"
+        r"|read error not correctable"
+        r"|.{0,40}uncorrectable"
+        r"|not enough operational)"
+        r"|device-mapper: multipath: .{0,20}Failing path"
+        r"|FAILED SMART self-check"
+        r"|Device: /dev/\S+.{0,60}(?:Currently unreadable|Offline uncorrectable) (?:\(pending\) )?sectors"
+        r"|SMART overall-health self-assessment test result: FAILED",
         source="linux block/blk-core.c, drivers/nvme, drivers/scsi, drivers/ata, drivers/md; smartmontools",
     ),
-    Signature(
+    Signature(  # kernel
         "file-system",
         "fs_error",
-        r"\b(?:EXT[234]|F2FS|FAT|exFAT|NILFS|GFS2)-?fs error|EXT[234]-fs \(\S+\): .{0,60}(?:[Aa]borting|Remounting|I/O error|error loading journal)|EXT[234]-fs warning \(device \S+\): .{0,60}(?:error|I/O)|Aborting journal on device|[Rr]emounting filesystem read-only|[Dd]etected aborted journal"
-        r"|JBD2: .{0,60}(?:[Ee]rror|[Aa]bort)|\bXFS \([\w-]+\): (?:.{0,40}(?:[Cc]orruption|I/O [Ee]rror|force_shutdown|has been shut down|[Ss]hutting down)|Internal error|Unmount and run|Please u(?:n)?mount|xfs_log_force: error|writeback error|(?:empty )?log (?:mount\S*|check) .{0,12}failed|.{0,60}returned error -)|\bXFS: Internal error"
-        r"|BTRFS (?:error|critical)|BTRFS(?: \w+)?:? .{0,40}(?:csum failed|forced readonly|parent transid verify failed)|\bzio .{0,80}error=\d|[Pp]ool '\S+' .{0,40}(?:uncorrectable I/O failure|has been suspended)|SQUASHFS error"
-        r"|\[Errno 117\]|\(os error 117\)|(?i:structure needs cleaning)",
-        (
-            "fs error",
-            "-fs (",
-            "-fs warning",
-            "aborting journal",
-            "remounting filesystem",
-            "aborted journal",
-            "jbd",
-            "xfs (",
-            "xfs: internal error",
-            "btrfs",
-            "zio ",
-            "pool '",
-            "squashfs error",
-            "[errno",
-            "(os error",
-            "needs cleaning",
-        ),
-        (
-            "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm python: reading directory lblock 0",
-            "EXT4-fs (nvme1n1p1): Remounting filesystem read-only",
-            "EXT4-fs (sdf): I/O error while writing superblock",
-            "EXT4-fs warning (device vdb): __ext4_read_dirblock:902: error reading directory block (ino 2, block 0)",
-            "Aborting journal on device sda1-8.",
-            "JBD2: Error -5 detected when updating journal superblock for sda1-8.",
-            'XFS (nvme0n1): metadata I/O error in "xfs_imap_to_bp+0x5c" at daddr 0x80 len 32 error 5',
-            "XFS (dm-2): Corruption detected. Unmount and run xfs_repair",
-            "XFS (dm-2): Filesystem has been shut down due to log error (0x2).",
-            "XFS (sdb): xfs_do_force_shutdown(0x8) called from line 955 of file fs/xfs/xfs_trans.c.",
-            "BTRFS critical (device sdb): corrupt leaf: root=5 block=30 slot=1",
-            "BTRFS warning (device sdb): csum failed root 5 ino 257 off 0 csum 0x1 expected csum 0x2 mirror 1",
-            "OSError: [Errno 117] Structure needs cleaning: '/data/a'",
-            "zio pool=tank vdev=/dev/sdb1 error=5 type=1 offset=12 size=34 flags=180",
-        ),
-        (
-            "EXT4-fs (sda1): mounted filesystem with ordered data mode",
-            "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro",
-            "BTRFS info (device sdb): disk space caching is enabled",
-            "XFS (sdb): Mounting V5 Filesystem",
-            "XFS (sdb): Ending clean mount",
-            "XFS (sdb): Quotacheck: Done.",
-            "JBD2: Clearing recovery information on journal",
-        ),
-        frameworks=("kernel",),
+        r"\b(?:EXT[234]|F2FS|FAT|exFAT|NILFS|GFS2)-?fs error"
+        r"|EXT[234]-fs \(\S+\): .{0,60}(?:[Aa]borting|Remounting|I/O error|error loading journal)"
+        r"|EXT[234]-fs warning \(device \S+\): .{0,60}(?:error|I/O)"
+        r"|Aborting journal on device"
+        r"|[Rr]emounting filesystem read-only"
+        r"|[Dd]etected aborted journal"
+        r"|JBD2: .{0,60}(?:[Ee]rror|[Aa]bort)"
+        r"|\bXFS \([\w-]+\): (?:.{0,40}(?:[Cc]orruption|I/O [Ee]rror|force_shutdown|has been shut down|[Ss]hutting down)"
+        r"|Internal error"
+        r"|Unmount and run"
+        r"|Please u(?:n)?mount"
+        r"|xfs_log_force: error"
+        r"|writeback error"
+        r"|(?:empty )?log (?:mount\S*|check) .{0,12}failed"
+        r"|.{0,60}returned error -)"
+        r"|\bXFS: Internal error"
+        r"|BTRFS (?:error|critical)"
+        r"|BTRFS(?: \w+)?:? .{0,40}(?:csum failed|forced readonly|parent transid verify failed)"
+        r"|\bzio .{0,80}error=\d"
+        r"|[Pp]ool '\S+' .{0,40}(?:uncorrectable I/O failure|has been suspended)"
+        r"|SQUASHFS error"
+        r"|\[Errno 117\]"
+        r"|\(os error 117\)"
+        r"|(?i:structure needs cleaning)",
         source="linux fs/ext4, fs/jbd2, fs/xfs, fs/btrfs, fs/f2fs; OpenZFS",
     ),
-    Signature(
+    Signature(  # kernel
         "file-system-remembers",
         "fs_error",
         r"EXT4-fs \(\S+\): (?:error count since last fsck: [1-9]|(?:initial|last) error at time )",
-        ("error count since", "error at time"),
-        (
-            "EXT4-fs (sda1): error count since last fsck: 12",
-            "EXT4-fs (sda1): last error at time 1711111111: ext4_lookup:1701",
-        ),
-        ("EXT4-fs (sda1): error count since last fsck: 0",),
         role="confirmation",
         severity="warning",
         fatal=False,
-        frameworks=("kernel",),
         source="linux fs/ext4/super.c: told once a day until it was checked",
     ),
-    Signature(
+    Signature(  # kernel
         "network-file-system",
         "fs_error",
-        r"\bnfs: server \S+ (?:not responding|timed out)|NFS: .{0,60}(?:failed|error)|nfs4?_reclaim\w* .{0,40}(?:error|failed)|\bLustreError: |\bLustre: .{0,120}(?:Connection to \S+ .{0,40}was lost|evicted by|Request sent has (?:timed out|failed))|CIFS(?: VFS)?: .{0,80}(?:has not responded|[Ee]rror|reconnect)|\bcifs_\w+: .{0,60}error"
-        r"|\b(?:libceph|ceph): .{0,80}(?:socket error|hung|caps stale|session lost|corrupt)|[Bb]ee[Gg][Ff][Ss]\b.{0,120}(?:[Uu]nable to (?:connect|reach|communicate)|[Cc]ommunication error|timed out)|\bmmfsd?\b.{0,60}(?:SGPanic|unmount(?:ed)? by|[Ff]ile system panic)",
-        (
-            "not responding",
-            "nfs: server",
-            "nfs: ",
-            "_reclaim",
-            "lustreerror",
-            "lustre: ",
-            "cifs",
-            "ceph: ",
-            "beegfs",
-            "mmfsd",
-            "sgpanic",
-        ),
-        (
-            "nfs: server filer not responding, still trying",
-            "nfs: server 10.0.0.7 timed out",
-            "NFS: state manager: lease expired failed on NFSv4 server filer with error 10018",
-            "LustreError: 11-0: scratch-OST0004-osc-ffff: operation ost_write to node 10.0.0.7@o2ib failed: rc = -107",
-            "Lustre: scratch-MDT0000-mdc-ffff: Connection to scratch-MDT0000 (at 10.0.0.7@o2ib) was lost; in progress operations using this service will wait",
-            "CIFS: VFS: \\\\filer has not responded in 180 seconds. Reconnecting...",
-            "libceph: osd3 (1)10.0.0.7:6801 socket error on write",
-            "Lustre: 811:0:(client.c:2300:ptlrpc_expire_one_request()) @@@ Request sent has timed out for slow reply",
-            "ceph: mds0 hung",
-            "(1) 12:00:01 [Messaging (RPC)] >> beegfs: Communication error: Receive timed out from: 10.0.0.7",
-        ),
-        (
-            "nfs: server filer OK",
-            "NFS: Registering the id_resolver key type",
-            "Lustre: Mounted scratch-client",
-            "FS-Cache: Netfs 'nfs' registered for caching",
-            "libceph: mon0 (1)10.0.0.7:6789 session established",
-        ),
+        r"\bnfs: server \S+ (?:not responding|timed out)"
+        r"|NFS: .{0,60}(?:failed|error)"
+        r"|nfs4?_reclaim\w* .{0,40}(?:error|failed)"
+        r"|\bLustreError: "
+        r"|\bLustre: .{0,120}(?:Connection to \S+ .{0,40}was lost|evicted by|Request sent has (?:timed out|failed))"
+        r"|CIFS(?: VFS)?: .{0,80}(?:has not responded|[Ee]rror|reconnect)"
+        r"|\bcifs_\w+: .{0,60}error"
+        r"|\b(?:libceph|ceph): .{0,80}(?:socket error|hung|caps stale|session lost|corrupt)"
+        r"|[Bb]ee[Gg][Ff][Ss]\b.{0,120}(?:[Uu]nable to (?:connect|reach|communicate)|[Cc]ommunication error|timed out)"
+        r"|\bmmfsd?\b.{0,60}(?:SGPanic|unmount(?:ed)? by|[Ff]ile system panic)",
         severity="warning",
         fatal=False,
-        frameworks=("kernel",),
         source="linux net/sunrpc, fs/nfs, fs/smb, net/ceph; lustre ptlrpc; BeeGFS client",
     ),
-    Signature(
+    Signature(  # kernel
         "blocked-task",
         "fs_error",
-        r"INFO: task \S.{0,40}:\d+ blocked for more than \d+ seconds|blocked in I/O wait for more than",
-        ("blocked for more", "blocked in i/o"),
-        ("INFO: task python:4711 blocked for more than 120 seconds.",),
-        ("requests blocked for more than they should", "INFO: task 3 finished"),
+        r"INFO: task \S.{0,40}:\d+ blocked for more than \d+ seconds"
+        r"|blocked in I/O wait for more than",
         role="confirmation",
         severity="info",
         fatal=False,
-        frameworks=("kernel",),
         source="linux kernel/hung_task.c: a task that waits for a device, a file system or a driver",
     ),
-    Signature(
+    Signature(  # kernel
         "memory-uncorrected",
         "mce",
-        r"\bEDAC .{0,40}: (?:\d+ )?UE\b|Hardware error from APEI.{0,80}fatal|\[Hardware Error\]: .{0,60}(?:[Uu]ncorrected|[Ff]atal)|\bmce: [Uu]ncorrected |[Mm]achine [Cc]heck: Processor context corrupt|Kernel panic .{0,30}[Mm]achine check"
-        r"|Machine Check(?: Event| Exception)?: \w{1,2} Bank \d+: [abefABEF][0-9a-fA-F]{15}\b|due to hardware memory corruption|Memory failure: 0x[0-9a-f]+: .{0,40}[Kk]ill|severity: fatal\b|event severity: (?:fatal|recoverable)|\bUncorrectable (?:ECC|[Mm]emory [Ee]rror)(?: \(|\s*\|)|PCIe Bus Error: severity=Uncorrected \(Fatal\)"
+        r"\bEDAC .{0,40}: (?:\d+ )?UE\b"
+        r"|Hardware error from APEI.{0,80}fatal"
+        r"|\[Hardware Error\]: .{0,60}(?:[Uu]ncorrected|[Ff]atal)"
+        r"|\bmce: [Uu]ncorrected "
+        r"|[Mm]achine [Cc]heck: Processor context corrupt"
+        r"|Kernel panic .{0,30}[Mm]achine check"
+        r"|Machine Check(?: Event| Exception)?: \w{1,2} Bank \d+: [abefABEF][0-9a-fA-F]{15}\b"
+        r"|due to hardware memory corruption"
+        r"|Memory failure: 0x[0-9a-f]+: .{0,40}[Kk]ill"
+        r"|severity: fatal\b"
+        r"|event severity: (?:fatal|recoverable)"
+        r"|\bUncorrectable (?:ECC|[Mm]emory [Ee]rror)(?: \(|\s*\|)"
+        r"|PCIe Bus Error: severity=Uncorrected \(Fatal\)"
         r"|mc_event: \d+ (?:Uncorrected|Fatal) error",
-        (
-            "edac ",
-            "hardware error",
-            "mce: uncorrected",
-            "machine check",
-            "hardware memory",
-            "memory failure",
-            "severity: fatal",
-            "event severity",
-            "uncorrectable ecc",
-            "uncorrectable memory",
-            "severity=uncorrected",
-            "mc_event",
-        ),
-        (
-            "EDAC MC1: 1 UE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0",
-            "EDAC MC0: UE page 0x0, offset 0x0, grain 0, row 7",
-            "mce: [Hardware Error]: CPU 4: Machine Check Exception: 5 Bank 7: be00000000800400",
-            "EDAC skx MC3: CPU 10: Machine Check Event: 0 Bank 8: fc00010001010092",
-            "mce: Uncorrected hardware memory error in user-access at 12ab000",
-            "Memory failure: 0x12ab0: Killing python:4711 due to hardware memory corruption",
-            "{1}[Hardware Error]: event severity: fatal",
-            "[Hardware Error]: Uncorrected, software containable error.",
-            "Memory #0x87 | Uncorrectable ECC (@DIMM_A1) | Asserted",
-            "pcieport 0000:00:01.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer",
-        ),
-        (
-            "EDAC MC: Ver: 3.0.0",
-            "mce: CPU supports 20 MCE banks",
-            "EDAC sbridge MC1: CPU 1: Machine Check Event: 0 Bank 11: 8c00004f000800c2",
-            "{1}[Hardware Error]: event severity: corrected",
-            "CUDA error: uncorrectable ECC error encountered",
-            "EDAC MC0: 1 CE memory scrubbing error on DIMM_A1",
-        ),
-        frameworks=("kernel",),
         source="linux drivers/edac, arch/x86/kernel/cpu/mce (bit 61 of the status: uncorrected), drivers/acpi/apei, mm/memory-failure.c; ipmitool sel",
     ),
-    Signature(
+    Signature(  # kernel
         "memory-corrected",
         "mce",
-        r"\[Hardware Error\]: (?:Machine check events logged|CPU \d+: Machine Check|Corrected|Deferred|event severity: corrected|Hardware error from APEI)|\bEDAC .{0,40}: (?:\d+ )?CE\b|Machine Check(?: Event)?: \w{1,2} Bank \d+: [89cdCD][0-9a-fA-F]{15}\b|mc_event: \d+ Corrected error"
-        r"|Hardware event\. This is not a software error|[Cc]orrected memory errors? (?:threshold|rate|count) .{0,20}exceeded|\| Correctable ECC",
-        (
-            "hardware error",
-            "edac ",
-            "machine check",
-            "mc_event",
-            "hardware event",
-            "corrected memory error",
-            "correctable ecc",
-        ),
-        (
-            "mce: [Hardware Error]: Machine check events logged",
-            "EDAC MC0: 1 CE memory scrubbing error on DIMM_A1",
-            "EDAC MC0: CE row 0, channel 0, label DIMM_A1",
-            "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4",
-            "[Hardware Error]: Corrected error, no action required.",
-            "mcelog: Hardware event. This is not a software error.",
-        ),
-        (
-            "mce: CPU0: Thermal monitoring enabled (TM1)",
-            "Intel machine check architecture supported.",
-            "Intel machine check reporting enabled on CPU#0.",
-            "instruction cache parity error corrected",
-            "EDAC amd64: MCT channel count: 2",
-        ),
+        r"\[Hardware Error\]: (?:Machine check events logged"
+        r"|CPU \d+: Machine Check"
+        r"|Corrected"
+        r"|Deferred"
+        r"|event severity: corrected"
+        r"|Hardware error from APEI)"
+        r"|\bEDAC .{0,40}: (?:\d+ )?CE\b"
+        r"|Machine Check(?: Event)?: \w{1,2} Bank \d+: [89cdCD][0-9a-fA-F]{15}\b"
+        r"|mc_event: \d+ Corrected error"
+        r"|Hardware event\. This is not a software error"
+        r"|[Cc]orrected memory errors? (?:threshold|rate|count) .{0,20}exceeded"
+        r"|\| Correctable ECC",
         severity="warning",
         fatal=False,
-        frameworks=("kernel",),
         source="linux drivers/edac, arch/x86/kernel/cpu/mce, drivers/acpi/apei; mcelog; rasdaemon",
     ),
-    Signature(
+    Signature(  # kernel
         "kernel-panic",
         "kernel_panic",
-        r"[Kk]ernel panic(?: - not syncing|:)|\brts panic!|\b(?:general protection fault|double fault|divide error|invalid opcode|stack segment)(?:, .{0,60}|: [0-9a-f]{4})? ?\[#\d|BUG: (?:unable to handle (?:kernel|page)|kernel NULL pointer)|Unable to handle kernel (?:paging|NULL)|\bOops(?: -[^:]{0,30})?: [0-9a-fA-F]{1,16}\b(?: \[#|$)|\bkernel BUG at |Kernel stack is corrupted|Fixing recursive fault|Attempted to kill init!",
-        (
-            "kernel panic",
-            "rts panic",
-            "general protection",
-            "double fault",
-            "divide error",
-            "invalid opcode",
-            "stack segment",
-            "bug: unable",
-            "bug: kernel null",
-            "unable to handle kernel",
-            "oops: ",
-            "oops -",
-            "kernel bug at",
-            "kernel stack is",
-            "recursive fault",
-            "attempted to kill init",
-        ),
-        (
-            "Kernel panic - not syncing: Fatal exception in interrupt",
-            "BUG: unable to handle page fault for address: ffffa0b1c0de0000",
-            "BUG: unable to handle kernel NULL pointer dereference at 0000000000000008",
-            "BUG: kernel NULL pointer dereference, address: 0000000000000018",
-            "Oops: 0002 [#1] SMP NOPTI",
-            "Internal error: Oops: 96000004 [#1] SMP",
-            "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP PTI",
-            "invalid opcode: 0000 [#1] SMP",
-            "kernel BUG at fs/ext4/inode.c:2721!",
-        ),
-        (
-            "panic=10 kernel command line",
-            "Oops: I forgot the config",
-            "panic: runtime error: index out of range",
-            "traps: python[4711] general protection fault ip:7f00 sp:7f00 error:0 in libcuda.so",
-            "kernel.panic_on_oops = 1",
-        ),
-        frameworks=("kernel",),
+        r"[Kk]ernel panic(?: - not syncing|:)"
+        r"|\brts panic!"
+        r"|\b(?:general protection fault"
+        r"|double fault"
+        r"|divide error"
+        r"|invalid opcode"
+        r"|stack segment)(?:, .{0,60}|: [0-9a-f]{4})? ?\[#\d"
+        r"|BUG: (?:unable to handle (?:kernel|page)|kernel NULL pointer)"
+        r"|Unable to handle kernel (?:paging|NULL)"
+        r"|\bOops(?: -[^:]{0,30})?: [0-9a-fA-F]{1,16}\b(?: \[#|$)"
+        r"|\bkernel BUG at "
+        r"|Kernel stack is corrupted"
+        r"|Fixing recursive fault"
+        r"|Attempted to kill init!",
         source="linux kernel/panic.c, arch/*/mm/fault.c, lib/bug.c",
     ),
-    Signature(
+    Signature(  # kernel
         "kernel-stuck",
         "kernel_panic",
-        r"\bsoft lockup - CPU#\d+ stuck for|[Ww]atchdog detected hard LOCKUP|\brcu(?:_\w+)?: .{0,30}(?:self-)?detected stalls?|\bINFO: rcu_\w+ (?:self-)?detected stalls?",
-        ("soft lockup", "hard lockup", "self-detected stall", "detected stall"),
-        (
-            "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [python:4711]",
-            "NMI watchdog: Watchdog detected hard LOCKUP on cpu 3",
-            "rcu: INFO: rcu_sched self-detected stall on CPU",
-            "INFO: rcu_sched detected stalls on CPUs/tasks: { 3}",
-        ),
-        ("soft lockup detector is on", "rcu: Hierarchical RCU implementation."),
+        r"\bsoft lockup - CPU#\d+ stuck for"
+        r"|[Ww]atchdog detected hard LOCKUP"
+        r"|\brcu(?:_\w+)?: .{0,30}(?:self-)?detected stalls?"
+        r"|\bINFO: rcu_\w+ (?:self-)?detected stalls?",
         severity="warning",
         fatal=False,
-        frameworks=("kernel",),
         source="linux kernel/watchdog.c, kernel/rcu/tree_stall.h",
     ),
 )

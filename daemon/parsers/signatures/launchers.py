@@ -9,192 +9,108 @@ from __future__ import annotations
 from .form import Signature
 
 LAUNCHERS: tuple[Signature, ...] = (
-    Signature(
+    Signature(  # torchrun, deepspeed, slurm
         "rank-exit",
         "rank_failed",
-        r"failed \(exitcode: (?P<exitcode>-?\d+)\) local_rank: (?P<rank>\d+)|\bexitcode\s+: (?P<code_table>-?[1-9]\d*)|Local worker group finished \(FAILED\)|\bWorker group FAILED|srun: error: \S+: tasks? [\d,-]+: Exited with exit code (?P<code_srun>\d+)|exits with return code = (?P<code_ds>-?[1-9]\d*)",
-        (
-            "exitcode",
-            "worker group",
-            "exited with exit code",
-            "exits with return code",
-        ),
-        (
-            "failed (exitcode: 1) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3",
-            "  exitcode  : 1 (pid: 4711)",
-            "INFO:torch.distributed.elastic.agent.server.api:Local worker group finished (FAILED). Waiting 300 seconds for other agents to finish",
-            "srun: error: node07: task 3: Exited with exit code 1",
-            "[launch.py:321:sigkill_handler] ['python', 'a.py'] exits with return code = 1",
-        ),
-        (
-            "local_rank: 3",
-            "Process 4711 exits successfully.",
-            "exits with return code = 0",
-            "Local worker group finished (SUCCEEDED).",
-        ),
+        r"failed \(exitcode: (?P<exitcode>-?\d+)\) local_rank: (?P<rank>\d+)"
+        r"|\bexitcode\s+: (?P<code_table>-?[1-9]\d*)"
+        r"|Local worker group finished \(FAILED\)"
+        r"|\bWorker group FAILED"
+        r"|srun: error: \S+: tasks? [\d,-]+: Exited with exit code (?P<code_srun>\d+)"
+        r"|exits with return code = (?P<code_ds>-?[1-9]\d*)",
         role="cascade",
-        frameworks=("torchrun", "deepspeed", "slurm"),
         source="torch/distributed/elastic/multiprocessing/api.py, deepspeed/launcher/launch.py, slurm",
     ),
-    Signature(
+    Signature(  # mpi
         "mpi-exit",
         "rank_failed",
-        r"(?:mpirun|mpiexec|prterun|prun|orterun) noticed that process rank (?P<rank_mpi>\d+).{0,120}exited on signal|(?:mpirun|mpiexec|prterun|orterun) (?:detected that one or more processes exited with non-zero|has exited due to process rank)|Primary job  ?terminated normally, but \d+ process|MPI_ABORT was invoked on rank (?P<rank_abort>\d+)|BAD TERMINATION OF ONE OF YOUR APPLICATION"
-        r"|application called MPI_Abort\(|\bAbort\(-?\d+\)(?: \(rank \d+ in comm \d+\))? on node (?P<rank_mpich>\d+)|(?:ORTE|PRTE|PRRTE) has lost communication with a remote daemon|\[proxy:\d+:\d+@[^\]]+\] HYD\w+ .{0,80}assert|PE RANK (?P<rank_cray>\d+) exit signal|Fatal error in (?:internal_|P?MPI)_?\w+:|killed on node .{0,80}with status|_pmiu_daemon\(SIGCHLD\)",
-        (
-            "noticed that process",
-            "detected that one or more",
-            "has exited due to",
-            "primary job",
-            "mpi_abort",
-            "bad termination",
-            "abort(",
-            "lost communication",
-            "[proxy:",
-            "exit signal",
-            "fatal error in",
-            "killed on node",
-            "_pmiu_daemon",
-        ),
-        (
-            "mpirun noticed that process rank 3 with PID 0 on node node07 exited on signal 9 (Killed).",
-            "prterun noticed that process rank 0 with PID 4711 on node node07 exited on signal 11 (Segmentation fault).",
-            "mpirun detected that one or more processes exited with non-zero status, thus causing",
-            "Primary job  terminated normally, but 1 process returned",
-            "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
-            "Abort(1) on node 0 (rank 0 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
-            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-            "PRTE has lost communication with a remote daemon.",
-            "Fatal error in PMPI_Init_thread: Other MPI error, error stack:",
-        ),
-        (
-            "mpirun (Open MPI) 4.1.2",
-            "MPI_Abort will be called on failure",
-            "abort (y/n)?",
-        ),
+        r"(?:mpirun|mpiexec|prterun|prun|orterun) noticed that process rank (?P<rank_mpi>\d+).{0,120}exited on signal"
+        r"|(?:mpirun|mpiexec|prterun|orterun) (?:detected that one or more processes exited with non-zero"
+        r"|has exited due to process rank)"
+        r"|Primary job  ?terminated normally, but \d+ process"
+        r"|MPI_ABORT was invoked on rank (?P<rank_abort>\d+)"
+        r"|BAD TERMINATION OF ONE OF YOUR APPLICATION"
+        r"|application called MPI_Abort\("
+        r"|\bAbort\(-?\d+\)(?: \(rank \d+ in comm \d+\))? on node (?P<rank_mpich>\d+)"
+        r"|(?:ORTE|PRTE|PRRTE) has lost communication with a remote daemon"
+        r"|\[proxy:\d+:\d+@[^\]]+\] HYD\w+ .{0,80}assert"
+        r"|PE RANK (?P<rank_cray>\d+) exit signal"
+        r"|Fatal error in (?:internal_|P?MPI)_?\w+:"
+        r"|killed on node .{0,80}with status"
+        r"|_pmiu_daemon\(SIGCHLD\)",
+        narrow=("[proxy:",),
         role="cascade",
-        frameworks=("mpi",),
         source="Open MPI orte/tools/orterun help files, prrte, MPICH hydra, Intel MPI, Cray ALPS",
     ),
-    Signature(
+    Signature(  # horovod, ray, jax, slurm
         "workers-exit",
         "rank_failed",
-        r"Process \d+ exit with status code (?P<code_hvd>[1-9]\d*)|Terminating remaining workers after failure of Process|Horovod detected that one or more processes exited|\bThe actor died (?:unexpectedly|because)|worker died or was killed while executing a task|\b(?:ActorDiedError|RayActorError|WorkerCrashedError|NodeDiedError|ActorUnavailableError)\b"
-        r"|has been marked dead because the detector has missed too many heartbeats|heartbeat timeout\. This indicates that the remote task|JAX distributed service detected fatal errors|srun: error: [Nn]ode failure on |-- Process \d+ terminated with the following error",
-        (
-            "exit with status",
-            "terminating remaining workers",
-            "horovod detected",
-            "actor died",
-            "worker died",
-            "actordiederror",
-            "rayactorerror",
-            "workercrashederror",
-            "nodediederror",
-            "actorunavailableerror",
-            "marked dead",
-            "heartbeat timeout",
-            "jax distributed service",
-            "node failure on",
-            "terminated with the following",
-        ),
-        (
-            "Process 0 exit with status code 1.",
-            "RuntimeError: Horovod detected that one or more processes exited with non-zero status",
-            "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.",
-            "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
-            "The node with node id: 1f and address: 10.0.0.7 has been marked dead because the detector has missed too many heartbeats from it.",
-            "Task /job:jax_worker/replica:0/task:1 heartbeat timeout. This indicates that the remote task has failed",
-            "srun: error: Node failure on node07",
-            "-- Process 1 terminated with the following error:",
-        ),
-        ("Process 0 exit with status code 0.", "all actors alive", "heartbeat timeout: 100 s"),
+        r"Process \d+ exit with status code (?P<code_hvd>[1-9]\d*)"
+        r"|Terminating remaining workers after failure of Process"
+        r"|Horovod detected that one or more processes exited"
+        r"|\bThe actor died (?:unexpectedly|because)"
+        r"|worker died or was killed while executing a task"
+        r"|\b(?:ActorDiedError|RayActorError|WorkerCrashedError|NodeDiedError|ActorUnavailableError)\b"
+        r"|has been marked dead because the detector has missed too many heartbeats"
+        r"|heartbeat timeout\. This indicates that the remote task"
+        r"|JAX distributed service detected fatal errors"
+        r"|srun: error: [Nn]ode failure on "
+        r"|-- Process \d+ terminated with the following error",
         role="cascade",
-        frameworks=("horovod", "ray", "jax", "slurm"),
         source="horovod runner, ray raylet and python exceptions, tensorflow coordination service, torch multiprocessing spawn",
     ),
     Signature(
         "rank-summary",
         "rank_failed",
-        r"ChildFailedError|CalledProcessError: Command (?!.{0,20}ninja).{0,600}(?:returned non-zero exit status (?P<exitcode>\d+)|died with <Signals\.(?P<signal_name>\w+))|ProcessRaisedException|ProcessExitedException",
-        (
-            "childfailederror",
-            "calledprocesserror",
-            "processraisedexception",
-            "processexitedexception",
-        ),
-        (
-            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
-            "subprocess.CalledProcessError: Command '['python', 'a.py']' returned non-zero exit status 1.",
-            "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with exit code 1",
-        ),
-        (
-            "import CalledProcessErrors",
-            "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
-        ),
+        r"ChildFailedError"
+        r"|CalledProcessError: Command (?!.{0,20}ninja).{0,600}(?:returned non-zero exit status (?P<exitcode>\d+)"
+        r"|died with <Signals\.(?P<signal_name>\w+))"
+        r"|ProcessRaisedException"
+        r"|ProcessExitedException",
         role="cascade",
         source="torch elastic errors, torch.multiprocessing.spawn, cpython subprocess",
     ),
     Signature(
         "rendezvous",
         "rendezvous_failed",
-        r"[Tt]he server socket has failed to listen|server socket on \S+ has timed out|(?<!sshd)(?:c10d|TCPStore|DistNetworkError|RuntimeError|torch|OSError|ray|grpc|coordinat\w+).{0,120}(?:EADDRINUSE|[Aa]ddress already in use)(?!\)\. *$)|(?<!of type )(?<!\w)Rendezvous(?:Timeout|Connection|Closed)Error|client socket has timed out after|Dist(?:Store|Network)Error"
-        r"|Timed out after \d+ seconds waiting for clients|RuntimeError: Socket Timeout|[Tt]imeout waiting for key: |wait timeout after \d+ms, keys|(?i:Barrier timed out)|Timed out waiting for tasks to start|[Tt]he rendezvous '\S+' has (?:failed|timed out)|RuntimeError: (?:Connection|Broken pipe|connect\(\) timed out).{0,40}(?:TCPStore|c10d)|RuntimeError: connect\(\) timed out|HorovodTimeout\w+|Tried to launch distributed communication on port|ValueError: host not found: ",
-        (
-            "server socket",
-            "eaddrinuse",
-            "address already in use",
-            "rendezvous",
-            "client socket has timed",
-            "diststoreerror",
-            "distnetworkerror",
-            "waiting for clients",
-            "socket timeout",
-            "waiting for key",
-            "ms, keys",
-            "barrier timed out",
-            "waiting for tasks",
-            "connect() timed out",
-            "tcpstore",
-            "horovodtimeout",
-            "launch distributed communication",
-            "host not found",
-        ),
-        (
-            "[E socket.cpp:858] [c10d] The server socket has failed to listen on any local network address.",
-            "torch.distributed.DistNetworkError: The server socket has failed to bind. port: 29500, EADDRINUSE",
-            "[c10d] The client socket has timed out after 600s while trying to connect to (node1, 29500).",
-            "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
-            "RuntimeError: Timed out after 1801 seconds waiting for clients. 3/4 clients joined.",
-            "DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start",
-            "RuntimeError: connect() timed out. Original timeout was 1800000 ms.",
-            "OSError: [Errno 98] Address already in use",
-            "ConnectionError: Tried to launch distributed communication on port `29500`, but another process is utilizing it.",
-            "ValueError: host not found: Name or service not known",
-        ),
-        (
-            "sshd[1]: error: Bind to port 22 on 0.0.0.0 failed: Address already in use.",
-            "Rendezvous complete for workers.",
-            "[W socket.cpp:601] [c10d] The client socket has failed to connect to [localhost]:29500 (errno: 99 - Cannot assign requested address).",
-            "[W socket.cpp:663] [c10d] The client socket cannot be initialized to connect to [localhost]:29500 (errno: 97 - Address family not supported by protocol).",
-        ),
+        r"[Tt]he server socket has failed to listen"
+        r"|server socket on \S+ has timed out"
+        r"|(?<!sshd)(?:c10d"
+        r"|TCPStore"
+        r"|DistNetworkError"
+        r"|RuntimeError"
+        r"|torch"
+        r"|OSError"
+        r"|ray"
+        r"|grpc"
+        r"|coordinat\w+).{0,120}(?:EADDRINUSE|[Aa]ddress already in use)(?!\)\. *$)"
+        r"|(?<!of type )(?<!\w)Rendezvous(?:Timeout|Connection|Closed)Error"
+        r"|client socket has timed out after"
+        r"|Dist(?:Store|Network)Error"
+        r"|Timed out after \d+ seconds waiting for clients"
+        r"|RuntimeError: Socket Timeout"
+        r"|[Tt]imeout waiting for key: "
+        r"|wait timeout after \d+ms, keys"
+        r"|(?i:Barrier timed out)"
+        r"|Timed out waiting for tasks to start"
+        r"|[Tt]he rendezvous '\S+' has (?:failed|timed out)"
+        r"|RuntimeError: (?:Connection|Broken pipe|connect\(\) timed out).{0,40}(?:TCPStore|c10d)"
+        r"|RuntimeError: connect\(\) timed out"
+        r"|HorovodTimeout\w+"
+        r"|Tried to launch distributed communication on port"
+        r"|ValueError: host not found: ",
         source="torch/csrc/distributed/c10d/socket.cpp and TCPStore.cpp, torch elastic rendezvous, tensorflow coordination service, horovod",
     ),
-    Signature(
+    Signature(  # torchrun
         "rendezvous-retry",
         "rendezvous_failed",
-        r"\[c10d\] The (?:server socket has failed to bind|client socket has failed to connect) .{0,120}errno: (?!97|99)\d+|failed to (?:shutdown|close|finalize) the rendezvous|failed to send a keep-alive heartbeat to the rendezvous",
-        ("server socket has failed", "client socket has failed", "the rendezvous"),
-        (
-            "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).",
-            "[W socket.cpp:558] [c10d] The client socket has failed to connect to [node1]:29500 (errno: 111 - Connection refused).",
-            "The node 'node07_4711_0' has failed to shutdown the rendezvous 'none' due to an error of type RendezvousConnectionError.",
-        ),
-        ("[c10d] The client socket has connected", "joining the rendezvous"),
+        r"\[c10d\] The (?:server socket has failed to bind"
+        r"|client socket has failed to connect) .{0,120}errno: (?!97|99)\d+"
+        r"|failed to (?:shutdown|close|finalize) the rendezvous"
+        r"|failed to send a keep-alive heartbeat to the rendezvous",
         role="confirmation",
         severity="info",
         fatal=False,
-        frameworks=("torchrun",),
         source="torch/csrc/distributed/c10d/socket.cpp: warnings of one attempt, another follows",
     ),
 )

@@ -9,305 +9,141 @@ from __future__ import annotations
 from .form import Signature
 
 MEMORY: tuple[Signature, ...] = (
-    Signature(
+    Signature(  # kernel; Kill process … score: Linux < 5.1
         "memcg-oom",
         "cgroup_oom_kill",
-        r"Memory cgroup out of memory(?:: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\))?|oom-kill:constraint=CONSTRAINT_MEMCG"
+        r"Memory cgroup out of memory(?:: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\))?"
+        r"|oom-kill:constraint=CONSTRAINT_MEMCG"
         r"|\bTask in \S+ killed as a result of limit of ",
-        ("cgroup out of memory", "constraint_memcg", "killed as a result of limit"),
-        (
-            "[ 812.4] Memory cgroup out of memory: Killed process 31337 (python) total-vm:9kB, anon-rss:8kB",
-            "Memory cgroup out of memory: Kill process 31337 (python) score 1009 or sacrifice child",
-            "Task in /docker/4f1c killed as a result of limit of /docker/4f1c",
-            "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=4f1c,mems_allowed=0,oom_memcg=/job_7",
-        ),
-        (
-            "Memory cgroup stats for /docker/4f1c: cache:0KB rss:9KB",
-            "cgroup: new mount options do not match the existing superblock",
-        ),
-        frameworks=("kernel",),
-        versions="Kill process … score: Linux < 5.1",
         source="linux mm/oom_kill.c, mm/memcontrol.c",
     ),
-    Signature(
+    Signature(  # slurm
         "slurm-oom",
         "cgroup_oom_kill",
-        r"[Dd]etected (?P<count>\d+) oom[-_]kill event|Exceeded (?:job|step) memory limit|slurmstepd: error: .{0,40}exceeded (?:\w+ )?memory limit"
-        r"|\b(?:Job)?State\s*[:=]\s*OUT_OF_MEMORY|\bOUT_OF_ME\+|cgroup out-of-memory handler|Ended, Run time \S+, OUT_OF_MEMORY",
-        (
-            "oom-kill event",
-            "oom_kill event",
-            "memory limit",
-            "out_of_memory",
-            "out_of_me+",
-            "cgroup out-of-memory",
-        ),
-        (
-            "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.0. Some of your processes may have been killed",
-            "slurmstepd: error: Detected 2 oom_kill events in StepId=7.batch. Some of the step tasks have been OOM Killed.",
-            "slurmstepd: error: Step 7.0 exceeded memory limit (70000 > 65536), being killed",
-            "slurmstepd: error: Exceeded job memory limit",
-            "State: OUT_OF_MEMORY (exit code 0)",
-            "   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)",
-            "7.batch   batch   team   8 OUT_OF_ME+   0:125",
-        ),
-        ("memory limit is 64 GiB", "job memory limit: 64G", "0 oom events so far"),
-        frameworks=("slurm",),
+        r"[Dd]etected (?P<count>\d+) oom[-_]kill event"
+        r"|Exceeded (?:job|step) memory limit"
+        r"|slurmstepd: error: .{0,40}exceeded (?:\w+ )?memory limit"
+        r"|\b(?:Job)?State\s*[:=]\s*OUT_OF_MEMORY"
+        r"|\bOUT_OF_ME\+"
+        r"|cgroup out-of-memory handler"
+        r"|Ended, Run time \S+, OUT_OF_MEMORY",
         source="slurm src/plugins/cgroup, src/plugins/jobacct_gather, contribs/seff",
     ),
-    Signature(
+    Signature(  # slurm
         "slurm-task-oom",
         "cgroup_oom_kill",
         r"srun: error: \S+: tasks? [\d,-]+: Out Of Memory",
-        ("srun: error",),
-        (
-            "srun: error: node07: task 3: Out Of Memory",
-            "srun: error: node07: tasks 0-3: Out Of Memory",
-        ),
-        ("srun: error: node07: task 3: Killed", "srun: error: node07: task 3: Terminated"),
         role="confirmation",
         severity="warning",
-        frameworks=("slurm",),
         source="slurm src/srun/libsrun/launch.c",
     ),
     Signature(
         "container-oom",
         "cgroup_oom_kill",
-        r"\bOOMKilled\b(?!\W{0,4}(?:[Ff]alse|0\b|No\b))|\bTaskOOM\b|[Cc]ontainer .{0,80}\b(?:was )?OOM[- ]killed|killed by YARN for exceeding (?:\w+ )?memory limits|running beyond (?:physical|virtual) memory limits"
-        r"|\bTERM_MEMLIMIT: job killed|PBS: job killed: (?:v?p?mem|mem job total) .{0,60}exceeded limit|Cgroup mem limit exceeded|has gone over (?:cgroup )?memory limit of"
-        r"|[Ww]orker exceeded \d+% memory budget|crashed after using all available RAM|tried to allocate more memory than is available|[Cc]ontainer killed due to memory usage|\bran out-of-memory and exited",
-        (
-            "oomkilled",
-            "taskoom",
-            "oom-killed",
-            "oom killed",
-            "memory limits",
-            "memory limit",
-            "term_memlimit",
-            "pbs: job killed",
-            "mem limit exceeded",
-            "memory budget",
-            "all available ram",
-            "allocate more memory",
-            "due to memory usage",
-            "ran out-of-memory",
-        ),
-        (
-            "  Reason:       OOMKilled",
-            '"OOMKilled": true,',
-            "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
-            "=>> PBS: job killed: mem job total 67200000 kb exceeded limit 65536000 kb",
-            "=>> PBS: job killed: vmem 70000000kb exceeded limit 65536000kb",
-            "Container killed by YARN for exceeding memory limits. 5.5 GB of 5.5 GB physical memory used.",
-            "distributed.nanny - WARNING - Worker exceeded 95% memory budget. Restarting",
-            "Job has gone over memory limit of 2048 megabytes. Peak usage: 2100 megabytes.",
-            "Your session crashed after using all available RAM.",
-            "OutOfMemoryError: Container killed due to memory usage",
-            "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137(SIGKILL).",
-        ),
-        (
-            '"OOMKilled": false,',
-            "OOMKilled: 0",
-            "memory limits: 64Gi",
-            "PBS: job killed: walltime 3602 exceeded limit 3600",
-        ),
+        r"\bOOMKilled\b(?!\W{0,4}(?:[Ff]alse|0\b|No\b))"
+        r"|\bTaskOOM\b"
+        r"|[Cc]ontainer .{0,80}\b(?:was )?OOM[- ]killed"
+        r"|killed by YARN for exceeding (?:\w+ )?memory limits"
+        r"|running beyond (?:physical|virtual) memory limits"
+        r"|\bTERM_MEMLIMIT: job killed"
+        r"|PBS: job killed: (?:v?p?mem|mem job total) .{0,60}exceeded limit"
+        r"|Cgroup mem limit exceeded"
+        r"|has gone over (?:cgroup )?memory limit of"
+        r"|[Ww]orker exceeded \d+% memory budget"
+        r"|crashed after using all available RAM"
+        r"|tried to allocate more memory than is available"
+        r"|[Cc]ontainer killed due to memory usage"
+        r"|\bran out-of-memory and exited",
         source="kubernetes, moby, containerd, LSF, PBS, HTCondor, YARN, dask.distributed, Colab, Kaggle",
     ),
-    Signature(
+    Signature(  # kernel; Kill process … score: Linux < 5.1
         "kernel-oom",
         "host_oom_kill",
-        r"(?<!cgroup )\b[Oo]ut of memory(?: \(oom_kill_allocating_task\))?: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)|oom-kill:constraint=CONSTRAINT_(?:NONE|CPUSET|MEMORY_POLICY)"
+        r"(?<!cgroup )\b[Oo]ut of memory(?: \(oom_kill_allocating_task\))?: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)"
+        r"|oom-kill:constraint=CONSTRAINT_(?:NONE|CPUSET|MEMORY_POLICY)"
         r"|\bOut of memory and no killable processes",
-        ("out of memory: kill", "oom_kill_allocating", "oom-kill:constraint", "no killable"),
-        (
-            "[99.1] Out of memory: Killed process 4711 (python3) total-vm:1kB, anon-rss:1kB, UID:0",
-            "kernel: Out of memory: Kill process 4711 (python) score 912 or sacrifice child",
-            "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task=python3,pid=4711,uid=0",
-        ),
-        (
-            "Memory cgroup out of memory: Killed process 4711 (python3)",
-            "vm.overcommit_memory = 1",
-            "CUDA out of memory: killing this batch",
-        ),
-        frameworks=("kernel",),
-        versions="Kill process … score: Linux < 5.1",
         source="linux mm/oom_kill.c",
     ),
-    Signature(
+    Signature(  # kernel
         "kernel-oom-victim",
         "host_oom_kill",
         r"(?<!memory: )(?<!task\): )\bKilled process (?P<pid>\d+) \((?P<name>[^)]*)\),? (?:UID|total-vm)",
-        ("killed process",),
-        (
-            "Killed process 4711 (python) total-vm:1kB, anon-rss:1kB, file-rss:0kB",
-            "kernel: [9.1] Killed process 4711 (python), UID 1000, total-vm:1kB",
-        ),
-        (
-            "Memory cgroup out of memory: Killed process 4711 (python) total-vm:1kB",
-            "Killed process 4711 by request",
-        ),
         role="confirmation",
-        frameworks=("kernel",),
         source="linux mm/oom_kill.c",
     ),
     Signature(
         "oom-daemon",
         "host_oom_kill",
-        r"killed by the OOM killer|[Ff]ailed with result 'oom-kill'|systemd-oomd.{0,20} [Kk]illed |\bKilled /\S+ due to memory (?:pressure|used)|low memory! at or below SIG(?:TERM|KILL) limits"
-        r"|[Ss]ending SIG(?:TERM|KILL) to process \d+ (?:uid \d+ )?[\"'].{1,80}[\"']: (?:badness|oom_score)|The node was low on resource: memory"
+        r"killed by the OOM killer"
+        r"|[Ff]ailed with result 'oom-kill'"
+        r"|systemd-oomd.{0,20} [Kk]illed "
+        r"|\bKilled /\S+ due to memory (?:pressure|used)"
+        r"|low memory! at or below SIG(?:TERM|KILL) limits"
+        r"|[Ss]ending SIG(?:TERM|KILL) to process \d+ (?:uid \d+ )?[\"'].{1,80}[\"']: (?:badness|oom_score)"
+        r"|The node was low on resource: memory"
         r"|(?i:killed due to (?:the node running low on memory|memory pressure \(OOM\)))",
-        (
-            "oom killer",
-            "'oom-kill'",
-            "systemd-oomd",
-            "due to memory",
-            "low memory!",
-            "badness",
-            "oom_score",
-            "low on resource",
-            "running low on memory",
-        ),
-        (
-            "train.service: A process of this unit has been killed by the OOM killer.",
-            "train.service: Failed with result 'oom-kill'.",
-            "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-2.scope due to memory pressure for /user.slice being 61.2% > 50.00% for > 20s with reclaim activity",
-            "low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%",
-            'sending SIGTERM to process 4711 uid 1000 "python": badness 900, VmRSS 60000 MiB',
-            "Message: The node was low on resource: memory. Threshold quantity: 100Mi",
-            "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
-            "(raylet) 3 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed",
-        ),
-        (
-            "sending SIGTERM when mem <= 10.00% and swap <= 10.00%,",
-            "systemd-oomd.service: Deactivated successfully.",
-            "Sending SIGTERM to process group 4711",
-            "loss spike due to memory replay",
-            "The node was low on resource: ephemeral-storage.",
-        ),
         source="systemd, systemd-oomd, earlyoom, kubelet eviction, ray memory monitor",
     ),
-    Signature(
+    Signature(  # kernel
         "kernel-oom-invoked",
         "host_oom_kill",
-        r"\b\S+ invoked oom-killer: gfp_mask|oom_reaper: reaped process \d+",
-        ("invoked oom-killer", "oom_reaper"),
-        (
-            "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
-            "oom_reaper: reaped process 4711 (python), now anon-rss:0kB",
-        ),
-        ("oom_score_adj set to -500", "the oom-killer is off"),
+        r"\b\S+ invoked oom-killer: gfp_mask"
+        r"|oom_reaper: reaped process \d+",
         role="confirmation",
         severity="info",
         fatal=False,
-        frameworks=("kernel",),
         source="linux mm/oom_kill.c",
     ),
-    Signature(
+    Signature(  # pytorch
         "dataloader-worker",
         "dataloader_worker_killed",
-        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:is killed by signal: (?!Bus error)(?P<signal_name>[\w ]+)|exited unexpectedly)|[Pp]in memory thread exited unexpectedly|[Uu]nexpected (?!bus error)[\w -]{5,30} encountered in worker"
-        r"|DataLoader process \(pid .{1,300}\) exited unexpectedly|DataLoader \d+ workers? exit(?:ed)? unexpectedly",
-        (
-            "dataloader worker",
-            "pin memory thread",
-            "encountered in worker",
-            "exited unexpectedly",
-            "exit unexpectedly",
-        ),
-        (
-            "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. ",
-            "RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly",
-            "RuntimeError: DataLoader worker (pid 12) exited unexpectedly with exit code 1. Details are lost due to multiprocessing.",
-            "RuntimeError: Pin memory thread exited unexpectedly",
-            "ERROR: Unexpected segmentation fault encountered in worker.",
-            "SystemError: (Fatal) DataLoader process (pid   1. If run DataLoader by from_generator(...), the queue is smaller) exited unexpectedly",
-            "RuntimeError: DataLoader 1 workers exit unexpectedly, pids: 4711",
-        ),
-        (
-            "This DataLoader will create 16 worker processes in total.",
-            "DataLoader worker (pid 12) started",
-            "RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error. It is possible that",
-        ),
-        frameworks=("pytorch",),
+        r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:is killed by signal: (?!Bus error)(?P<signal_name>[\w ]+)"
+        r"|exited unexpectedly)"
+        r"|[Pp]in memory thread exited unexpectedly"
+        r"|[Uu]nexpected (?!bus error)[\w -]{5,30} encountered in worker"
+        r"|DataLoader process \(pid .{1,300}\) exited unexpectedly"
+        r"|DataLoader \d+ workers? exit(?:ed)? unexpectedly",
         source="pytorch torch/csrc/DataLoader.cpp, torch/utils/data/dataloader.py",
     ),
     Signature(
         "shm",
         "shm_exhausted",
-        r"killed by signal: Bus error|[Uu]nexpected bus error encountered in worker|insufficient shared memory \(shm\)"
-        r"|unable to (?:write to file|mmap \d+ bytes from file|open shared memory object|resize|allocate shared memory)(?!.{0,80}(?i:too many open)).{0,20}(?:</?torch_|shared memory|\(shm\))"
-        r"|\(exitcode: -7\)|(?i:error while creating shared memory segment)|/dev/shm.{0,80}No space left|failed to extend /dev/shm/|No space left on device.{0,20}(?:/dev/shm|'/psm_)|posix_fallocate failed ?: No space left|\bObjectStoreFullError\b",
-        (
-            "bus error",
-            "insufficient shared",
-            "</torch_",
-            "<torch_",
-            "shared memory",
-            "(shm)",
-            "exitcode: -",
-            "/dev/shm",
-            "'/psm_",
-            "posix_fallocate",
-            "objectstorefullerror",
-        ),
-        (
-            "RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error. It is possible that workers are out of shared memory.",
-            "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
-            "RuntimeError: unable to write to file </torch_1234_5678>: No space left on device (28)",
-            "RuntimeError: unable to mmap 128 bytes from file </torch_12_34>: Cannot allocate memory (12)",
-            "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab12 (size 9637888)",
-            "NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12 to 9637892 bytes, error: No space left on device (28)",
-            "node:1:2 [0] misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device",
-            "OSError: [Errno 28] No space left on device: '/psm_1a2b3c4d'",
-        ),
-        (
-            "using /dev/shm of 64 GiB",
-            "unable to resize image 12.png",
-            "RuntimeError: unable to open shared memory object </torch_12_34> in read-write mode: Too many open files (24)",
-            "The object store is using /tmp instead of /dev/shm because /dev/shm has only 67108864 bytes available.",
-        ),
+        r"killed by signal: Bus error"
+        r"|[Uu]nexpected bus error encountered in worker"
+        r"|insufficient shared memory \(shm\)"
+        r"|unable to (?:write to file"
+        r"|mmap \d+ bytes from file"
+        r"|open shared memory object"
+        r"|resize"
+        r"|allocate shared memory)(?!.{0,80}(?i:too many open)).{0,20}(?:</?torch_|shared memory|\(shm\))"
+        r"|\(exitcode: -7\)"
+        r"|(?i:error while creating shared memory segment)"
+        r"|/dev/shm.{0,80}No space left"
+        r"|failed to extend /dev/shm/"
+        r"|No space left on device.{0,20}(?:/dev/shm|'/psm_)"
+        r"|posix_fallocate failed ?: No space left"
+        r"|\bObjectStoreFullError\b",
         source="pytorch torch/csrc/DataLoader.cpp, aten MapAllocator.cpp; nccl misc/shmutils.cc; cpython shared_memory; ray",
     ),
     Signature(
         "bus-error",
         "shm_exhausted",
-        r"(?:^|[\]|>%:]\s*|\dZ\s)(?:Bus error|总线错误|匯流排錯誤|バスエラー|Ошибка шины|Bus-Zugriffsfehler|Erreur (?:de|du) bus|Error del? bus|Errore di bus)\s*(?:\(.{1,40}\))?\s*$"
-        r"|[:：]\s+\d+\s+(?:Bus error|总线错误)\s|Fatal Python error: Bus error|\bCaught signal 7\b|status=7/BUS|exited on signal 7\b|(?i:\bexit(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status)?)\s{0,3}[:=(]?\s{0,8}135\b|zsh: bus error",
-        (
-            "bus error",
-            "总线错误",
-            "匯流排錯誤",
-            "バスエラー",
-            "ошибка шины",
-            "bus-zugriff",
-            "erreur de bus",
-            "erreur du bus",
-            "error de bus",
-            "error del bus",
-            "errore di bus",
-            "caught signal",
-            "on signal",
-            "code=killed",
-            "code=dumped",
-            "exit code",
-            "exited with",
-            "exit status",
-            "exitcode",
-            "exited (",
-        ),
-        (
-            "Bus error (core dumped)",
-            "总线错误 (核心已转储)",
-            "train.sh: line 12:  4711 Bus error               (core dumped) python train.py",
-            "Fatal Python error: Bus error",
-            "100%|##########| 8/8 [00:01<00:00, 4.20it/s]Bus error",
-            "command terminated with exit code 135",
-        ),
-        (
-            "the school bus error rate is 3 %",
-            "pci bus error counters: 0",
-            "exit code: 13",
-        ),
+        r"(?:^|[\]|>%:]\s*|\dZ\s)(?:Bus error"
+        r"|总线错误"
+        r"|匯流排錯誤"
+        r"|バスエラー"
+        r"|Ошибка шины"
+        r"|Bus-Zugriffsfehler"
+        r"|Erreur (?:de|du) bus"
+        r"|Error del? bus"
+        r"|Errore di bus)\s*(?:\(.{1,40}\))?\s*$"
+        r"|[:：]\s+\d+\s+(?:Bus error|总线错误)\s"
+        r"|Fatal Python error: Bus error"
+        r"|\bCaught signal 7\b"
+        r"|status=7/BUS"
+        r"|exited on signal 7\b"
+        r"|(?i:\bexit(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status)?)\s{0,3}[:=(]?\s{0,8}135\b"
+        r"|zsh: bus error",
         source="glibc strsignal and its translations, bash, cpython faulthandler",
     ),
 )

@@ -12,135 +12,39 @@ SCALING: tuple[Signature, ...] = (
     Signature(
         "grad-nonfinite",
         "grad_nonfinite",
-        r"(?i:\bgrad(?:ient)?s?(?:[ _]norm)? (?:are|is|contains?|became) (?:nan|inf\b|infinite|non-?finite|not finite)|\b(?:found|detected|got|encountered) (?:nan|inf)(?: ?(?:/|or|and) ?(?:nan|inf))? .{0,30}\bgrad|gradients are Nan/Inf"
-        r"|norm of order .{0,40} for (?:the )?gradients .{0,40} is non-finite|\bnon-?finite grad(?:ient)?s?\b(?! *[:=] *(?:0|false)\b|[ _](?:check|count))|\b(?:nan|inf) (?:in )?(?:the )?gradients?\b(?! *[:=] *(?:0|false)|[ _](?:check|count|filter))|Found Inf or NaN global norm)",
-        (
-            "norm is nan",
-            "norm is inf",
-            "norm is non",
-            "norm is not finite",
-            "norm became",
-            "gradient is nan",
-            "gradient is inf",
-            "gradient is non",
-            "gradient is not finite",
-            "grad is nan",
-            "grad is inf",
-            "grad is non",
-            "grad is not finite",
-            "gradients are nan",
-            "gradients are inf",
-            "gradients are non",
-            "gradients are not finite",
-            "grads are nan",
-            "grads are inf",
-            "grads are non",
-            "grads are not finite",
-            "gradient contains",
-            "gradients contain",
-            "grad contains",
-            "grads contain",
-            "gradient became",
-            "gradients became",
-            "for gradients from",
-            "for the gradients",
-            "non-finite grad",
-            "nonfinite grad",
-            "nan in gradient",
-            "inf in gradient",
-            "nan in the gradient",
-            "nan gradient",
-            "inf gradient",
-            "found nan",
-            "found inf",
-            "detected nan",
-            "detected inf",
-        ),
-        (
-            "FloatingPointError: gradients are Nan/Inf",
-            "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.",
-            "WARNING: The grad norm is nan. Skipping updating the model.",
-            "Rank 0: found NaN in local grad norm in backward pass before data-parallel communication collective",
-            "InvalidArgumentError: Found Inf or NaN global norm. : Tensor had NaN values",
-            "nan gradients in layer 3",
-        ),
-        (
-            "gradients are clipped to norm 1.0",
-            "gradient checkpointing is on",
-            "nonfinite_grad_check: True",
-            "nan gradient filter on",
-            "non-finite gradients: 0",
-        ),
+        r"(?i:\bgrad(?:ient)?s?(?:[ _]norm)? (?:are|is|contains?|became) (?:nan|inf\b|infinite|non-?finite|not finite)"
+        r"|\b(?:found|detected|got|encountered) (?:nan|inf)(?: ?(?:/|or|and) ?(?:nan|inf))? .{0,30}\bgrad"
+        r"|gradients are Nan/Inf"
+        r"|norm of order .{0,40} for (?:the )?gradients .{0,40} is non-finite"
+        r"|\bnon-?finite grad(?:ient)?s?\b(?! *[:=] *(?:0|false)\b|[ _](?:check|count))"
+        r"|\b(?:nan|inf) (?:in )?(?:the )?gradients?\b(?! *[:=] *(?:0|false)|[ _](?:check|count|filter))"
+        r"|Found Inf or NaN global norm)",
         severity="warning",
         fatal=False,
         source="pytorch nn/utils/clip_grad.py, fairseq trainer.py, espnet2 trainer.py, megatron-core",
     ),
-    Signature(
+    Signature(  # deepspeed, apex, fairseq, colossalai, paddlepaddle, mindspore
         "overflow-skip",
         "overflow_skip",
         r"(?i:overflow!.{0,60}skipping step)(?:.{0,60}?loss scale: (?P<attempted>[\d.e+-]+?)(?=, |$))?(?:.{0,60}reducing to (?P<scale>[\d.e+-]+))?"
         r"|(?i:gradient overflow)[.,!:]?\s+[Ss]kipping step(?:.{0,60}loss scale to (?P<scale_apex>[\d.e+-]+))?"
-        r"|overflow detected, (?:ignoring gradient(?:, )?)?(?:setting loss scale to:? ?(?P<scale_fs>[\d.e+-]+))?|(?i:(?:found|detected) (?:gradient )?overflow|(?:grad(?:ient)? )?overflow (?:detected|occurs|occurred))[.,!:]? ?(?i:skip(?:ping)?\b|please check)|(?i:grad(?:ient)? overflow on iteration)"
-        r"|Found inf or nan, current scale is: [\d.e+-]+, decrease to: (?P<scale_pd>[\d.e+-]+)|\boverflow(?: cond)?: ?True\b.{0,60}?(?:scal\w+(?: value)?: ?(?P<scale_ms>[\d.e+-]+))?",
-        (
-            "overflow!",
-            "gradient overflow",
-            "grad overflow",
-            "overflow detected",
-            "found overflow",
-            "detected overflow",
-            "overflow occurs",
-            "overflow occurred",
-            "found inf or nan, current scale",
-            "overflow: true",
-            "overflow:true",
-            "overflow cond: true",
-        ),
-        (
-            "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
-            "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1",
-            "[deepscale] OVERFLOW! Skipping step. Attempted loss scale: 16777216.0, reducing to 8388608.0",
-            "[deepspeed] fp16 dynamic loss scale overflow! Skipping step. Attempted loss scale: 65536, reducing to 32768",
-            "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0",
-            "NOTE: overflow detected, setting loss scale to: 64.0",
-            "NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 32.0",
-            "Found overflow. Skip step",
-            "Found inf or nan, current scale is: 32768.0, decrease to: 32768.0*0.5",
-            "epoch: 1 step: 3, loss is 11.5, overflow: True, scaling_sens: 65536.0",
-        ),
-        (
-            "RuntimeError: stack overflow",
-            "buffer overflow check: off",
-            "epoch: 1 step: 3, loss is 11.5, overflow: False",
-            "OverflowError: int too big to convert",
-        ),
+        r"|overflow detected, (?:ignoring gradient(?:, )?)?(?:setting loss scale to:? ?(?P<scale_fs>[\d.e+-]+))?"
+        r"|(?i:(?:found|detected) (?:gradient )?overflow"
+        r"|(?:grad(?:ient)? )?overflow (?:detected|occurs|occurred))[.,!:]? ?(?i:skip(?:ping)?\b|please check)"
+        r"|(?i:grad(?:ient)? overflow on iteration)"
+        r"|Found inf or nan, current scale is: [\d.e+-]+, decrease to: (?P<scale_pd>[\d.e+-]+)"
+        r"|\boverflow(?: cond)?: ?True\b.{0,60}?(?:scal\w+(?: value)?: ?(?P<scale_ms>[\d.e+-]+))?",
         severity="info",
         fatal=False,
-        frameworks=("deepspeed", "apex", "fairseq", "colossalai", "paddlepaddle", "mindspore"),
         source="deepspeed fp16/loss_scaler.py, apex amp/scaler.py, fairseq dynamic_loss_scaler.py",
     ),
     Signature(
         "loss-scale-exhausted",
         "loss_scale_exhausted",
-        r"Current loss scale already at minimum|Minimum loss scale reached|(?i:(?:reached|hit|at) (?:the |its )?min(?:imum)? loss[ _]scale|loss[ _]scale (?:has )?(?:reached|is at|hit) (?:the |its )?min(?:imum)?\b)",
-        (
-            "loss scale already at minimum",
-            "minimum loss scale",
-            "min loss scale",
-            "minimum loss_scale",
-            "min loss_scale",
-            "loss scale has reached",
-            "loss scale reached",
-            "loss scale is at min",
-            "loss scale is at its min",
-            "loss scale hit",
-        ),
-        (
-            "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
-            "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.",
-            "loss scale has reached its minimum, stopping",
-        ),
-        ("minimum loss scale: 1.0", "min_loss_scale = 1e-4", "loss scale reached 65536"),
+        r"Current loss scale already at minimum"
+        r"|Minimum loss scale reached"
+        r"|(?i:(?:reached|hit|at) (?:the |its )?min(?:imum)? loss[ _]scale"
+        r"|loss[ _]scale (?:has )?(?:reached|is at|hit) (?:the |its )?min(?:imum)?\b)",
         source="deepspeed fp16/loss_scaler.py, fairseq dynamic_loss_scaler.py",
     ),
 )

@@ -9,185 +9,103 @@ from __future__ import annotations
 from .form import Signature
 
 SCHEDULERS: tuple[Signature, ...] = (
-    Signature(
+    Signature(  # sge
         "sge-time-limit",
         "slurm_time_limit",
         r"\bjob \d+(?:\.\d+)? exceed(?:s|ed) job hard limit \"h_rt\"",
-        ("exceeds job hard limit", "exceeded job hard limit"),
-        hits=(
-            'job 4711 exceeds job hard limit "h_rt" of queue "gpu.q@node7" (7201.00000 > limit:7200.00000) - sending SIGKILL',
-            'job 4711.3 exceeded job hard limit "h_rt"',
-        ),
-        misses=(
-            "hard resource_list: h_rt=7200, h_vmem=16G",
-            'job 4711 exceeds job soft limit "s_vmem"',
-        ),
-        frameworks=("sge",),
         source="Grid Engine, source/daemons/execd (messages of the execution daemon)",
     ),
     Signature(
         "time-limit",
         "slurm_time_limit",
-        r"\bDUE TO TIME LIMIT\b|\b(?:Job)?State\s*[:=]\s*TIMEOUT\b|Ended, Run time \S+, TIMEOUT|\bJob has exceeded its time limit|\bPBS: job killed: (?:walltime|cput) .{0,40}exceeded limit|\bTERM_(?:RUN|CPU)LIMIT: job killed|exceeded hard wallclock time|exceeded hard run-?time limit|this job is timed-out|Job not requeued because: timed-out"
-        r"|resource allocation expired|exceeded the max(?:imum)? allowed execution duration|\bjob (?:\S+ )?exceeded (?:its |the )?(?:wall ?(?:clock ?)?time|time limit|run ?time limit)|\bDeadlineExceeded\b.{0,60}\bJob was active longer than|\bJob was active longer than specified deadline",
-        (
-            "due to time limit",
-            "state: timeout",
-            "state=timeout",
-            "ended, run time",
-            "its time limit",
-            "pbs: job killed",
-            "term_runlimit",
-            "term_cpulimit",
-            "wallclock time",
-            "hard run",
-            "timed-out",
-            "allocation expired",
-            "execution duration",
-            "exceeded its",
-            "exceeded the",
-            "exceeded wall",
-            "exceeded time",
-            "exceeded run",
-            "longer than specified",
-        ),
-        (
-            "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
-            "State: TIMEOUT (exit code 0)",
-            "   JobState=TIMEOUT Reason=TimeLimit Dependency=(null)",
-            "salloc: Job has exceeded its time limit and its allocation has been revoked.",
-            "=>> PBS: job killed: walltime 86430 exceeded limit 86400",
-            "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
-            "job 4711 exceeded hard wallclock time - initiate terminate method",
-            "submitit WARNING (2026-01-02 03:04:05,678) - Caught signal SIGUSR2 on node07: this job is timed-out.",
-            "Message: Job was active longer than specified deadline",
-        ),
-        (
-            "#SBATCH --time=12:00:00",
-            "slurmstepd: error: *** STEP 7.0 ON node07 CANCELLED AT 2026-01-02T03:04:05 ***",
-            "TimeLimit=12:00:00 State: RUNNING",
-            "request timed-out, retrying",
-            "PBS: job killed: vmem 70000000kb exceeded limit 65536000kb",
-        ),
+        r"\bDUE TO TIME LIMIT\b"
+        r"|\b(?:Job)?State\s*[:=]\s*TIMEOUT\b"
+        r"|Ended, Run time \S+, TIMEOUT"
+        r"|\bJob has exceeded its time limit"
+        r"|\bPBS: job killed: (?:walltime|cput) .{0,40}exceeded limit"
+        r"|\bTERM_(?:RUN|CPU)LIMIT: job killed"
+        r"|exceeded hard wallclock time"
+        r"|exceeded hard run-?time limit"
+        r"|this job is timed-out"
+        r"|Job not requeued because: timed-out"
+        r"|resource allocation expired"
+        r"|exceeded the max(?:imum)? allowed execution duration"
+        r"|\bjob (?:\S+ )?exceeded (?:its |the )?(?:wall ?(?:clock ?)?time|time limit|run ?time limit)"
+        r"|\bDeadlineExceeded\b.{0,60}\bJob was active longer than"
+        r"|\bJob was active longer than specified deadline",
         source="slurm, submitit core/job_environment.py, PBS mom, IBM Spectrum LSF, Grid Engine, Flux, kubernetes Job",
     ),
     Signature(
         "preempted",
         "preempted",
-        r"CANCELLED AT .{0,60} ?DUE TO (?:PREEMPTION|JOB REQUEUE)|(?i:\bjob (?:\S+ )?(?:was |is |has been |got )?preempted\b)|(?i:\b(?:received|got|detected) (?:a )?(?:spot )?preemption (?:signal|notice|notification|event))|(?i:\b(?:spot|instance|node|vm|pod|tpu|cluster|worker|machine)\b.{0,40}(?<!nce group )\b(?:(?:was|is|been|got) preempted\b|(?<!on )(?<!on a )(?<!for )(?<!for a )(?<!upon )(?<!upon a )(?<!until )(?<!every )(?:preemption notice|interruption (?:notice|warning))(?! (?:handl|poll|check|listen|watch))|will be (?:reclaimed|preempted|terminated by the provider)|interrupted by the provider|reclaimed by))"
-        r"|\bcompute\.instances\.preempted|\bTERM_PREEMPT: |\bspot[- ]?(?:instance )?interruption (?:notice|warning|payload) received|\bSpot interruption payload received|(?:Instance|Node) is going to be interrupted in|\bEventType\W{1,4}Preempt\b|\bTaintManagerEviction\b|Pod was terminated in response to imminent node shutdown|\bPreempted by .{1,60} on node|\b[Jj]ob[Ss]tate\s*[:=]\s*PREEMPTED\b|\b(?i:node|instance|vm|pod|job|machine|worker) \S{0,40} ?(?:is|are) being (?:preempted|reclaimed)\b|\bNodePreemptedError\b|\boutbid\b.{0,40}(?:instance|stopp|paus)|(?:instance|contract).{0,40}\boutbid\b|[Rr]eached preemption sync point",
-        (
-            "preempt",
-            "due to job requeue",
-            "interruption notice",
-            "interruption warning",
-            "interruption payload",
-            "reclaimed",
-            "by the provider",
-            "to be interrupted",
-            "taintmanagereviction",
-            "imminent node shutdown",
-            "outbid",
-        ),
-        (
-            "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
-            "slurmstepd: error: *** STEP 7.0 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO JOB REQUEUE ***",
-            "Caught signal SIGUSR2: this job is preempted.",
-            "spot instance interruption notice received, stopping in 120 s",
-            "EC2 Spot Instance interruption warning: terminate at 2026-01-02T03:04:05Z",
-            "Instance gpu-07 was preempted.",
-            "Node is being preempted, saving a checkpoint",
-            "Warning  Preempted  1m  default-scheduler  Preempted by a pod on node gpu-07",
-            "Received preemption notice from the metadata server",
-            "TERM_PREEMPT: job killed after preemption",
-            "Message: Pod was terminated in response to imminent node shutdown.",
-            "Normal  TaintManagerEviction  pod/train-0  Marking for deletion Pod default/train-0",
-            '"EventType": "Preempt",',
-        ),
-        (
-            "preemption: enabled",
-            "WARNING scheduler: Sequence group 0 is preempted by PreemptionMode.RECOMPUTE because there is not enough KV cache",
-            "checking for a preemption notice every 5 s",
-            "kernel: PREEMPT_DYNAMIC voluntary",
-            "listening for spot instance interruptions",
-        ),
+        r"CANCELLED AT .{0,60} ?DUE TO (?:PREEMPTION|JOB REQUEUE)"
+        r"|(?i:\bjob (?:\S+ )?(?:was |is |has been |got )?preempted\b)"
+        r"|(?i:\b(?:received|got|detected) (?:a )?(?:spot )?preemption (?:signal|notice|notification|event))"
+        r"|(?i:\b(?:spot|instance|node|vm|pod|tpu|cluster|worker|machine)\b.{0,40}(?<!nce group )\b(?:"
+        r"(?:was|is|been|got) preempted\b"
+        r"|(?<!on )(?<!on a )(?<!for )(?<!for a )(?<!upon )(?<!upon a )(?<!until )(?<!every )(?:preemption notice|interruption (?:notice|warning))(?! (?:handl|poll|check|listen|watch))"
+        r"|will be (?:reclaimed|preempted|terminated by the provider)"
+        r"|interrupted by the provider"
+        r"|reclaimed by))"
+        r"|\bcompute\.instances\.preempted"
+        r"|\bTERM_PREEMPT: "
+        r"|\bspot[- ]?(?:instance )?interruption (?:notice|warning|payload) received"
+        r"|\bSpot interruption payload received"
+        r"|(?:Instance|Node) is going to be interrupted in"
+        r"|\bEventType\W{1,4}Preempt\b"
+        r"|\bTaintManagerEviction\b"
+        r"|Pod was terminated in response to imminent node shutdown"
+        r"|\bPreempted by .{1,60} on node"
+        r"|\b[Jj]ob[Ss]tate\s*[:=]\s*PREEMPTED\b"
+        r"|\b(?i:node|instance|vm|pod|job|machine|worker) \S{0,40} ?(?:is|are) being (?:preempted|reclaimed)\b"
+        r"|\bNodePreemptedError\b"
+        r"|\boutbid\b.{0,40}(?:instance|stopp|paus)"
+        r"|(?:instance|contract).{0,40}\boutbid\b"
+        r"|[Rr]eached preemption sync point",
         source="slurm, submitit, LSF, EC2 and GCE and Azure metadata, kubernetes node shutdown manager and taint manager, ray, jax",
     ),
     Signature(
         "node-gone",
         "preempted",
-        r"^(?!.*low on resource: (?!pids|cpu))(?:.*?)(?:\bNodeNotReady\b|[Nn]ode \S+ status is now: NodeNotReady|\bNode is not ready\b|\bEvicted\b.{0,20}(?:kubelet|Pod\b|pod/)|The node was low on resource: (?:pids|cpu)|Job was evicted\.|\bNodeShutdown\b|\bUnexpectedAdmissionError\b)",
-        (
-            "nodenotready",
-            "node is not ready",
-            "evicted",
-            "low on resource",
-            "nodeshutdown",
-            "admissionerror",
-        ),
-        (
-            "Warning  NodeNotReady  2m  node-controller  Node is not ready",
-            "Warning  Evicted  3m  kubelet  The node had condition: [MemoryPressure].",
-            "004 (4711.000.000) 01/02 03:04:05 Job was evicted.",
-        ),
-        ("Evicted 3 keys from the cache", "node is ready", "kv cache blocks evicted: 12"),
+        r"^(?!.*low on resource: (?!pids|cpu))(?:.*?)(?:\bNodeNotReady\b"
+        r"|[Nn]ode \S+ status is now: NodeNotReady"
+        r"|\bNode is not ready\b"
+        r"|\bEvicted\b.{0,20}(?:kubelet|Pod\b|pod/)"
+        r"|The node was low on resource: (?:pids|cpu)"
+        r"|Job was evicted\."
+        r"|\bNodeShutdown\b"
+        r"|\bUnexpectedAdmissionError\b)",
         severity="warning",
         source="kubernetes node lifecycle controller and kubelet, HTCondor",
     ),
     Signature(
         "cancelled",
         "slurm_cancelled",
-        r"(?:(?:JOB|STEP) \S+ (?:ON \S+ )?|slurm.{0,80})CANCELLED AT (?!.{0,60}DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE))|\bscancel: (?:.{0,40}signal|Terminating job)|\b(?:Job)?State\s*[:=]\s*(?:CANCELLED|NODE_FAIL)\b|Ended, Run time \S+, CANCELLED|salloc: Job allocation \d+ has been revoked|\bTERM_(?:OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN): job killed|PBS: job killed: (?:node|job deleted)|qdel: .{0,40}deleted|has (?:deleted|registered) job \d+(?: for deletion)?$|Job was (?:aborted|removed) by the user|^(?:\d{3} .{10,60})?\bJob was aborted\.|\bvia condor_rm\b|job was cancelled by (?:the )?user",
-        (
-            "cancelled at",
-            "scancel: ",
-            "state: cancelled",
-            "state=cancelled",
-            "state=node_fail",
-            "state: node_fail",
-            "ended, run time",
-            "has been revoked",
-            "job killed",
-            "qdel: ",
-            "deleted job",
-            "for deletion",
-            "job was aborted",
-            "via condor_rm",
-            "removed by the user",
-            "cancelled by",
-        ),
-        (
-            "slurmstepd: error: *** STEP 7.0 ON node07 CANCELLED AT 2026-01-02T03:04:05 ***",
-            "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
-            "State: CANCELLED (exit code 0)",
-            "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)",
-            "scancel: Terminating job 4711",
-            "TERM_OWNER: job killed by owner.",
-            "Job was aborted by the user.",
-            "009 (4711.000.000) 2026-01-02 03:04:05 Job was aborted.",
-        ),
-        (
-            "slurmstepd: error: *** JOB 7 ON node07 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
-            "asyncio: task cancelled at shutdown",
-            "set by the user: lr",
-        ),
+        r"(?:(?:JOB|STEP) \S+ (?:ON \S+ )?|slurm.{0,80})CANCELLED AT (?!.{0,60}DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE))"
+        r"|\bscancel: (?:.{0,40}signal|Terminating job)"
+        r"|\b(?:Job)?State\s*[:=]\s*(?:CANCELLED|NODE_FAIL)\b"
+        r"|Ended, Run time \S+, CANCELLED"
+        r"|salloc: Job allocation \d+ has been revoked"
+        r"|\bTERM_(?:OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN): job killed"
+        r"|PBS: job killed: (?:node|job deleted)"
+        r"|qdel: .{0,40}deleted"
+        r"|has (?:deleted|registered) job \d+(?: for deletion)?$"
+        r"|Job was (?:aborted|removed) by the user"
+        r"|^(?:\d{3} .{10,60})?\bJob was aborted\."
+        r"|\bvia condor_rm\b"
+        r"|job was cancelled by (?:the )?user",
         source="slurm src/slurmd/slurmstepd, contribs/seff, IBM Spectrum LSF, Grid Engine, HTCondor",
     ),
-    Signature(
+    Signature(  # slurm
         "step-aborted",
         "slurm_cancelled",
-        r"srun: Job step aborted: Waiting up to \d+ seconds|srun: Force Terminated (?:job|Step)|srun: launch/slurm: _step_signal: Terminating|srun: Terminating (?:StepId|job step)",
-        ("job step aborted", "force terminated", "_step_signal", "srun: terminating"),
-        (
-            "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
-            "srun: Terminating StepId=7.0",
-            "srun: Force Terminated job 7",
-        ),
-        ("srun: job 7 has been allocated resources",),
+        r"srun: Job step aborted: Waiting up to \d+ seconds"
+        r"|srun: Force Terminated (?:job|Step)"
+        r"|srun: launch/slurm: _step_signal: Terminating"
+        r"|srun: Terminating (?:StepId|job step)",
         role="confirmation",
         severity="info",
         fatal=False,
-        frameworks=("slurm",),
         source="slurm src/srun: said for every early end of a step, whatever its reason",
     ),
 )

@@ -12,287 +12,157 @@ START: tuple[Signature, ...] = (
     Signature(
         "python-start",
         "launch_error",
-        r"(?:^|[\]\s])(?:ModuleNotFoundError|ImportError): (?!.{0,120}(?i:falling back|fallback|ignor|skipp|optional))|^\S*python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named )|can't (?:open file '[^']*': \[Errno \d+\]|find '__main__' module)|(?:^|\s)OSError: \S+\.so[.\d]*: cannot open shared object|\b(?:pkg_resources\.\w*(?:DistributionNotFound|VersionConflict)|PackageNotFoundError): |(?:^|\s)(?:SyntaxError|IndentationError|TabError): ",
-        (
-            "modulenotfounderror",
-            "importerror",
-            "no module named",
-            "module specification",
-            "can't open file",
-            "find '__main__'",
-            "cannot open shared",
-            "distributionnotfound",
-            "versionconflict",
-            "packagenotfounderror",
-            "syntaxerror",
-            "indentationerror",
-            "taberror",
-        ),
-        (
-            "ModuleNotFoundError: No module named 'flash_attn'",
-            "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
-            "/usr/bin/python3: No module named deepspeed",
-            "python: can't open file '/w/trian.py': [Errno 2] No such file or directory",
-            "SyntaxError: invalid syntax",
-            "OSError: libcudart.so.12: cannot open shared object file: No such file or directory",
-            "pkg_resources.DistributionNotFound: The 'tokenizers' distribution was not found",
-            "/usr/bin/python3: can't find '__main__' module in 'train'",
-        ),
-        (
-            "importing modules",
-            "optional dependency missing: apex",
-            "WARNING: ImportError: no fused kernel, falling back to eager",
-        ),
+        r"(?:^|[\]\s])(?:ModuleNotFoundError|ImportError): (?!.{0,120}(?i:falling back|fallback|ignor|skipp|optional))"
+        r"|^\S*python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named )"
+        r"|can't (?:open file '[^']*': \[Errno \d+\]|find '__main__' module)"
+        r"|(?:^|\s)OSError: \S+\.so[.\d]*: cannot open shared object"
+        r"|\b(?:pkg_resources\.\w*(?:DistributionNotFound|VersionConflict)|PackageNotFoundError): "
+        r"|(?:^|\s)(?:SyntaxError|IndentationError|TabError): ",
         source="cpython Modules/main.c, Lib/runpy.py, importlib",
     ),
     Signature(
         "arguments",
         "launch_error",
-        r"\.py: error: |^(?:[\w./-]+: )?error: (?:unrecognized arguments|the following arguments are required|argument \S+: |ambiguous option)|^(?:\w[\w.-]*: )?error: (?:unrecognized arguments|the following arguments|argument |Parser key)|\b[Uu]nknown command line flag .\w|^Error: (?:No such option|Missing (?:option|argument)|Invalid value for|Got unexpected extra argument|No such command)|\bFATAL Flags parsing error|^ERROR: Could not consume arg: "
-        r"|are not used by the HfArgumentParser|^Could not override '|^You must specify '.{1,40}', e\.g|^In '.{1,60}': Could not (?:find|load) '|^Missing mandatory value: |(?:^|\s)(?:hydra|omegaconf)\.errors\.\w+: |(?:^|\s)yaml\.\w+\.(?:Scanner|Parser|Constructor|Composer|Reader)Error\b|(?:^|\s)(?:tomllib|toml|tomli)\.\w*DecodeError\b|^│ (?:No such option|Missing (?:option|argument|parameter)|Invalid value for|Got unexpected extra argument|No such command)\b"
+        r"\.py: error: "
+        r"|^(?:[\w./-]+: )?error: (?:unrecognized arguments"
+        r"|the following arguments are required"
+        r"|argument \S+: "
+        r"|ambiguous option)"
+        r"|^(?:\w[\w.-]*: )?error: (?:unrecognized arguments|the following arguments|argument |Parser key)"
+        r"|\b[Uu]nknown command line flag .\w"
+        r"|^Error: (?:No such option"
+        r"|Missing (?:option|argument)"
+        r"|Invalid value for"
+        r"|Got unexpected extra argument"
+        r"|No such command)"
+        r"|\bFATAL Flags parsing error"
+        r"|^ERROR: Could not consume arg: "
+        r"|are not used by the HfArgumentParser"
+        r"|^Could not override '"
+        r"|^You must specify '.{1,40}', e\.g"
+        r"|^In '.{1,60}': Could not (?:find|load) '"
+        r"|^Missing mandatory value: "
+        r"|(?:^|\s)(?:hydra|omegaconf)\.errors\.\w+: "
+        r"|(?:^|\s)yaml\.\w+\.(?:Scanner|Parser|Constructor|Composer|Reader)Error\b"
+        r"|(?:^|\s)(?:tomllib|toml|tomli)\.\w*DecodeError\b"
+        r"|^│ (?:No such option"
+        r"|Missing (?:option|argument|parameter)"
+        r"|Invalid value for"
+        r"|Got unexpected extra argument"
+        r"|No such command)\b"
         r"|^(?:\S+: )?(?:FileNotFoundError|OSError|IOError): \[Errno 2\] No such file or directory: '\S+\.(?:ya?ml|toml|ini|cfg|conf)'",
-        (
-            ".py: error",
-            "unrecognized arguments",
-            "following arguments",
-            "error: argument ",
-            "error: ambiguous",
-            "error: parser key",
-            "error: no such",
-            "error: missing",
-            "error: invalid value",
-            "error: got unexpected",
-            "flags parsing error",
-            "command line flag",
-            "consume arg",
-            "hfargumentparser",
-            "could not override",
-            "you must specify",
-            "could not find '",
-            "could not load '",
-            "missing mandatory",
-            "hydra.errors.",
-            "omegaconf.errors.",
-            "yaml.scanner.",
-            "yaml.parser.",
-            "yaml.constructor.",
-            "yaml.composer.",
-            "yaml.reader.",
-            "decodeerror",
-            "│ no such",
-            "│ missing",
-            "│ invalid value",
-            "│ got unexpected",
-            "no such file or directory: '",
-        ),
-        (
-            "train.py: error: unrecognized arguments: --batchsize 4",
-            "torchrun: error: the following arguments are required: training_script, training_script_args",
-            "error: argument --lr: invalid float value: 'x'",
-            "Error: No such option: --epohcs",
-            "FATAL Flags parsing error: Unknown command line flag 'epohcs'",
-            "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--foo']",
-            "Could not override 'trainer.foo'.",
-            "ERROR: Could not consume arg: --foo",
-            "ERROR: unknown command line flag 'solverr'",
-            "error: Parser key \"model.lr\": Expected a <class 'float'>",
-            "hydra.errors.InstantiationException: Error locating target 'net.Gpt'",
-            "omegaconf.errors.ConfigAttributeError: Missing key n_layer",
-            "yaml.scanner.ScannerError: mapping values are not allowed here",
-            "│ No such option: --epohcs                              │",
-            "FileNotFoundError: [Errno 2] No such file or directory: 'configs/base.yaml'",
-        ),
-        (
-            "the following arguments were given: a, b",
-            "mean error: argument of the maximum 3",
-            "you must specify a seed to repeat this run",
-            "FileNotFoundError: [Errno 2] No such file or directory: 'data/0001.png'",
-            "json.decoder.JSONDecodeError: Expecting value",
-        ),
         source="cpython argparse, click, absl.flags, hydra, fire, transformers HfArgumentParser",
     ),
     Signature(
         "launcher-missing",
         "launch_error",
-        r"(?:^|: )(?:line \d+: )?(?:python[\d.]*|torchrun|deepspeed|accelerate|mpi(?:run|exec)|srun|horovodrun|colossalai|llamafactory-cli|swift|composer|lightning|litgpt|uv|poetry|conda|singularity|apptainer|docker)(?:: [Cc]ommand not found|：未找到命令|: 未找到命令|: Befehl nicht gefunden)|\bzsh: command not found: (?:python|torchrun|deepspeed|accelerate|mpirun|srun)"
-        r"|/usr/bin/env: .{1,30}: No such file|bad interpreter: No such file|cannot execute binary file|\bexec format error\b",
-        (
-            "command not found",
-            "未找到命令",
-            "befehl nicht gefunden",
-            "/usr/bin/env: ",
-            "bad interpreter",
-            "execute binary file",
-            "exec format error",
-        ),
-        (
-            "bash: torchrun: command not found",
-            "/var/spool/slurmd/job7/slurm_script: line 12: python: command not found",
-            "run.sh:行 3: deepspeed: 未找到命令",
-            "zsh: command not found: accelerate",
-            "/usr/bin/env: 'python': No such file or directory",
-            "exec /usr/bin/python: exec format error",
-        ),
-        ("warning: file not found: cache, building", "nvidia-smi: command not found"),
+        r"(?:^|: )(?:line \d+: )?(?:python[\d.]*"
+        r"|torchrun"
+        r"|deepspeed"
+        r"|accelerate"
+        r"|mpi(?:run|exec)"
+        r"|srun"
+        r"|horovodrun"
+        r"|colossalai"
+        r"|llamafactory-cli"
+        r"|swift"
+        r"|composer"
+        r"|lightning"
+        r"|litgpt"
+        r"|uv"
+        r"|poetry"
+        r"|conda"
+        r"|singularity"
+        r"|apptainer"
+        r"|docker)(?:: [Cc]ommand not found|：未找到命令|: 未找到命令|: Befehl nicht gefunden)"
+        r"|\bzsh: command not found: (?:python|torchrun|deepspeed|accelerate|mpirun|srun)"
+        r"|/usr/bin/env: .{1,30}: No such file"
+        r"|bad interpreter: No such file"
+        r"|cannot execute binary file"
+        r"|\bexec format error\b",
         source="bash, zsh, env, linux execve",
     ),
     Signature(
         "environment-missing",
         "launch_error",
-        r"Lmod has detected the following error|ModuleCmd_Load\.c\(\d+\):ERROR|Unable to locate a modulefile|The following module\(s\) are unknown|\bEnvironmentNameNotFound\b|Could not find conda environment|EnvironmentLocationNotFound|Not a conda environment",
-        (
-            "lmod has detected",
-            "modulecmd_load",
-            "locate a modulefile",
-            "are unknown",
-            "environmentnamenotfound",
-            "conda environment",
-            "environmentlocation",
-        ),
-        (
-            "Lmod has detected the following error: The following module(s) are unknown:",
-            "ModuleCmd_Load.c(213):ERROR:105: Unable to locate a modulefile for 'cuda/12'",
-            "EnvironmentNameNotFound: Could not find conda environment: train",
-        ),
-        ("using the conda environment train", "Lmod 8.7"),
+        r"Lmod has detected the following error"
+        r"|ModuleCmd_Load\.c\(\d+\):ERROR"
+        r"|Unable to locate a modulefile"
+        r"|The following module\(s\) are unknown"
+        r"|\bEnvironmentNameNotFound\b"
+        r"|Could not find conda environment"
+        r"|EnvironmentLocationNotFound"
+        r"|Not a conda environment",
         role="confirmation",
         source="Lmod, environment modules, conda: a script that goes on says itself what it lacked",
     ),
     Signature(
         "job-start",
         "launch_error",
-        r"^(?:sbatch|srun|salloc): fatal: |^(?:sbatch|srun|salloc): (?:error: )?(?:Invalid |Batch job submission failed|Unable to (?:create step|allocate resources|confirm allocation|open file)|task \d+ launch failed|Task launch for \S+ failed|error: invalid|Job submit/allocate failed)|slurmstepd: error: execve\(\)|execve\(\): \S+: No such file|error while loading shared libraries"
-        r"|There are not enough slots available in the system|(?:mpirun|mpiexec|prterun) (?:was unable to (?:launch|start|find)|could not (?:find|access)) |ORTE was unable to reliably start|\bssh exited with exit code 255|^pdsh@\S+: \S+: ",
-        (
-            "submission failed",
-            "create step",
-            "allocate resources",
-            "confirm allocation",
-            "sbatch: error",
-            "srun: error",
-            "launch failed",
-            "task launch for",
-            "srun: fatal",
-            "sbatch: fatal",
-            "salloc: fatal",
-            "salloc: error",
-            "allocate failed",
-            "execve()",
-            "loading shared libraries",
-            "not enough slots",
-            "mpirun was unable",
-            "mpiexec was unable",
-            "prterun was unable",
-            "mpirun could not",
-            "mpiexec could not",
-            "prterun could not",
-            "unable to reliably start",
-            "ssh exited with",
-            "pdsh@",
-        ),
-        (
-            "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified",
-            "srun: error: Unable to create step for job 7: More processors requested than permitted",
-            "sbatch: error: Invalid generic resource (gres) specification",
-            "srun: fatal: No command given to execute.",
-            "srun: error: Unable to allocate resources: Requested node configuration is not available",
-            "slurmstepd: error: execve(): python: No such file or directory",
-            "python: error while loading shared libraries: libpython3.10.so.1.0: cannot open shared object file",
-            "There are not enough slots available in the system to satisfy the 8",
-            "mpirun was unable to find the specified executable file, and therefore",
-            "pdsh@node01: node02: ssh exited with exit code 255",
-        ),
-        ("srun: job 7 has been allocated resources", "srun: error: node07: task 3: Killed"),
+        r"^(?:sbatch|srun|salloc): fatal: "
+        r"|^(?:sbatch|srun|salloc): (?:error: )?(?:Invalid "
+        r"|Batch job submission failed"
+        r"|Unable to (?:create step|allocate resources|confirm allocation|open file)"
+        r"|task \d+ launch failed"
+        r"|Task launch for \S+ failed"
+        r"|error: invalid"
+        r"|Job submit/allocate failed)"
+        r"|slurmstepd: error: execve\(\)"
+        r"|execve\(\): \S+: No such file"
+        r"|error while loading shared libraries"
+        r"|There are not enough slots available in the system"
+        r"|(?:mpirun|mpiexec|prterun) (?:was unable to (?:launch|start|find)|could not (?:find|access)) "
+        r"|ORTE was unable to reliably start"
+        r"|\bssh exited with exit code 255"
+        r"|^pdsh@\S+: \S+: ",
         source="slurm, glibc ld.so, Open MPI help files, pdsh",
     ),
     Signature(
         "container-start",
         "launch_error",
-        r"docker: Error response from daemon: (?!could not select device)|OCI runtime (?:create|exec) failed|executable file not found in \$PATH|\b(?:ErrImagePull|ImagePullBackOff|CreateContainerConfigError|CreateContainerError|RunContainerError|InvalidImageName)\b|^FATAL:\s+(?:[Cc]ould not open image|[Uu]nable to|[Ww]hile \w+ing |image |container creation failed)|\bpyxis: (?:failed to|couldn.t|could not|child \d+ failed)|required plugin spank_\w+\.so: \S+ failed|[Ff]ailed to pull image \"",
-        (
-            "error response from daemon",
-            "oci runtime",
-            "executable file not found",
-            "errimagepull",
-            "imagepullbackoff",
-            "createcontainer",
-            "runcontainererror",
-            "invalidimagename",
-            "fatal: ",
-            "pyxis: ",
-            "required plugin",
-            "failed to pull image",
-        ),
-        (
-            "docker: Error response from daemon: pull access denied for team/train, repository does not exist",
-            "OCI runtime create failed: runc create failed: unable to start container process",
-            "Warning  Failed  kubelet  Error: ImagePullBackOff",
-            "FATAL:   could not open image /w/train.sif: failed to retrieve path",
-            "FATAL:   While making image from oci registry: error fetching image",
-            "slurmstepd: error: pyxis: failed to import docker image",
-        ),
-        ("FATAL: 0 errors so far", "docker: pulling image layers"),
+        r"docker: Error response from daemon: (?!could not select device)"
+        r"|OCI runtime (?:create|exec) failed"
+        r"|executable file not found in \$PATH"
+        r"|\b(?:ErrImagePull"
+        r"|ImagePullBackOff"
+        r"|CreateContainerConfigError"
+        r"|CreateContainerError"
+        r"|RunContainerError"
+        r"|InvalidImageName)\b"
+        r"|^FATAL:\s+(?:[Cc]ould not open image|[Uu]nable to|[Ww]hile \w+ing |image |container creation failed)"
+        r"|\bpyxis: (?:failed to|couldn.t|could not|child \d+ failed)"
+        r"|required plugin spank_\w+\.so: \S+ failed"
+        r"|[Ff]ailed to pull image \"",
         source="docker, runc, kubelet, Apptainer",
     ),
     Signature(
         "build-failed",
         "launch_error",
-        r"\bError building extension '|Error compiling objects for extension|^error: (?:subprocess-exited-with-error|command '.{1,200}' failed|metadata-generation-failed)|^ERROR: (?:Could not build wheels|Failed building wheel|No matching distribution found|Could not find a version that satisfies)|ninja: build stopped: subcommand failed|^nvcc fatal +: |The detected CUDA version \(\S+\) mismatches|Ninja is required to load C\+\+ extensions|CUDA_HOME environment variable is not set\. Please",
-        (
-            "error building extension",
-            "compiling objects for extension",
-            "subprocess-exited",
-            "error: command '",
-            "metadata-generation",
-            "could not build wheels",
-            "failed building wheel",
-            "no matching distribution",
-            "version that satisfies",
-            "build stopped",
-            "nvcc fatal",
-            "the detected cuda version",
-            "ninja is required",
-            "cuda_home environment",
-        ),
-        (
-            "RuntimeError: Error building extension 'fused_adam'",
-            "ninja: build stopped: subcommand failed.",
-            "nvcc fatal   : Unsupported gpu architecture 'compute_120'",
-            "RuntimeError: The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).",
-            "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
-            "ERROR: Could not build wheels for flash-attn, which is required to install",
-            "error: command '/usr/bin/gcc' failed with exit code 1",
-        ),
-        ("building extension fused_adam", "Successfully built flash-attn"),
+        r"\bError building extension '"
+        r"|Error compiling objects for extension"
+        r"|^error: (?:subprocess-exited-with-error|command '.{1,200}' failed|metadata-generation-failed)"
+        r"|^ERROR: (?:Could not build wheels"
+        r"|Failed building wheel"
+        r"|No matching distribution found"
+        r"|Could not find a version that satisfies)"
+        r"|ninja: build stopped: subcommand failed"
+        r"|^nvcc fatal +: "
+        r"|The detected CUDA version \(\S+\) mismatches"
+        r"|Ninja is required to load C\+\+ extensions"
+        r"|CUDA_HOME environment variable is not set\. Please",
         source="torch.utils.cpp_extension, ninja, pip, setuptools",
     ),
     Signature(
         "command-failed",
         "launch_error",
-        r"^(?:\S+: )?(?:line \d+: )?(?:[\w./-]+|\$'\\r'): [Cc]ommand not found|^\S*(?:bash|sh): (?:line \d+: )?\S+: (?:No such file or directory|Permission denied)|slurm_script: line \d+: .{1,120}: (?:No such file|command not found|unbound variable|Permission denied)|^\S+: line \d+: (?:syntax error near unexpected token|\w+: unbound variable|.{1,80}: (?:No such file or directory|Permission denied|Is a directory)$)|^CommandNotFoundError|slurmstepd: error: couldn't chdir to",
-        (
-            "command not found",
-            "no such file",
-            "permission denied",
-            "is a directory",
-            "unbound variable",
-            "near unexpected token",
-            "commandnotfounderror",
-            "couldn't chdir",
-        ),
-        (
-            "bash: ./run.sh: Permission denied",
-            "run.sh: line 3: nvidia-smi: command not found",
-            "run.sh: line 9: syntax error near unexpected token `fi'",
-            "run.sh: line 4: DATA_DIR: unbound variable",
-            "CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'.",
-            "slurmstepd: error: couldn't chdir to `/w': No such file or directory: going to /tmp instead",
-        ),
-        (
-            "warning: file not found: cache, building",
-            "WARNING: No such file or directory: cache.bin, creating",
-            "open out/a.txt: permission denied",
-        ),
+        r"^(?:\S+: )?(?:line \d+: )?(?:[\w./-]+|\$'\\r'): [Cc]ommand not found"
+        r"|^\S*(?:bash|sh): (?:line \d+: )?\S+: (?:No such file or directory|Permission denied)"
+        r"|slurm_script: line \d+: .{1,120}: (?:No such file|command not found|unbound variable|Permission denied)"
+        r"|^\S+: line \d+: (?:syntax error near unexpected token"
+        r"|\w+: unbound variable"
+        r"|.{1,80}: (?:No such file or directory|Permission denied|Is a directory)$)"
+        r"|^CommandNotFoundError"
+        r"|slurmstepd: error: couldn't chdir to",
         role="confirmation",
         severity="warning",
         fatal=False,

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.events import EventReader
-from middlewatch.daemon.parsers.finders import ENGINES, Finder, best_finder, finder
-from middlewatch.daemon.parsers.hints import INDEX, hints_of
-from middlewatch.daemon.parsers.matcher import candidates
+from middlewatch.daemon.parsers.matcher import INDEX
+from middlewatch.daemon.parsers.prefilter import ENGINES, Finder, best_finder, finder
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation
+
+from .examples import EXAMPLES
 
 LINES = [
     "step 5/100 loss 2.5 lr 1e-4",
@@ -40,7 +41,7 @@ LINES = [
     "",
     "nothing",
     "nothing else",
-    *(hit for row in SIGNATURES[::7] for hit in row.hits[:1]),
+    *(hit for row in SIGNATURES[::7] for hit in EXAMPLES[row.id].hits[:1]),
 ]
 LOG = st.lists(
     st.sampled_from(
@@ -93,9 +94,10 @@ def test_every_line_with_an_atom_is_hit(engine: Finder, data: bytes) -> None:
 
 
 @given(st.sampled_from(LINES) | st.text(max_size=80))
-def test_hints_are_what_looking_for_every_atom_finds(text: str) -> None:
+def test_the_index_finds_what_looking_for_every_atom_finds(text: str) -> None:
     line = text.encode("utf-8", "surrogateescape")
-    assert hints_of(line).rows == candidates(text)
+    low = line.lower()
+    assert INDEX.find(line) == {i for atom, ids in INDEX.atoms.items() if atom in low for i in ids}
 
 
 def test_there_is_an_engine_or_none() -> None:

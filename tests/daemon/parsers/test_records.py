@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.frameworks import recognise
+from middlewatch.daemon.parsers.matcher import hints_of
 from middlewatch.daemon.parsers.numbers.metrics import examine
 from middlewatch.daemon.parsers.numbers.tables import header_of
-from middlewatch.daemon.parsers.phases import phase_candidates, phase_of, saved
+from middlewatch.daemon.parsers.phases import phase_of, saved
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.sentinels.kit import Step
 
@@ -282,7 +283,7 @@ def test_no_line_takes_long(piece: str) -> None:
         header_of,
         saved,
         recognise,
-        lambda t: phase_of(t[:4096], phase_candidates(t)),
+        lambda t: phase_of(t[:4096], hints_of(t.encode()).phases),
     ):
         best = min(_seconds(look, line) for _ in range(3))
         assert best < 0.05, look

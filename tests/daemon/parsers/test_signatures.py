@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from middlewatch.daemon.parsers import signatures
 from middlewatch.daemon.parsers.matcher import candidates, matches
 from middlewatch.daemon.parsers.numbers.program_text import is_code
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
 from middlewatch.sentinels.kit import LogEvent
+
+from .examples import EXAMPLES, FOLDER
 
 VOCABULARY = frozenset(
     [
@@ -88,10 +92,14 @@ FROM_NUMBERS = frozenset(
 """Classes that no line tells by itself: sentinels decide them."""
 
 HITS = [
-    pytest.param(s, line, id=f"{s.id}-{i}") for s in SIGNATURES for i, line in enumerate(s.hits)
+    pytest.param(s, line, id=f"{s.id}-{i}")
+    for s in SIGNATURES
+    for i, line in enumerate(EXAMPLES[s.id].hits)
 ]
 MISSES = [
-    pytest.param(s, line, id=f"{s.id}-{i}") for s in SIGNATURES for i, line in enumerate(s.misses)
+    pytest.param(s, line, id=f"{s.id}-{i}")
+    for s in SIGNATURES
+    for i, line in enumerate(EXAMPLES[s.id].misses)
 ]
 
 
@@ -120,14 +128,14 @@ def test_every_class_that_a_line_can_tell_has_a_signature() -> None:
     assert {s.trouble for s in SIGNATURES} == VOCABULARY - FROM_NUMBERS
 
 
-def test_rows_are_well_formed() -> None:
+def test_every_row_has_examples_in_the_file_of_its_module() -> None:
     assert len({s.id for s in SIGNATURES}) == len(SIGNATURES)
+    assert set(EXAMPLES) == {s.id for s in SIGNATURES}
     for signature in SIGNATURES:
-        assert signature.hits, signature.id
-        assert signature.misses, signature.id
-        for atom in signature.atoms:
-            assert atom == atom.lower(), (signature.id, atom)
-            assert not re.search(r"\d", atom), (signature.id, atom)
+        assert EXAMPLES[signature.id].hits, signature.id
+        assert EXAMPLES[signature.id].misses, signature.id
+    modules = {p.stem for p in Path(signatures.__file__).parent.glob("*.py")}
+    assert {p.stem for p in FOLDER.iterdir()} == modules - {"__init__", "form", "ends"}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from middlewatch.daemon.parsers.hints import hints_of
-from middlewatch.daemon.parsers.matcher import matches
+from middlewatch.daemon.parsers.matcher import hints_of, matches
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.sentinels.kit import LogEvent
 

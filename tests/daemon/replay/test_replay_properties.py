@@ -14,6 +14,8 @@ from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
 from middlewatch.daemon.replay.one_log import Replay, Rules
 from middlewatch.sentinels.kit import discover
 
+from ..parsers.examples import EXAMPLES
+
 LOGS = Path(__file__).parents[2] / "logs"
 RULES = Rules(discover(), {}, pytest.fail)
 LOUD = [row for row in SIGNATURES if row.severity != "info" and row.role == "root"]
@@ -48,7 +50,8 @@ some = st.lists(st.tuples(st.integers(0, len(QUIET) - 1), st.integers(0, 80)), m
 def test_healthy_lines_around_a_trouble_never_hide_it(
     row: Signature, which: int, before: list[tuple[int, int]], after: list[tuple[int, int]]
 ) -> None:
-    trouble = row.hits[which % len(row.hits)]
+    hits = EXAMPLES[row.id].hits
+    trouble = hits[which % len(hits)]
     alone = {r["class"] for r in replayed(trouble + "\n") if r["type"] == "finding"}
     among = {
         r["class"]
@@ -61,7 +64,7 @@ def test_healthy_lines_around_a_trouble_never_hide_it(
 
 @pytest.mark.parametrize("row", LOUD[::9], ids=lambda row: row.id)
 def test_the_same_trouble_ten_thousand_times_is_one_finding(row: Signature) -> None:
-    said = replayed((row.hits[0] + "\n") * 10_000)
+    said = replayed((EXAMPLES[row.id].hits[0] + "\n") * 10_000)
     found = [r for r in said if r["type"] == "finding" and r["class"] == row.trouble]
     assert len(found) == 1
     assert found[0]["line"] <= 2

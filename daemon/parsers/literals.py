@@ -1,0 +1,249 @@
+"""Literal texts that every match of a pattern contains, found by walking the parsed pattern.
+
+A pattern is taken apart into *paths*: one for each way through its alternatives, written as
+the literal text on the way with a :data:`GAP` wherever anything else may stand. Each path
+gives one atom, its most telling stretch without a gap.
+
+Letter case is folded as :mod:`.prefilter` does it, in ASCII alone. The four letters of other
+scripts that Unicode folds onto ASCII ones (ſ, ı, İ and the Kelvin sign) do not count: no
+program writes a message with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+try:
+    from re import _constants as op  # type: ignore[attr-defined, unused-ignore]
+    from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
+except ImportError:  # Python 3.10
+    import sre_constants as op
+    import sre_parse as parser
+
+GAP = "\0"
+"""In a path: any text, or none."""
+MAX_PATHS = 1024
+"""Ways through one alternative of a pattern that are told apart; the largest row has 700."""
+MAX_CHARS = 8
+"""Characters of a class that are told apart."""
+STRONG = 8.0
+"""Strength of an atom that is rare enough; weaker ones are worth a closer look."""
+ENOUGH = 12.0
+"""Strength above which a text that several alternatives share is preferred to a longer one."""
+WEAKEST = 1.5
+"""No atom is weaker, as long as nobody asked for it by ``narrow``."""
+
+USUAL = re.compile(
+    "batch|checkpoints?|epoch|error|eval|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?"
+    "|state|step|the|to|train(?:ing)?|val(?:idation)?|value|warning|weights|with"
+)
+"""Words that say nothing about a line of a training's log."""
+
+Paths = frozenset[str]
+_NOTHING: Paths = frozenset([""])
+_ANYTHING: Paths = frozenset([GAP])
+_SPLIT = re.compile(r"[\0\d]+")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class NotProved(ValueError):
+    """A pattern has an alternative without a usable literal, or ``narrow`` says too much."""
+
+
+def fold(text: str) -> str:
+    """ASCII letters in lower case, all others as they are: ``bytes.lower`` of the text."""
+    return text.encode("utf-8", "surrogateescape").lower().decode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=1 << 15)
+def strength(atom: str) -> float:
+    """How rare a text is in the logs of trainings, judged by its letters.
+
+    One for each letter of a word, a quarter for one of a word that every such log is full of.
+    """
+    value = 0.0
+    for word in _WORD.findall(atom):
+        if word.isascii():
+            value += len(word) * (0.25 if USUAL.fullmatch(word) else 1.0)
+        else:
+            value += sum(1.5 if c.lower() != c.upper() else 3.0 for c in word)
+    return value + 0.25 * len(_WORD.sub("", atom))
+
+
+def derive(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
+    """Texts without digits, one of which is in every line that the pattern matches, folded.
+
+    ``narrow`` is taken wherever the walk proves it, in preference to what is derived. Raises
+    :class:`NotProved` where a text of it is in no alternative, and where an alternative has
+    no text at all.
+    """
+    tree = parser.parse(pattern)
+    used: set[str] = set()
+    rest: set[tuple[str, ...]] = set()
+    for alternative, flags in _alternatives(tree, tree.state.flags):
+        named, others = _sorted_out(_Walk(detailed=False).sequence(alternative, flags), narrow)
+        if min(map(_best, others), default=STRONG) < STRONG:
+            named, others = _sorted_out(_Walk(detailed=True).sequence(alternative, flags), narrow)
+        used |= named
+        rest |= others
+    unproved = [text for text in narrow if text not in used]
+    if unproved:
+        raise NotProved(f"no alternative needs {unproved}: {pattern}")
+    atoms = used | set(_cover(rest))
+    weak = [a for a in atoms if a not in used and strength(a) < WEAKEST]
+    if weak:
+        raise NotProved(f"an alternative has no text but {weak}: {pattern}")
+    return tuple(sorted(a for a in atoms if not any(b in a for b in atoms if b != a)))
+
+
+def _sorted_out(paths: Paths, narrow: Sequence[str]) -> tuple[set[str], set[tuple[str, ...]]]:
+    """The texts of ``narrow`` that are on a path, and the stretches of the paths without."""
+    named: set[str] = set()
+    others: set[tuple[str, ...]] = set()
+    for path in paths:
+        stretches = tuple(_SPLIT.split(path))
+        text = next((t for t in narrow if any(t in stretch for stretch in stretches)), None)
+        if text is None:
+            others.add(stretches)
+        else:
+            named.add(text)
+    return named, others
+
+
+def _cover(paths: Collection[tuple[str, ...]]) -> Iterable[str]:
+    """Few texts, one of which is on each path, and about as rare as the path's own best."""
+    on: dict[str, set[tuple[str, ...]]] = {}
+    for path in paths:
+        enough = min(ENOUGH, _best(path))
+        for text in {part for stretch in path for part in _parts(stretch)}:
+            if strength(text) >= enough:
+                on.setdefault(text, set()).add(path)
+    order = sorted(on, key=lambda text: (-strength(text), text))
+    while order:
+        best = max(order, key=lambda text: len(on[text]))
+        yield best
+        covered = on[best].copy()
+        for text in order:
+            on[text] -= covered
+        order = [text for text in order if on[text]]
+
+
+def _parts(stretch: str) -> Iterable[str]:
+    """The stretch, and what is left when whole words are cut off at either end."""
+    cuts = [0, *(m.start() for m in _WORD.finditer(stretch)), len(stretch)]
+    cuts += [m.end() for m in _WORD.finditer(stretch)]
+    return {stretch[i:j] for i in cuts for j in cuts if i < j} | {stretch}
+
+
+def _best(path: Iterable[str]) -> float:
+    return max(map(strength, path))
+
+
+def _alternatives(items: Any, flags: int) -> Iterable[tuple[Any, int]]:
+    """The outermost alternatives of a pattern with the flags they are read with."""
+    if len(items) == 1:
+        name, value = items[0]
+        if name is op.BRANCH:
+            for branch in value[1]:
+                yield from _alternatives(branch, flags)
+            return
+        if name is op.SUBPATTERN:
+            _, added, removed, inner = value
+            yield from _alternatives(inner, (flags | added) & ~removed)
+            return
+    yield items, flags
+
+
+class _Walk:
+    """Paths through parts of a parsed pattern."""
+
+    def __init__(self, *, detailed: bool) -> None:
+        self._detailed = detailed
+        """What is optional is followed both ways; else it is a gap."""
+
+    def sequence(self, items: Any, flags: int) -> Paths:
+        paths = _NOTHING
+        for name, value in items:
+            paths = _behind(paths, self._item(name, value, flags))
+        return paths
+
+    def _item(self, name: Any, value: Any, flags: int) -> Paths:
+        if name is op.LITERAL:
+            return _char(value, flags)
+        if name is op.IN:
+            return _class(value, flags)
+        if name is op.BRANCH:
+            return frozenset[str]().union(*(self.sequence(b, flags) for b in value[1]))
+        if name is op.SUBPATTERN:
+            _, added, removed, inner = value
+            return self.sequence(inner, (flags | added) & ~removed)
+        if name in (op.MAX_REPEAT, op.MIN_REPEAT) or name.name == "POSSESSIVE_REPEAT":
+            return self._repeat(*value, flags)
+        if name.name == "ATOMIC_GROUP":
+            return self.sequence(value, flags)
+        if name in (op.AT, op.ASSERT, op.ASSERT_NOT):
+            return _NOTHING
+        return _ANYTHING
+
+    def _repeat(self, least: int, most: int, inner: Any, flags: int) -> Paths:
+        if least == 0 and (most != 1 or not (self._detailed or len(inner) == 1)):
+            return _ANYTHING
+        once = self.sequence(inner, flags)
+        if least == 0:
+            return once if GAP in once else once | _NOTHING
+        if once == _ANYTHING:
+            return once
+        paths = once
+        for _ in range(min(least, 4) - 1):
+            paths = _behind(paths, once)
+        if most == least <= 4:
+            return paths
+        paths = _behind(paths, _ANYTHING)
+        # the last one stands before what follows; with a single text it is known which
+        return _behind(paths, once) if len(once) == 1 else paths
+
+
+def _char(code: int, flags: int) -> Paths:
+    char = chr(code)
+    if char.isdigit():
+        return _ANYTHING
+    if char.isascii() or not flags & op.SRE_FLAG_IGNORECASE:
+        return frozenset([fold(char)])
+    return frozenset([char]) if char.lower() == char.upper() else _ANYTHING
+
+
+def _class(items: Any, flags: int) -> Paths:
+    chars: set[str] = set()
+    for name, value in items:
+        if name is op.LITERAL:
+            chars |= _char(value, flags)
+        elif name is op.RANGE and value[1] - value[0] < MAX_CHARS:
+            for code in range(value[0], value[1] + 1):
+                chars |= _char(code, flags)
+        else:
+            return _ANYTHING
+    return frozenset(chars) if len(chars) <= MAX_CHARS and GAP not in chars else _ANYTHING
+
+
+def _behind(left: Paths, right: Paths) -> Paths:
+    """Every path of one followed by every path of the other, as far as they can be told apart."""
+    if len(left) * len(right) > MAX_PATHS:
+        left, right = _shorter(left), _shorter(right)
+    if len(left) * len(right) > MAX_PATHS:
+        if min(map(_strength_of, left)) >= min(map(_strength_of, right)):
+            right = _ANYTHING
+        else:
+            left = _ANYTHING
+    return frozenset(a + b for a in left for b in right)
+
+
+def _shorter(paths: Paths) -> Paths:
+    """Of each path its best stretch alone."""
+    return frozenset(GAP + max(_SPLIT.split(path), key=strength) + GAP for path in paths)
+
+
+def _strength_of(path: str) -> float:
+    return _best(_SPLIT.split(path))
