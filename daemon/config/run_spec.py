@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from middlewatch.sentinels.kit import codec
 
 RunState = Literal["running", "stalled", "failing", "failed", "finished", "unknown"]
 ENDED: frozenset[str] = frozenset({"failed", "finished"})
@@ -58,7 +59,8 @@ class RunSpec:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict that :meth:`from_json` takes back."""
-        return dataclasses.asdict(self)
+        data: dict[str, Any] = codec.dump(self, RunSpec)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
@@ -66,39 +68,7 @@ class RunSpec:
 
         Raises ValueError for a value that is not what its field holds.
         """
-        known = {f.name: f.type for f in dataclasses.fields(cls)}
-        values = {k: v for k, v in data.items() if k in known}
-        for name, value in values.items():
-            if not _fits(value, str(known[name])):
-                raise ValueError(f"{name} cannot be {value!r}")
-        for name in ("command", "env_names", "logs", "checkpoint_dirs", "notes"):
-            values[name] = tuple(values.get(name) or ())
-        values["ranks"] = tuple(
-            Rank(r["pid"], r["start_ticks"], r.get("rank")) for r in values.get("ranks") or ()
-        )
-        return cls(**values)
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (float, int),
-    "None": (type(None),),
-    "tuple[str, ...]": (list, tuple),
-    "tuple[Rank, ...]": (list, tuple),
-    "Mapping[str, str]": (dict,),
-}
-
-
-def _fits(value: object, kind: str) -> bool:
-    """Whether a value that came over the wire is of a field's type."""
-    if isinstance(value, bool):
-        return False
-    if not any(isinstance(value, _KINDS[one]) for one in kind.split(" | ")):
-        return False
-    if kind.startswith("tuple[str") and isinstance(value, (list, tuple)):
-        return all(isinstance(one, str) for one in value)
-    return True
+        return codec.load(cls, data)
 
 
 def run_id(name: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -26,6 +25,7 @@ from middlewatch.sentinels.kit import (
     StackSeen,
     Step,
     View,
+    codec,
     ledgers,
 )
 
@@ -46,13 +46,13 @@ NAMES = 256
 """Metric names kept: a program that invents a new one with every step must not fill us."""
 
 
+@dataclass(eq=False)
 class Curve:
     """A whole run's series in bounded memory: (step, value), evenly thinned out."""
 
-    def __init__(self, points: Iterable[Sequence[float]] = (), stride: int = 1) -> None:
-        self.points: list[tuple[float, float]] = [(p[0], p[1]) for p in points]
-        self.stride = stride
-        self._skipped = 0
+    points: list[tuple[float, float]] = field(default_factory=list)
+    stride: int = 1
+    _skipped: int = field(default=0, metadata=codec.UNSAVED)
 
     def add(self, step: float, value: float) -> None:
         """Append one sample; a step that goes back cuts the curve there (a resume)."""
@@ -82,6 +82,20 @@ class BoxHistory:
             self.disks.setdefault(seen.mount, deque(maxlen=BOX_SAMPLES)).append(seen)
         else:
             self.gpus.setdefault(seen.index, deque(maxlen=BOX_SAMPLES)).append(seen)
+
+
+@dataclass(slots=True)
+class _Saved:
+    """What a restarted daemon needs to go on deciding where this one stopped."""
+
+    step_times: list[tuple[float, float]] = field(default_factory=list)
+    latest: dict[str, float] = field(default_factory=dict)
+    latest_at: dict[str, float] = field(default_factory=dict)
+    total: float | None = None
+    epoch: float | None = None
+    not_finite_since: tuple[float, float | None] | None = None
+    phases: list[Phase] = field(default_factory=list)
+    curves: dict[str, Curve] = field(default_factory=dict)
 
 
 class RunHistory:
@@ -248,34 +262,31 @@ class RunHistory:
         return self._shown
 
     def save(self) -> dict[str, Any]:
-        """What a restarted daemon needs to go on deciding where this one stopped."""
-        return {
-            "step_times": [list(p) for p in list(self.step_times)[-256:]],
-            "latest": self.latest,
-            "latest_at": self.latest_at,
-            "total": self.total,
-            "epoch": self.epoch,
-            "not_finite_since": self.not_finite_since,
-            "phases": [asdict(p) for p in list(self.phases)[-16:]],
-            "curves": {n: {"points": c.points, "stride": c.stride} for n, c in self.curves.items()},
-            "ledgers": {kind.__name__: one.save() for kind, one in self.ledgers.items()},
+        """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
+        saved: dict[str, Any] = codec.dump(
+            _Saved(
+                list(self.step_times)[-256:],
+                self.latest,
+                self.latest_at,
+                self.total,
+                self.epoch,
+                self.not_finite_since,
+                list(self.phases)[-16:],
+                self.curves,
+            )
+        )
+        return saved | {
+            "ledgers": {kind.__name__: one.save() for kind, one in self.ledgers.items()}
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take back what :meth:`save` gave (JSON has turned NaN into text by then)."""
-        self.step_times.extend((float(t), float(n)) for t, n in saved.get("step_times", ()))
-        self.latest = {k: float(v) for k, v in saved.get("latest", {}).items()}
-        self.latest_at = {k: float(v) for k, v in saved.get("latest_at", {}).items()}
-        self.total, self.epoch = _number(saved.get("total")), _number(saved.get("epoch"))
-        self.phases.extend(Phase(**p) for p in saved.get("phases", ()))
-        since = saved.get("not_finite_since")
-        self.not_finite_since = None if since is None else (float(since[0]), _number(since[1]))
-        for name, curve in saved.get("curves", {}).items():
-            points = [(float(x), float(y)) for x, y in curve["points"]]
-            self.curves[name] = Curve(points, int(curve["stride"]))
+        """Take back what :meth:`save` gave. Raises ValueError for other things."""
+        known = codec.load(_Saved, saved)
+        self.step_times.extend(known.step_times)
+        self.latest, self.latest_at = known.latest, known.latest_at
+        self.total, self.epoch = known.total, known.epoch
+        self.not_finite_since = known.not_finite_since
+        self.phases.extend(known.phases)
+        self.curves = known.curves
         for kind, ledger in self.ledgers.items():
             ledger.restore(saved.get("ledgers", {}).get(kind.__name__, {}))
-
-
-def _number(saved: Any) -> float | None:
-    return None if saved is None else float(saved)

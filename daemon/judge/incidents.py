@@ -7,13 +7,12 @@ tried in a test; storing and telling are somebody else's business.
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from middlewatch.sentinels.kit import Evidence, Finding, Severity
+from middlewatch.sentinels.kit import Evidence, Finding, Severity, codec
 
 from .causes import JOIN_S, cause_rank, ends_hang, explains, linked
 
@@ -67,18 +66,13 @@ class Incident:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict for the store."""
-        data = dataclasses.asdict(self)
-        data["severity"] = self.severity.label
+        data: dict[str, Any] = codec.dump(self)
         return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Incident:
-        """Back from the store; unknown keys are ignored so that an older daemon can read."""
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {k: v for k, v in data.items() if k in known}
-        values["severity"] = Severity.parse(values["severity"])
-        values["evidence"] = [Evidence(**e) for e in values["evidence"]]
-        return cls(**values)
+        """Back from the store, also of an older or a newer daemon. Raises ValueError."""
+        return codec.load(cls, data)
 
 
 @dataclass(frozen=True, slots=True)

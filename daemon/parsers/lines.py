@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from middlewatch.sentinels.kit.codec import UNSAVED
 
 RawLine = tuple[int, bytes, bool]
 """(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update
@@ -48,20 +51,20 @@ def places(first: int, text: bytes) -> Where:
     return place
 
 
+@dataclass(eq=False)
 class LineCutter:
     """Cuts a byte stream; holds at most one unfinished piece of ``MAX_LINE_BYTES``."""
 
-    def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
-        self.limit = limit
-        self.number = 1
-        """Number of the line the next byte belongs to."""
-        self.clipped = 0
-        """Pieces that were longer than the limit."""
-        self.partial = b""
-        """The unfinished piece, never longer than the limit."""
-        self._dropping = False
-        self._returned = False
-        """The last byte was a carriage return: the next one says whether a newline follows."""
+    limit: int = field(default=MAX_LINE_BYTES, metadata=UNSAVED)
+    number: int = 1
+    """Number of the line the next byte belongs to."""
+    clipped: int = 0
+    """Pieces that were longer than the limit."""
+    partial: bytes = b""
+    """The unfinished piece, never longer than the limit."""
+    _dropping: bool = False
+    _returned: bool = False
+    """The last byte was a carriage return: the next one says whether a newline follows."""
 
     def feed(self, data: bytes) -> list[RawLine]:
         """All pieces that ``data`` completes, in order."""
@@ -205,22 +208,8 @@ class LineCutter:
     def _strip(piece: bytes) -> bytes:
         return _ANSI.sub(b"", piece) if b"\x1b" in piece else piece
 
-    def save(self) -> dict[str, object]:
-        """Where the cutter stands, as plain JSON values."""
-        return {
-            "number": self.number,
-            "clipped": self.clipped,
-            "partial": self.partial.decode("latin-1"),
-            "dropping": self._dropping,
-            "returned": self._returned,
-        }
-
-    def restore(self, state: dict[str, object]) -> None:
-        """Continue where :meth:`save` stood; what is damaged in it begins afresh."""
-        number, clipped, partial = (state.get(k) for k in ("number", "clipped", "partial"))
-        self.number = number if type(number) is int and number > 0 else 1
-        self.clipped = clipped if type(clipped) is int else 0
-        text = partial if isinstance(partial, str) else ""
-        self.partial = text.encode("latin-1", "replace")[: self.limit]
-        self._dropping = state.get("dropping") is True
-        self._returned = state.get("returned") is True
+    def restored(self) -> None:
+        """Lines are counted from 1, and no piece is longer than the limit."""
+        if self.number < 1:
+            raise ValueError("a line has no such number")
+        self.partial = self.partial[: self.limit]

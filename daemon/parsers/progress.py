@@ -7,9 +7,10 @@ the progress bar that a log line interrupts, the fact that this is reinforcement
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit import Observation, Phase, Step
+from middlewatch.sentinels.kit.codec import UNSAVED
 
 from .numbers.disambiguate import MEASURES
 from .numbers.fields import Values
@@ -30,36 +31,36 @@ UPDATE_PARTS = 500
 first: enough for every rule, and the 512 steps of a view then span minutes."""
 
 
+@dataclass(eq=False)
 class Progress:
     """Turns the reports of one log into steps, in order."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.learning = False
-        """Reinforcement learning: ``loss`` is not a training loss in the usual sense."""
-        self._head: tuple[float | None, float | None] | None = None
-        self._head_left = 0
-        self._head_full = False
-        self._head_weak = False
-        """It may as well be the line ``step: 100`` of a printed configuration."""
-        self._bar: tuple[float, float | None] | None = None
-        self._bar_left = 0
-        self._main_of: float | None = None
-        self._main_done = False
-        self._nested = 0
-        self._evaluating = False
-        self._shown: tuple[float, float, bool] | None = None
-        """(at, step, all finite) of the redraw reported last."""
-        self._measured = False
-        """The record that is open has told a measure."""
-        self._last: float | None = None
-        """Step of the last report that had one."""
-        self._total: float | None = None
-        """Steps that the program announced before it began."""
-        self._epochs: float | None = None
-        """Epochs that it announced, until a report has passed them on."""
-        self._series = Series()
-        self._time = ToldTime()
+    file: str = field(metadata=UNSAVED)
+    learning: bool = False
+    """Reinforcement learning: ``loss`` is not a training loss in the usual sense."""
+    _head: tuple[float | None, float | None] | None = None
+    _head_left: int = 0
+    _head_full: bool = False
+    _head_weak: bool = False
+    """It may as well be the line ``step: 100`` of a printed configuration."""
+    _bar: tuple[float, float | None] | None = None
+    _bar_left: int = 0
+    _main_of: float | None = None
+    _main_done: bool = False
+    _nested: int = 0
+    _evaluating: bool = False
+    _shown: tuple[float, float, bool] | None = None
+    """(at, step, all finite) of the redraw reported last."""
+    _measured: bool = False
+    """The record that is open has told a measure."""
+    _last: float | None = None
+    """Step of the last report that had one."""
+    _total: float | None = None
+    """Steps that the program announced before it began."""
+    _epochs: float | None = None
+    """Epochs that it announced, until a report has passed them on."""
+    _series: Series = field(default_factory=Series)
+    _time: ToldTime = field(default_factory=ToldTime, metadata=UNSAVED)
 
     @property
     def open(self) -> bool:
@@ -308,62 +309,3 @@ class Progress:
                 return False
         self._shown = now_at
         return True
-
-    def save(self) -> dict[str, Any]:
-        """What the next lines depend on, as plain JSON values."""
-        return {
-            "learning": self.learning,
-            "head": self._head,
-            "head_left": self._head_left,
-            "head_full": self._head_full,
-            "head_weak": self._head_weak,
-            "bar": self._bar,
-            "bar_left": self._bar_left,
-            "main_of": self._main_of,
-            "main_done": self._main_done,
-            "nested": self._nested,
-            "evaluating": self._evaluating,
-            "shown": self._shown,
-            "measured": self._measured,
-            "last": self._last,
-            "total": self._total,
-            "epochs": self._epochs,
-            "series": self._series.save(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`save` gave; what is damaged in it is passed over."""
-        self.learning = state.get("learning") is True
-        self._head = _pair(state.get("head"))
-        self._head_left = _count(state.get("head_left"))
-        self._head_full = state.get("head_full") is True
-        self._head_weak = state.get("head_weak") is True
-        bar = _pair(state.get("bar"))
-        self._bar = (bar[0], bar[1]) if bar is not None and bar[0] is not None else None
-        self._bar_left = _count(state.get("bar_left"))
-        of = state.get("main_of")
-        self._main_of = float(of) if isinstance(of, (int, float)) else None
-        self._main_done = state.get("main_done") is True
-        self._nested = _count(state.get("nested"))
-        self._evaluating = state.get("evaluating") is True
-        shown = state.get("shown")
-        if isinstance(shown, (list, tuple)) and len(shown) == 3:
-            at, last = _pair(shown[:2]) or (None, None)
-            self._shown = None if at is None or last is None else (at, last, shown[2] is True)
-        self._measured = state.get("measured") is True
-        self._last, self._total, self._epochs = (
-            float(v) if isinstance(v, (int, float)) else None
-            for v in map(state.get, ("last", "total", "epochs"))
-        )
-        self._series.restore(state.get("series"))
-
-
-def _pair(value: object) -> tuple[float | None, float | None] | None:
-    if isinstance(value, (list, tuple)) and len(value) == 2:
-        a, b = (float(v) if isinstance(v, (int, float)) else None for v in value)
-        return a, b
-    return None
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int else 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase
+from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase, codec
 
 from . import matcher, phases
 from .frameworks import Recogniser
@@ -61,6 +62,15 @@ _CODE = Known(code=True)
 _ROW = Known(row=True)
 UNSEEN = Known()
 _LONG_AGO = -(1 << 30)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a reader stands, apart from its parts."""
+
+    bytes: int = 0
+    header: tables.Header | None = None
+    code: tuple[int, int] = (_LONG_AGO, _LONG_AGO)
 
 
 class LogReader:
@@ -365,31 +375,21 @@ class LogReader:
 
     def save(self) -> dict[str, Any]:
         """State as plain JSON values, for :meth:`restore` after a restart."""
-        header = self._header
-        return {
-            "bytes": self.bytes,
-            "cutter": self._cutter.save(),
-            "progress": self._progress.save(),
-            "tracebacks": self._tracebacks.save(),
-            "header": None if header is None else [header.mark, *header.names],
-            "code": list(self._code),
-        }
+        saved: dict[str, Any] = codec.dump(_Place(self.bytes, self._header, self._code))
+        return saved | {name: codec.dump(part) for name, part in self._parts()}
+
+    def _parts(self) -> tuple[tuple[str, Any], ...]:
+        """What remembers by itself, and begins afresh by itself where that was damaged."""
+        cutter, progress = ("cutter", self._cutter), ("progress", self._progress)
+        return cutter, progress, ("tracebacks", self._tracebacks)
 
     @classmethod
     def restore(cls, file: str, state: Mapping[str, Any], rank: int | None = None) -> LogReader:
         """A reader that continues where ``state`` was saved; bad state begins afresh."""
         reader = cls(file, rank)
-        cutter, progress, header = (state.get(k) for k in ("cutter", "progress", "header"))
-        if not isinstance(cutter, dict):
-            return reader
-        reader._cutter.restore(cutter)
-        reader.bytes = state["bytes"] if type(state.get("bytes")) is int else 0
-        if isinstance(progress, dict):
-            reader._progress.restore(progress)
-        reader._tracebacks.restore(state.get("tracebacks"))
-        if isinstance(header, list) and len(header) > 2 and all(isinstance(c, str) for c in header):
-            reader._header = tables.Header(header[0], tuple(header[1:]))
-        listing = state.get("code")
-        if isinstance(listing, list) and len(listing) == 2 and all(type(n) is int for n in listing):
-            reader._code = (listing[0], listing[1])
+        place = codec.load_or_new(_Place, state)
+        reader.bytes, reader._header, reader._code = place.bytes, place.header, place.code
+        for name, part in reader._parts():
+            with suppress(codec.Unfit):
+                codec.fill(part, state.get(name))
         return reader

@@ -7,7 +7,10 @@ by itself.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from middlewatch.sentinels.kit.codec import Keyed
 
 from .text import MAX_TEXT
 
@@ -79,6 +82,12 @@ class Open:
     """It began with a frame: a stack that was printed for another reason looks the same."""
     seen: int = 0
     stray: int = 0
+    prefix: str = ""
+    """Of its lines (rank), empty for none."""
+    SAVED: ClassVar[Any] = (
+        *("prefix", "line", "text", "lead"),
+        *("ignored", "chained", "headless", "seen", "stray"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +129,15 @@ def _shape(text: str) -> str:
     return re.sub(r"\d+", "0", text)
 
 
+@dataclass(eq=False)
 class Tracebacks:
     """Follows the open tracebacks of one log."""
 
-    def __init__(self) -> None:
-        self.open: dict[str, Open] = {}
-        """By prefix of their lines (rank), empty for none."""
-        self._ignored = 0
-        self._chained = 0
-        """Lines in which the traceback that was announced so may still begin."""
+    open: Annotated[dict[str, Open], Keyed("prefix")] = field(default_factory=dict)
+    """By prefix of their lines (rank), empty for none."""
+    _ignored: int = 0
+    _chained: int = 0
+    """Lines in which the traceback that was announced so may still begin."""
 
     @property
     def active(self) -> bool:
@@ -187,6 +196,7 @@ class Tracebacks:
         before = self.open.pop(prefix, None)
         if len(self.open) >= MAX_OPEN:
             self.open.pop(next(iter(self.open)))
+        trace.prefix, trace.text = prefix, trace.text[: MAX_TEXT + 1]
         self.open[prefix] = trace
         return None if before is None else self._unfinished(before)
 
@@ -244,45 +254,3 @@ class Tracebacks:
         left = [self._unfinished(t) for t in self.open.values()]
         self.open.clear()
         return [raised for raised in left if raised is not None]
-
-    def save(self) -> dict[str, object]:
-        """What the next lines depend on, as plain JSON values."""
-        rows = [
-            [
-                p,
-                t.line,
-                t.text[: MAX_TEXT + 1],
-                t.lead,
-                t.ignored,
-                t.chained,
-                t.headless,
-                t.seen,
-                t.stray,
-            ]
-            for p, t in self.open.items()
-        ]
-        return {"open": rows, "ignored": self._ignored, "chained": self._chained}
-
-    def restore(self, state: object) -> None:
-        """Take back what :meth:`save` gave; anything else is passed over."""
-        if not isinstance(state, dict):
-            return
-        ignored, chained = state.get("ignored"), state.get("chained")
-        self._ignored = min(ignored, ANNOUNCED) if type(ignored) is int else 0
-        self._chained = min(chained, ANNOUNCED) if type(chained) is int else 0
-        rows = state.get("open")
-        for row in rows if isinstance(rows, list) else ():
-            if not isinstance(row, list) or len(row) != 9 or len(self.open) >= MAX_OPEN:
-                continue
-            prefix, line, text, lead, ignored, chained, headless, seen, stray = row
-            if type(line) is int and type(seen) is int and type(stray) is int:
-                self.open[str(prefix)] = Open(
-                    line,
-                    str(text),
-                    str(lead),
-                    ignored is True,
-                    chained is True,
-                    headless is True,
-                    seen,
-                    stray,
-                )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from middlewatch.sentinels.kit import codec
 
 from ..config.load import Alerts
 from ..config.secrets import mask_urls
@@ -47,17 +49,14 @@ class Queued:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict for the store (with the message's own fields beside)."""
-        data = asdict(self)
-        data |= data.pop("message")
-        data["incident"] = self.message.incident
+        data: dict[str, Any] = codec.dump(self)
+        data.update(data.pop("message"))
         return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Queued:
-        """Back from the store; unknown keys are ignored so that an older daemon can read."""
-        message = Message(**{f.name: data[f.name] for f in fields(Message)})
-        known = {f.name for f in fields(cls)} - {"message"}
-        return cls(message=message, **{k: v for k, v in data.items() if k in known})
+        """Back from the store, also of an older or a newer daemon. Raises ValueError."""
+        return codec.load(cls, {**data, "message": data})
 
 
 class Phone:

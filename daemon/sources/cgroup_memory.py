@@ -14,8 +14,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from middlewatch.sentinels.kit import MemorySample, Observation
+from middlewatch.sentinels.kit import MemorySample, Observation, codec
 
 from ..system import mounts, procfs
 from ..system.cgroupfs import (
@@ -45,6 +46,17 @@ YOUNG_READS = 10
 only after the watch has begun."""
 _FIRST_NAMESPACE = "cgroup:[4026531835]"
 """Inode that the kernel gives to the control group namespace of the box itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a restarted watch needs to go on counting."""
+
+    boot_id: str = ""
+    directory: str = ""
+    kills: int | None = None
+    seen: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Directory -> (inode, raw counter) as last read."""
 
 
 class CgroupMemory(Source):
@@ -86,12 +98,10 @@ class CgroupMemory(Source):
 
     def state(self) -> dict[str, object]:
         """What a restarted watch needs to go on counting; plain JSON values."""
-        return {
-            "boot_id": self._boot,
-            "directory": self._directory,
-            "kills": self._total,
-            "seen": {path: list(self._seen[path]) for path in self._counted & self._seen.keys()},
-        }
+        seen = {path: self._seen[path] for path in self._counted & self._seen.keys()}
+        counted = Counted(self._boot, self._directory, self._total, seen)
+        saved: dict[str, object] = codec.dump(counted)
+        return saved
 
     def read(self, now: float) -> Iterable[Observation]:
         """Count kills at every read; measure now and then, and with every kill."""
@@ -297,22 +307,13 @@ class CgroupMemory(Source):
 
     def _resume(self, saved: Mapping[str, object]) -> None:
         """Take over what :meth:`state` gave; anything else is ignored."""
-        kills, directory, seen = saved.get("kills"), saved.get("directory"), saved.get("seen")
-        if isinstance(kills, int) and kills >= 0:
-            self._total = kills
-        if saved.get("boot_id") != self._boot:
+        known = codec.load_or_new(Counted, saved)
+        self._total = known.kills
+        if known.boot_id != self._boot:
             return  # other counters, and the process is another one
-        if isinstance(directory, str):
-            self._directory = directory
-        for path, pair in seen.items() if isinstance(seen, Mapping) else ():
-            if (
-                isinstance(path, str)
-                and isinstance(pair, list | tuple)
-                and len(pair) == 2
-                and all(isinstance(value, int) and value >= 0 for value in pair)
-            ):
-                self._seen[path] = (pair[0], pair[1])
-                self._counted.add(path)
+        self._directory = known.directory
+        self._seen = known.seen
+        self._counted = set(known.seen)
 
     # -- pressure -----------------------------------------------------------------------
 

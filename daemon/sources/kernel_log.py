@@ -20,7 +20,7 @@ import stat
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from middlewatch.sentinels.kit import LogEvent
+from middlewatch.sentinels.kit import LogEvent, codec
 
 from ..system import procfs
 from ..system.errors import Unsupported
@@ -62,6 +62,14 @@ def parse(raw: bytes) -> Record | None:
     return Record(sequence, microseconds / 1e6, priority & 7, text.decode("utf-8", "replace"))
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Position:
+    """The last record that was read."""
+
+    boot_id: str = ""
+    sequence: int | None = None
+
+
 class KernelLog(Source):
     """``match`` is asked about every line of text and says what it means, if anything.
 
@@ -84,9 +92,8 @@ class KernelLog(Source):
         """Whether a call stopped at its limit: the next one goes on."""
         self._fd = -1
         self._boot = procfs.boot_id()
-        known = saved is not None and saved.get("boot_id") == self._boot != ""
-        sequence = saved.get("sequence") if saved is not None and known else None
-        self._sequence: int | None = sequence if type(sequence) is int else None
+        last = codec.load_or_new(Position, saved)
+        self._sequence = last.sequence if last.boot_id == self._boot != "" else None
 
     @property
     def detail(self) -> str:
@@ -131,7 +138,8 @@ class KernelLog(Source):
 
     def state(self) -> dict[str, Any]:
         """Boot and sequence number of the last record, as plain JSON values."""
-        return {"boot_id": self._boot, "sequence": self._sequence}
+        position: dict[str, Any] = codec.dump(Position(self._boot, self._sequence))
+        return position
 
     def close(self) -> None:
         """Close the device."""

@@ -21,9 +21,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from middlewatch.sentinels.kit import LogGrowth, Observation
+from middlewatch.sentinels.kit import LogGrowth, Observation, codec
 
 from ..system.errors import Unsupported
 from ..system.inotify import Hints, Inotify
@@ -58,6 +59,20 @@ BEAT_S = 10.0
 
 TailState = dict[str, Any]
 """What :meth:`LogTail.state` gives: plain JSON values."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a log is read, apart from the position in its file."""
+
+    open_line: bool = False
+    """What was read last was no whole line."""
+    skipped_bytes: int = 0
+    """Bytes before the place where reading began; lines are counted from there."""
+    size: int | None = None
+    grown_at: float = 0.0
+    chunk_bytes: int = 0
+    """Bytes of the newest growth."""
 
 
 class Reader(Protocol):
@@ -107,8 +122,6 @@ class LogTail(Source):
         """Whether there was more to read than one call may: call ``read`` again soon."""
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now, in words for a person."""
-        self.skipped_bytes = 0
-        """Bytes before the place where reading began; lines are counted from there."""
         self._nameless = False
         self._via = via
         self._from_start = from_start
@@ -118,15 +131,13 @@ class LogTail(Source):
         self._taken = 0  # bytes read by this call
         self._looked_bytes = 0  # size of the file at the newest look
         self._beat_at = float("-inf")
-        saved = offset or {}
-        skipped = saved.get("skipped_bytes")
-        self.skipped_bytes = skipped if type(skipped) is int else 0
-        self._resume = Place.parse(saved)
-        self._open_line = saved.get("open_line") is True
-        size, chunk, grown_at = (saved.get(k) for k in ("size", "chunk_bytes", "grown_at"))
-        self._size = size if type(size) is int else None
-        self._chunk_bytes = chunk if type(chunk) is int else 0
-        self._grown_at = float(grown_at) if isinstance(grown_at, (int, float)) else 0.0
+        self._resume = Place.parse(offset or {})
+        self._now = codec.load_or_new(Progress, offset)
+
+    @property
+    def skipped_bytes(self) -> int:
+        """Bytes before the place where reading began; lines are counted from there."""
+        return self._now.skipped_bytes
 
     @property
     def due_at(self) -> float | None:
@@ -182,11 +193,7 @@ class LogTail(Source):
         place = self._file.place() if self._file is not None else self._resume
         return {
             **(place._asdict() if place else {}),
-            "open_line": self._open_line,
-            "skipped_bytes": self.skipped_bytes,
-            "size": self._size,
-            "grown_at": self._grown_at,
-            "chunk_bytes": self._chunk_bytes,
+            **codec.dump(self._now),
             "reader": self.reader.save(),
         }
 
@@ -238,7 +245,7 @@ class LogTail(Source):
                 return False
             if text:
                 self._taken += len(text)
-                self._open_line = not text.endswith(b"\n")
+                self._now.open_line = not text.endswith(b"\n")
                 said.extend(self.reader.feed(text, now))
             if file.at_end:
                 return True
@@ -249,29 +256,29 @@ class LogTail(Source):
 
     def _end_line(self, said: list[Observation], now: float) -> None:
         """What follows comes from another file and must not be glued to half a line."""
-        if self._open_line:
-            self._open_line = False
+        if self._now.open_line:
+            self._now.open_line = False
             said.extend(self.reader.feed(b"\n", now))
 
     def _note_size(self, now: float) -> bool:
         """Whether the size is another than at the last look."""
         size = self._looked_bytes
-        before, self._size = self._size, size
+        before, self._now.size = self._now.size, size
         if before is None:
-            self._grown_at = now
+            self._now.grown_at = now
         elif size > before:
-            self._grown_at = now
-            self._chunk_bytes = size - before
+            self._now.grown_at = now
+            self._now.chunk_bytes = size - before
         return size != before
 
     def _growth(self, now: float) -> LogGrowth:
         return LogGrowth(
             at=now,
             file=self.path,
-            bytes=self._size or 0,
+            bytes=self._now.size or 0,
             lines=self.reader.lines,
-            grown_at=self._grown_at,
-            chunk_bytes=self._chunk_bytes,
+            grown_at=self._now.grown_at,
+            chunk_bytes=self._now.chunk_bytes,
         )
 
     # -- which file
@@ -292,11 +299,11 @@ class LogTail(Source):
                 os.close(fd)
                 raise FileNotFoundError(errno.ENOENT, "another file is open there now", self._via)
             self._end_line(said, now)
-            self._size = 0
+            self._now.size = 0
             return self._adopt(fd, 0)
         if not self._from_start:
             return self._adopt(fd, last_line(fd))
-        self.skipped_bytes = recent(fd, REACH_BYTES)
+        self._now.skipped_bytes = recent(fd, REACH_BYTES)
         return self._adopt(fd, self.skipped_bytes)
 
     def _following(self, file: OpenLog) -> tuple[str, Identity] | None:
@@ -336,7 +343,7 @@ class LogTail(Source):
             os.close(fd)  # rotated once more in this very moment: the next look tells
             return None
         self._end_line(said, now)
-        self._size = 0
+        self._now.size = 0
         return self._adopt(fd, 0)
 
     def _start_over(self, file: OpenLog, said: list[Observation], now: float) -> OpenLog:
@@ -345,7 +352,7 @@ class LogTail(Source):
         if copy is not None:
             return self._adopt(copy, file.offset)
         self._end_line(said, now)
-        self._size = 0
+        self._now.size = 0
         file.stand_at(0)
         return file
 

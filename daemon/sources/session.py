@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from middlewatch.sentinels.kit import codec
 from middlewatch.sentinels.kit.observations import GoneWith
 
 from ..system import procfs
@@ -20,6 +22,19 @@ AT_ONCE_S = 5.0
 a second apart, and a shell gives its jobs a moment between SIGHUP and its own end."""
 _PTS_MAJORS = range(136, 144)
 """Device numbers of pseudo terminals (Documentation/admin-guide/devices.txt)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What there was when the process was first looked at."""
+
+    boot: str = ""
+    first: int = 0
+    """When process 1 started, in ticks."""
+    terminal: str | None = None
+    """One that can hang up on the process; empty for none, ``None`` for not looked yet."""
+    leader: tuple[int, int] | None = None
+    """Process and start of the leader of its session, if another."""
 
 
 class Session:
@@ -36,17 +51,15 @@ class Session:
         self._lost: GoneWith = ""
         self._alive_at: float | None = None
         boot, first = procfs.boot_id(root), procfs.start_ticks(1, root) or 0
-        if saved:
-            if boot and saved.get("boot") and saved["boot"] != boot:
-                self._lost = "box"
-            elif first and saved.get("first") and saved["first"] != first:
-                self._lost = "container"
-        self._boot, self._first = boot, first
-        if saved and "terminal" in saved:
-            self._terminal: str = saved["terminal"]
-            self._leader: tuple[int, int] | None = _pair(saved.get("leader"))
-        else:
-            self._terminal, self._leader = _surroundings(pid, root, dev)
+        before = codec.load_or_new(Surroundings, saved)
+        if boot and before.boot and before.boot != boot:
+            self._lost = "box"
+        elif first and before.first and before.first != first:
+            self._lost = "container"
+        terminal, self._leader = before.terminal, before.leader
+        if terminal is None:
+            terminal, self._leader = _surroundings(pid, root, dev)
+        self._boot, self._first, self._terminal = boot, first, terminal
 
     def look(self, now: float) -> None:
         """Note that everything is still there; next to nothing without a terminal."""
@@ -64,12 +77,9 @@ class Session:
 
     def state(self) -> dict[str, Any]:
         """For the store: a restarted daemon on a rebooted box needs to know what there was."""
-        return {
-            "boot": self._boot,
-            "first": self._first,
-            "terminal": self._terminal,
-            "leader": self._leader,
-        }
+        there = Surroundings(self._boot, self._first, self._terminal, self._leader)
+        saved: dict[str, Any] = codec.dump(there)
+        return saved
 
     def _hung_up(self) -> bool:
         if not os.path.exists(self._terminal):
@@ -92,6 +102,3 @@ def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] |
     ticks = procfs.start_ticks(session, root) if session != pid else 0
     return terminal, (session, ticks) if ticks else None
 
-
-def _pair(saved: Any) -> tuple[int, int] | None:
-    return (int(saved[0]), int(saved[1])) if saved else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import combinations
 from typing import Any, ClassVar
@@ -21,14 +21,13 @@ LAG = 5
 """Minutes between two values whose difference is one look at the rate."""
 
 
+@dataclass(slots=True, eq=False)
 class Trend:
     """Minute values of something that runs out, oldest first, for an hour."""
 
-    __slots__ = ("values",)
-
-    def __init__(self) -> None:
-        self.values: deque[tuple[float, float]] = deque(maxlen=MINUTES)
-        """(at, what is left)."""
+    values: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MINUTES))
+    """(at, what is left)."""
+    SAVED: ClassVar[Any] = "values"
 
     def add(self, at: float, left: float) -> bool:
         """Take one value a minute; True when it was taken. A clock set back begins anew."""
@@ -81,14 +80,6 @@ class Trend:
         kept = [at for at, _ in self.values if at >= since]
         return kept[-1] - kept[0] if kept else 0.0
 
-    def save(self) -> list[list[float]]:
-        """As plain JSON values."""
-        return [[round(at), left] for at, left in self.values]
-
-    def restore(self, saved: Any) -> None:
-        """Go on from what :meth:`save` gave; raises TypeError or ValueError for other things."""
-        self.values.extend((float(at), float(left)) for at, left in saved)
-
 
 def clock(at: float, now: float) -> str:
     """An instant for a person, in UTC: ``03:40 UTC``, with its day when that is not near."""
@@ -117,31 +108,33 @@ def room(sample: MemorySample) -> tuple[int, int] | None:
     return sample.host_available_bytes, sample.host_available_bytes + sample.working_set_bytes
 
 
+@dataclass(eq=False)
 class MemoryUse(Ledger):
     """How memory went over the last hour, against the limit that kills."""
 
     takes: ClassVar[tuple[type, ...]] = (MemorySample, Step)
 
-    QUIET = 0.5
+    QUIET: ClassVar[float] = 0.5
     """While so much of all is left no forecast is made."""
-    SQUEEZED_LEFT = 0.05
-    SQUEEZED_PERCENT = 20.0
+    SQUEEZED_LEFT: ClassVar[float] = 0.05
+    SQUEEZED_PERCENT: ClassVar[float] = 20.0
     """Less than this part left and more than this part of the last 10 s spent waiting for
     memory: no measurement of ours, but the page rule of the research this is built on."""
-    SURVIVED_AFTER = 10
+    SURVIVED_AFTER: ClassVar[int] = 10
     """Minutes after which a low is one that the run survived."""
-
-    def __init__(self) -> None:
-        self.trend = Trend()
-        self.left = self.total = 0
-        self.began: float | None = None
-        """When the first step was seen: growth before it is loading."""
-        self.squeezed_since: float | None = None
-        self.lowest: float | None = None
-        """The least that was left and survived."""
-        self._best = 0
-        """The most that was left in this minute: noise and short humps are no trend."""
-        self._of: tuple[str, int | None] | None = None
+    SAVED: ClassVar[Any] = {"of": "_of", "trend": "trend", "lowest": "lowest", "began": "began"}
+    trend: Trend = field(default_factory=Trend)
+    left: int = 0
+    """The next sample says how much."""
+    total: int = 0
+    began: float | None = None
+    """When the first step was seen: growth before it is loading."""
+    squeezed_since: float | None = None
+    lowest: float | None = None
+    """The least that was left and survived."""
+    _best: int = 0
+    """The most that was left in this minute: noise and short humps are no trend."""
+    _of: tuple[str, int | None] | None = None
 
     @property
     def quiet(self) -> bool:
@@ -174,24 +167,6 @@ class MemoryUse(Ledger):
         if len(values) > self.SURVIVED_AFTER:
             low = values[-1 - self.SURVIVED_AFTER][1]
             self.lowest = low if self.lowest is None else min(low, self.lowest)
-
-    def save(self) -> dict[str, Any]:
-        """The hour, its lowest point, and what it is about."""
-        of = list(self._of) if self._of else None
-        return {"of": of, "trend": self.trend.save(), "lowest": self.lowest, "began": self.began}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on; the next sample says how much is left."""
-        trend = Trend()
-        try:
-            cgroup, limit = saved["of"]
-            trend.restore(saved["trend"])
-            lowest = None if saved["lowest"] is None else float(saved["lowest"])
-            began = None if saved["began"] is None else float(saved["began"])
-        except (KeyError, TypeError, ValueError):
-            return
-        self._of = (str(cgroup), limit if isinstance(limit, int) else None)
-        self.trend, self.lowest, self.began = trend, lowest, began
 
 
 # -- given ends ----------------------------------------------------------------------------------

@@ -10,17 +10,22 @@ give the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from . import codec
 from .observations import Observation, Step
 
 
+@dataclass(eq=False)
 class Ledger:
     """Base of all ledgers. A new one is empty."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
     """Observation types that it is fed."""
+    SAVED: ClassVar[Any] = {}
+    """What of it outlives a restart of the daemon, as :mod:`.codec` has it; nothing by default."""
 
     @property
     def quiet(self) -> bool:
@@ -40,10 +45,13 @@ class Ledger:
 
     def save(self) -> dict[str, Any]:
         """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
-        return {}
+        saved: dict[str, Any] = codec.dump(self)
+        return saved
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`save` gave; what cannot be read is left out."""
+        """Go on from what :meth:`save` gave; what cannot be read changes nothing."""
+        with suppress(codec.Unfit):
+            codec.fill(self, saved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +63,9 @@ class Mark:
     line: int
     value: float
     text: str = ""
+    SAVED: ClassVar[Any] = ("at", "step", "line", "value", "text")
 
     @classmethod
     def of(cls, seen: Step, value: float) -> Mark:
         """The place of a report."""
         return cls(seen.at, seen.number, seen.line, value, seen.text)
-
-    def save(self) -> list[Any]:
-        """As plain JSON values (a value that is no number becomes its word)."""
-        value = self.value if self.value - self.value == 0 else str(self.value)
-        return [self.at, self.step, self.line, value, self.text]
-
-    @classmethod
-    def restore(cls, saved: Any) -> Mark:
-        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
-        at, step, line, value, text = saved
-        number = None if step is None else float(step)
-        return cls(float(at), number, int(line), float(value), str(text))

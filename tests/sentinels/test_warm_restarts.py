@@ -10,7 +10,7 @@ from itertools import islice
 
 import pytest
 
-from middlewatch.sentinels.kit import Finding, Severity
+from middlewatch.sentinels.kit import Finding, Severity, codec
 from middlewatch.sentinels.kit.loss.losses import Losses
 from middlewatch.sentinels.kit.loss.rates import Rates
 
@@ -150,7 +150,8 @@ def test_rates(course: list[float], over: bool) -> None:
         rates.add(one)
     assert rates.told
     assert rates.started_over() is over
-    assert Rates.restore(json.loads(json.dumps(rates.save()))).save() == rates.save()
+    saved = codec.dump(rates)
+    assert codec.dump(codec.load(Rates, json.loads(json.dumps(saved)))) == saved
 
 
 # -- too good to be true --------------------------------------------------------------------

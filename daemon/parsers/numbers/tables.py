@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, ClassVar
 
 from .disambiguate import COUNTS
 from .fields import NUMBER_TEXT, SIZE_UNITS, Field, unit_factor
@@ -42,6 +43,7 @@ class Header:
     mark: str
     """What stands between two cells: ``|``, a tab, a comma, or a space for any blanks."""
     names: tuple[str, ...]
+    SAVED: ClassVar[Any] = ("mark", "*names")
 
 
 def _cells(text: str, mark: str) -> list[tuple[int, str]]:

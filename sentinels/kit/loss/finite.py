@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from ..codec import Keyed
 from ..ledger import Ledger, Mark
 from ..observations import Observation, Step
 
@@ -36,6 +36,7 @@ class Streak:
     """The first finite report after it."""
     alone: bool = False
     """Another loss in the same report was finite."""
+    SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks")
 
     @property
     def first(self) -> Mark:
@@ -47,16 +48,18 @@ class Streak:
         return self.marks[min(in_a_row, len(self.marks)) - 1]
 
 
+@dataclass(eq=False)
 class Finiteness(Ledger):
     """The open streaks of every stream, and the longest of each metric that ended."""
 
-    takes = (Step,)
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, int | None, str], Streak] = {}
-        self._ended: dict[str, Streak] = {}
-        self._reports = 0
-        self._total_seen = False
+    takes: ClassVar[tuple[type, ...]] = (Step,)
+    SAVED: ClassVar[Any] = {"total_seen": "_total_seen", "open": "_open"}
+    _open: Annotated[dict[tuple[str, int | None, str], Streak], Keyed("file", "rank", "metric")] = (
+        field(default_factory=dict)
+    )
+    _ended: dict[str, Streak] = field(default_factory=dict)
+    _reports: int = 0
+    _total_seen: bool = False
 
     @property
     def quiet(self) -> bool:
@@ -131,29 +134,10 @@ class Finiteness(Ledger):
         """The longest streak of a metric that came back to numbers."""
         return self._ended.get(metric)
 
-    def save(self) -> dict[str, Any]:
-        """The open streaks."""
-        return {
-            "total_seen": self._total_seen,
-            "open": [
-                [s.metric, s.file, s.rank, s.count, s.alone, [m.save() for m in s.marks]]
-                for s in self._open.values()
-            ],
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take the open streaks back."""
-        self._total_seen = bool(saved.get("total_seen"))
-        try:
-            for metric, file, rank, count, alone, marks in saved.get("open", ()):
-                stream = (str(file), None if rank is None else int(rank), str(metric))
-                streak = Streak(stream[2], stream[0], stream[1], count=int(count))
-                streak.marks = [Mark.restore(m) for m in marks]
-                streak.alone = bool(alone)
-                if streak.marks:
-                    self._open[stream] = streak
-        except (TypeError, ValueError):
-            self._open.clear()
+    def restored(self) -> None:
+        """A streak begins somewhere."""
+        if not all(streak.marks for streak in self._open.values()):
+            raise ValueError("a streak without its first report")
 
 
 def is_component(name: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
 
+from ..codec import Keyed
 from ..ledger import Ledger, Mark
 from ..observations import Observation, Step
 from .series import manner
@@ -63,53 +63,43 @@ class Plateau:
     """Since the best one."""
 
 
+@dataclass(slots=True, eq=False)
 class _Log:
     """What one file told."""
 
-    __slots__ = (
-        "best",
-        "blocks",
-        "constant",
-        "first",
-        "longest",
-        "no_rate",
-        "rank",
-        "rate",
-        "since_best",
-        "special",
-        "step",
-        "total",
-        "wide",
+    file: str
+    rank: int | None
+    special: bool
+    """An adversary or a learner: its loss is no measure of its progress."""
+    first: float | None = None
+    rate: float = 0.0
+    blocks: int = 0
+    since_best: int = 0
+    longest: int = 0
+    best: Mark | None = None
+    step: float | None = None
+    constant: Constant | None = None
+    no_rate: NoRate | None = None
+    total: float = 0.0
+    wide: int = 0
+    SAVED: ClassVar[Any] = (
+        *("file", "rank", "special", "first", "rate"),
+        *("blocks", "since_best", "longest", "best"),
     )
-
-    def __init__(self, seen: Step) -> None:
-        self.rank = seen.rank
-        self.step: float | None = None
-        self.special = False
-        """An adversary or a learner: its loss is no measure of its progress."""
-        self.first: float | None = None
-        self.constant: Constant | None = None
-        self.longest = 0
-        self.rate = 0.0
-        self.no_rate: NoRate | None = None
-        self.total = 0.0
-        self.wide = 0
-        self.blocks = 0
-        self.since_best = 0
-        self.best: Mark | None = None
+    """The course: what took hundreds of reports to learn."""
 
 
+@dataclass(eq=False)
 class Stillness(Ledger):
     """Feeds on losses, norms and rates that do not move."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
-
-    def __init__(self) -> None:
-        self.constant: Constant | None = None
-        """The newest that is long enough."""
-        self.no_rate: NoRate | None = None
-        self.plateau: Plateau | None = None
-        self._logs: dict[str, _Log] = {}
+    SAVED: ClassVar[Any] = {"logs": "_logs"}
+    constant: Constant | None = None
+    """The newest that is long enough."""
+    no_rate: NoRate | None = None
+    plateau: Plateau | None = None
+    _logs: Annotated[dict[str, _Log], Keyed("file")] = field(default_factory=dict)
 
     @property
     def quiet(self) -> bool:
@@ -128,8 +118,7 @@ class Stillness(Ledger):
         if log is None:
             if len(self._logs) >= FILES:
                 return
-            log = self._logs[seen.file] = _Log(seen)
-            log.special = bool(manner(values))
+            log = self._logs[seen.file] = _Log(seen.file, seen.rank, bool(manner(values)))
         if seen.rank != log.rank or (seen.number is not None and seen.number == log.step):
             return
         log.step = seen.number
@@ -193,33 +182,6 @@ class Stillness(Ledger):
         if log.special or log.since_best < max(STALE_BLOCKS, log.blocks / 2):
             return
         self.plateau = Plateau(seen.file, best, mean, BLOCK * log.since_best)
-
-    def save(self) -> dict[str, Any]:
-        """The courses: what took hundreds of reports to learn."""
-        return {
-            "logs": [
-                [
-                    *(file, log.rank, log.special, log.first, log.rate, log.blocks),
-                    *(log.since_best, log.longest, log.best.save() if log.best else None),
-                ]
-                for file, log in self._logs.items()
-            ]
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take them back."""
-        try:
-            for file, rank, special, first, rate, blocks, since, longest, best in saved.get(
-                "logs", ()
-            ):
-                log = _Log(Step(0.0, None, {}, rank=None if rank is None else int(rank)))
-                log.special, log.rate = bool(special), float(rate)
-                log.first = None if first is None else float(first)
-                log.blocks, log.since_best, log.longest = int(blocks), int(since), int(longest)
-                log.best = None if best is None else Mark.restore(best)
-                self._logs[str(file)] = log
-        except (TypeError, ValueError):
-            self._logs.clear()
 
 
 def exact(before: float) -> bool:

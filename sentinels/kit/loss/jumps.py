@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from ..ledger import Mark
 from ..numbers import median
@@ -37,14 +38,15 @@ GROWN = 0.15
 """Part of the progress that a slow rise must undo to be agreed to by a later look."""
 
 
+@dataclass(eq=False)
 class Jumps:
     """All jumps and resets of a run, whatever their series."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        """Losses reported so far, of all files."""
-        self.all: list[Jump] = []
-        self.resets: list[Reset] = []
+    count: int = 0
+    """Losses reported so far, of all files."""
+    all: list[Jump] = field(default_factory=list)
+    resets: list[Reset] = field(default_factory=list)
+    SAVED: ClassVar[Any] = {"count": "count", "all": "all", "resets": "resets"}
 
     # -- how they begin -----------------------------------------------------------------------
 
@@ -245,22 +247,8 @@ class Jumps:
 
     # -- keeping ------------------------------------------------------------------------------------
 
-    def save(self) -> dict[str, Any]:
-        """State as plain JSON values."""
-        return {
-            "count": self.count,
-            "all": [jump.save() for jump in self.all],
-            "resets": [reset.save() for reset in self.resets],
-        }
-
-    def restore(self, saved: Mapping[str, Any], series: Mapping[tuple[str, str], Series]) -> None:
-        """Take them back, and go on following those that are open.
-
-        Raises AttributeError, TypeError or ValueError for what was never saved.
-        """
-        self.all = [Jump.restore(one) for one in saved.get("all", ())][:KEPT]
-        self.resets = [Reset.restore(one) for one in saved.get("resets", ())][:KEPT]
-        self.count = int(saved.get("count", 0))
+    def follow_open(self, series: Mapping[tuple[str, str], Series]) -> None:
+        """After a restart: go on following those that are open."""
         for jump in self.all:
             owner = series.get((jump.file, jump.metric))
             if owner is not None and jump.state != "back":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
 
+from ..codec import Keyed
 from ..ledger import Ledger, Mark
 from ..observations import LogEvent, Observation, Step
 from .finite import FORGOTTEN, is_component
@@ -33,20 +35,37 @@ LEARNT = 0.05
 a leak: tasks that are solved all at once stand at their first level until then."""
 
 
+@dataclass(slots=True)
+class _Rank:
+    """The rank of a file whose loss is followed."""
+
+    file: str
+    rank: int | None
+    others: int = 0
+    """Reports that others made since its last."""
+    SAVED: ClassVar[Any] = ("file", "rank")
+
+
+@dataclass(eq=False)
 class Losses(Ledger):
     """Feeds every loss to its tests and follows what becomes of their alarms."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
-
-    def __init__(self) -> None:
-        self.zeros: list[Zeros] = []
-        self.leaks: list[Leak] = []
-        self._jumps = Jumps()
-        self._wordings = Wordings()
-        self._gradients = Gradients()
-        self._series: dict[tuple[str, str], Series] = {}
-        self._ranks: dict[str, tuple[int | None, int]] = {}
-        """By file, the rank that is followed, and how many reports others made since its last."""
+    SAVED: ClassVar[Any] = {
+        "series": "_series",
+        "ranks": "_ranks",
+        "jumps": "_jumps",
+        "leaks": "leaks",
+    }
+    zeros: list[Zeros] = field(default_factory=list)
+    leaks: list[Leak] = field(default_factory=list)
+    _jumps: Jumps = field(default_factory=Jumps)
+    _wordings: Wordings = field(default_factory=Wordings)
+    _gradients: Gradients = field(default_factory=Gradients)
+    _series: Annotated[dict[tuple[str, str], Series], Keyed("file", "metric")] = field(
+        default_factory=dict
+    )
+    _ranks: Annotated[dict[str, _Rank], Keyed("file")] = field(default_factory=dict)
 
     @property
     def quiet(self) -> bool:
@@ -108,7 +127,7 @@ class Losses(Ledger):
             if len(self._series) >= SERIES:
                 return
             self._drop_components(file)
-            series = Series("train_loss", manner=manner(values))
+            series = Series(file, "train_loss", manner(values))
             self._series[file, "train_loss"] = series
         if self._follow(seen, series, value):
             self._wordings.whole(seen, values)
@@ -133,17 +152,19 @@ class Losses(Ledger):
         if told is not None:
             if told - told == 0.0:
                 self._jumps.evaluated(series, told)
-        elif values and self._wordings.knows(file) and self._ranks[file][0] == seen.rank:
+        elif values and self._wordings.knows(file) and self._ranks[file].rank == seen.rank:
             self._wordings.without(seen)
 
     def _followed(self, file: str, rank: int | None) -> bool:
         """True for the rank whose loss is followed: the first, until it falls silent."""
         known = self._ranks.get(file)
-        if known is not None and known[0] != rank and known[1] < FORGOTTEN:
-            self._ranks[file] = (known[0], known[1] + 1)
+        if known is None:
+            self._ranks[file] = _Rank(file, rank)
+            return True
+        if known.rank != rank and known.others < FORGOTTEN:
+            known.others += 1
             return False
-        if known is None or known[1] or known[0] != rank:
-            self._ranks[file] = (rank, 0)
+        known.rank, known.others = rank, 0
         return True
 
     # -- one series -----------------------------------------------------------------------
@@ -289,7 +310,7 @@ class Losses(Ledger):
             if series is None:
                 if len(self._series) >= SERIES:
                     return
-                series = Series(name, manner=manner(seen.values) or "adversary")
+                series = Series(seen.file, name, manner(seen.values) or "adversary")
                 self._series[seen.file, name] = series
             if value and self._followed(seen.file, seen.rank):
                 self._follow(seen, series, value)
@@ -300,28 +321,9 @@ class Losses(Ledger):
 
     # -- keeping ----------------------------------------------------------------------------
 
-    def save(self) -> dict[str, Any]:
-        """The noise levels, the paths, and what is open."""
-        return {
-            "series": [[file, s.save()] for (file, _), s in self._series.items()],
-            "ranks": [[file, rank] for file, (rank, _) in self._ranks.items()],
-            "jumps": self._jumps.save(),
-            "leaks": [leak.save() for leak in self.leaks],
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take them back."""
-        try:
-            for file, one in saved.get("series", ())[:SERIES]:
-                series = Series.restore(one)
-                self._series[str(file), series.metric] = series
-            for file, rank in saved.get("ranks", ()):
-                self._ranks[str(file)] = (None if rank is None else int(rank), 0)
-            self._jumps.restore(saved.get("jumps", {}), self._series)
-            self.leaks = [Leak.restore(one) for one in saved.get("leaks", ())][:KEPT]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            self._series.clear()
-            self._jumps = Jumps()
+    def restored(self) -> None:
+        """Go on following what is open."""
+        self._jumps.follow_open(self._series)
 
 
 def _at_once(series: Series, size: float) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 FEW = 4
 """Newest reports of which the quick rise is told."""
@@ -22,23 +22,22 @@ EXPLAINS = 32
 follows from it has been seen."""
 
 
+@dataclass(slots=True, eq=False)
 class Rates:
     """The rates of one series: four newest, and the newest rise."""
 
-    __slots__ = ("_before", "_highest", "_low", "_newest", "_rises", "_since", "_top")
-
-    def __init__(self) -> None:
-        self._newest: deque[float] = deque(maxlen=FEW)
-        self._highest = 0.0
-        self._rises = False
-        """The newest rise still goes on."""
-        self._low = 0.0
-        """Where it began."""
-        self._top = 0.0
-        self._before = 0.0
-        """The highest rate before it."""
-        self._since = 0
-        """Reports since its top."""
+    _newest: deque[float] = field(default_factory=lambda: deque(maxlen=FEW))
+    _rises: bool = False
+    """The newest rise still goes on."""
+    _since: int = 0
+    """Reports since its top."""
+    _highest: float = 0.0
+    _low: float = 0.0
+    """Where it began."""
+    _top: float = 0.0
+    _before: float = 0.0
+    """The highest rate before it."""
+    SAVED: ClassVar[Any] = ("_newest", "_rises", "_since", "_highest", "_low", "_top", "_before")
 
     def add(self, rate: float) -> None:
         """Take the rate of the next report; one that is no rate says nothing."""
@@ -74,18 +73,3 @@ class Rates:
         before what began ``since`` reports ago."""
         top = self._top
         return self._since <= EXPLAINS + since and AGAIN * self._low < top <= ABOVE * self._before
-
-    def save(self) -> list[Any]:
-        """State as plain JSON values."""
-        numbers = [self._highest, self._low, self._top, self._before]
-        return [list(self._newest), self._rises, self._since, *numbers]
-
-    @classmethod
-    def restore(cls, saved: Sequence[Any]) -> Rates:
-        """Those that go on where ``saved`` was made; raises TypeError or ValueError."""
-        newest, rises, since, *numbers = saved
-        rates = cls()
-        rates._newest.extend(float(v) for v in newest)
-        rates._rises, rates._since = bool(rises), int(since)
-        rates._highest, rates._low, rates._top, rates._before = map(float, numbers)
-        return rates

@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ..ledger import Mark
 from ..observations import Step
@@ -82,53 +82,12 @@ class Jump:
     """Reports in a row near the old level."""
     after: list[float] = field(default_factory=list)
     """Values by which a later look decides."""
-
-    def save(self) -> list[Any]:
-        """As plain JSON values."""
-        back = None if self.back is None else self.back.save()
-        flags = [self.gross, self.rough, self.planned, self.slow, self.agreed, self.reset]
-        flags += [self.rated, self.usual]
-        numbers = plain([self.base, self.spread, self.lost, self.top, self.undone, *self.after])
-        return [
-            *(self.metric, self.file, self.number, self.onset.save(), self.decided.save()),
-            *(numbers, flags, self.state, back, self.reports, self.over_at, self.near),
-        ]
-
-    @classmethod
-    def restore(cls, saved: Any) -> Jump:
-        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
-        metric, file, number, onset, decided, numbers, flags, state, *rest = saved
-        base, spread, lost, top, undone, *after = map(float, numbers)
-        back, reports, over_at, near = rest
-        if state not in ("open", "lasting", "back"):
-            raise ValueError("no saved jump")
-        gross, rough, planned, slow, agreed, reset, rated, usual = map(bool, flags)
-        return cls(
-            metric=str(metric),
-            file=str(file),
-            number=int(number),
-            onset=Mark.restore(onset),
-            decided=Mark.restore(decided),
-            base=base,
-            spread=spread,
-            lost=lost,
-            gross=gross,
-            rough=rough,
-            planned=planned,
-            slow=slow,
-            agreed=agreed,
-            reset=reset,
-            rated=rated,
-            usual=usual,
-            undone=undone,
-            state=state,
-            top=top,
-            back=None if back is None else Mark.restore(back),
-            reports=int(reports),
-            over_at=int(over_at),
-            near=int(near),
-            after=after,
-        )
+    SAVED: ClassVar[Any] = (
+        *("metric", "file", "number", "onset", "decided"),
+        ("base", "spread", "lost", "top", "undone", "*after"),
+        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual"),
+        *("state", "back", "reports", "over_at", "near"),
+    )
 
 
 @dataclass(slots=True)
@@ -152,35 +111,11 @@ class Reset:
     near: int = 0
     reports: int = 0
     back: Mark | None = None
-
-    def save(self) -> list[Any]:
-        """As plain JSON values."""
-        back = None if self.back is None else self.back.save()
-        numbers = plain([self.base, self.level, self.lost, self.limit, self.resumed_at])
-        return [
-            *(self.metric, self.file, self.onset.save(), self.decided.save()),
-            *(numbers, self.near, self.reports, back),
-        ]
-
-    @classmethod
-    def restore(cls, saved: Any) -> Reset:
-        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
-        metric, file, onset, decided, numbers, near, reports, back = saved
-        base, level, lost, limit, at = numbers
-        return cls(
-            metric=str(metric),
-            file=str(file),
-            onset=Mark.restore(onset),
-            decided=Mark.restore(decided),
-            base=float(base),
-            level=float(level),
-            lost=float(lost),
-            resumed_at=None if at is None else float(at),
-            limit=float(limit),
-            near=int(near),
-            reports=int(reports),
-            back=None if back is None else Mark.restore(back),
-        )
+    SAVED: ClassVar[Any] = (
+        *("metric", "file", "onset", "decided"),
+        ("base", "level", "lost", "limit", "resumed_at"),
+        *("near", "reports", "back"),
+    )
 
 
 @dataclass(slots=True)
@@ -213,64 +148,71 @@ class Leak:
     """Losses that the run had reported by then."""
     sudden: bool = False
     """In the midst of a run that had learnt something and stood where it was."""
-
-    def save(self) -> list[Any]:
-        """As plain JSON values."""
-        return [self.metric, self.file, self.mark.save(), self.began, self.count, self.sudden]
-
-    @classmethod
-    def restore(cls, saved: Any) -> Leak:
-        """From what :meth:`save` gave; raises TypeError or ValueError for other things."""
-        metric, file, mark, began, count, sudden = saved
-        return cls(
-            str(metric), str(file), Mark.restore(mark), float(began), int(count), bool(sudden)
-        )
+    SAVED: ClassVar[Any] = ("metric", "file", "mark", "began", "count", "sudden")
 
 
+@dataclass(slots=True, eq=False)
 class Series:
     """One loss of one file."""
 
-    def __init__(self, metric: str, *, manner: Manner) -> None:
-        self.metric = metric
-        self.manner: Manner = manner
-        self.rough = bool(manner)
-        """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
-        self.guard = Guard()
-        self.drift = Drift()
-        self.path = Path()
-        self.newest: deque[Mark] = deque(maxlen=OF_LAST)
-        self.jump: Jump | None = None
-        """The one that is followed."""
-        self.slow: Jump | None = None
-        """The same of slow ones."""
-        self.anew: list[float] = []
-        """The first values of the jump: a reset begins as the run began."""
-        self.rising: Mark | None = None
-        """Where the newest slow rise began."""
-        self.count = 0
-        self.largest = 0.0
-        self.nothing = 0.0
-        """A loss not above it is next to nothing."""
-        self.rates = Rates()
-        self.levels: deque[float] = deque(maxlen=LEVELS)
-        """Its level at every tenth report."""
-        self.exploded: list[Mark] = []
-        self.leaked = False
-        self.zeros: Zeros | None = None
-        self.step: float | None = None
-        self.epoch: float | None = None
-        self.total: float | None = None
-        self.behind: list[Mark] = []
-        """Reports of earlier steps that may be another writer's."""
-        self.resumed: list[Mark] | None = None
-        """The first reports after a restart, while they are collected."""
-        self.expected: tuple[float, float] | None = None
-        """Level and noise at the step that it went on from."""
-        self.reset: Reset | None = None
-        """The one that is followed."""
-        self.evals: deque[float] = deque(maxlen=OF_LAST)
-        self.eval_limit: float | None = None
-        """An evaluation loss above it agrees with a slow rise."""
+    file: str
+    metric: str
+    manner: Manner
+    """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
+    rough: bool = field(init=False)
+    """It is one of these."""
+    guard: Guard = field(default_factory=Guard)
+    drift: Drift = field(default_factory=Drift)
+    path: Path = field(default_factory=Path)
+    newest: deque[Mark] = field(default_factory=lambda: deque(maxlen=OF_LAST))
+    jump: Jump | None = None
+    """The one that is followed."""
+    slow: Jump | None = None
+    """The same of slow ones."""
+    anew: list[float] = field(default_factory=list)
+    """The first values of the jump: a reset begins as the run began."""
+    rising: Mark | None = None
+    """Where the newest slow rise began."""
+    count: int = 0
+    largest: float = 0.0
+    nothing: float = 0.0
+    """A loss not above it is next to nothing."""
+    rates: Rates = field(default_factory=Rates)
+    levels: deque[float] = field(default_factory=lambda: deque(maxlen=LEVELS))
+    """Its level at every tenth report."""
+    exploded: list[Mark] = field(default_factory=list)
+    leaked: bool = False
+    zeros: Zeros | None = None
+    step: float | None = None
+    epoch: float | None = None
+    total: float | None = None
+    behind: list[Mark] = field(default_factory=list)
+    """Reports of earlier steps that may be another writer's."""
+    resumed: list[Mark] | None = None
+    """The first reports after a restart, while they are collected."""
+    expected: tuple[float, float] | None = None
+    """Level and noise at the step that it went on from."""
+    reset: Reset | None = None
+    """The one that is followed."""
+    evals: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
+    eval_limit: float | None = None
+    """An evaluation loss above it agrees with a slow rise."""
+    SAVED: ClassVar[Any] = (
+        "file",
+        {
+            **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
+            **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
+            "numbers": ("count", "largest", "nothing", "leaked"),
+            "place": ("step", "epoch", "total"),
+            "evals": ("evals", "eval_limit"),
+            "expected": "expected",
+        },
+    )
+    """Its jumps are kept with all of the run."""
+
+    def __post_init__(self) -> None:
+        """Know the roughness of its manner."""
+        self.rough = bool(self.manner)
 
     def listens_to(self, alarm: Alarm, *, beyond: bool) -> bool:
         """True for an alarm that means something in a series of this manner.
@@ -323,61 +265,6 @@ class Series:
         self.jump = self.slow = None
         return True
 
-    def save(self) -> dict[str, Any]:
-        """State as plain JSON values, without its jumps."""
-        resumed = self.resumed
-        return {
-            "metric": self.metric,
-            "manner": self.manner,
-            "numbers": plain([self.count, self.largest, self.nothing, self.leaked]),
-            "place": plain([self.step, self.epoch, self.total]),
-            "guard": self.guard.save(),
-            "drift": plain(self.drift.save()),
-            "path": self.path.save(),
-            "rates": self.rates.save(),
-            "levels": plain(list(self.levels)),
-            "newest": [m.save() for m in self.newest],
-            "anew": plain(self.anew),
-            "rising": self.rising.save() if self.rising else None,
-            "evals": [list(self.evals), self.eval_limit],
-            "resumed": None if resumed is None else [m.save() for m in resumed],
-            "expected": plain(self.expected),
-        }
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any]) -> Series:
-        """From what :meth:`save` gave; raises KeyError, TypeError or ValueError."""
-        told = saved["manner"]
-        series = cls(str(saved["metric"]), manner=told if told in _MANNERS else "adversary")
-        count, series.largest, series.nothing, leaked = map(float, saved["numbers"])
-        series.count, series.leaked = int(count), bool(leaked)
-        place = [None if v is None else float(v) for v in saved["place"]]
-        series.step, series.epoch, series.total = place
-        series.guard = Guard.restore(saved["guard"])
-        series.drift = Drift.restore(saved["drift"])
-        series.path = Path.restore(saved["path"])
-        series.rates = Rates.restore(saved["rates"])
-        series.levels.extend(float(v) for v in saved["levels"])
-        series.newest.extend(Mark.restore(m) for m in saved["newest"])
-        series.anew = [float(v) for v in saved["anew"]]
-        series.rising = Mark.restore(saved["rising"]) if saved["rising"] else None
-        evals, limit = saved["evals"]
-        series.evals.extend(float(v) for v in evals)
-        series.eval_limit = None if limit is None else float(limit)
-        if saved["resumed"] is not None:
-            series.resumed = [Mark.restore(m) for m in saved["resumed"]]
-        if saved["expected"] is not None:
-            level, spread = saved["expected"]
-            series.expected = float(level), float(spread)
-        return series
-
-
-def plain(tree: Any) -> Any:
-    """The same lists and numbers for JSON, which knows no infinity: float() reads its word."""
-    if isinstance(tree, float):
-        return tree if tree - tree == 0.0 else str(tree)
-    return [plain(one) for one in tree] if isinstance(tree, (list, tuple)) else tree
-
 
 def manner(values: Mapping[str, float]) -> Manner:
     """Of whom a report is: an adversary's, a reinforcement learner's, or nobody's special."""
@@ -391,7 +278,6 @@ def manner(values: Mapping[str, float]) -> Manner:
     return found
 
 
-_MANNERS: tuple[Manner, ...] = ("", "adversary", "learner")
 _WORDS = re.compile(r"[a-z]+")
 _LEARNERS = frozenset({"reward", "rewards"})
 _ACTORS = frozenset({"policy", "value", "actor", "vf"})

@@ -11,8 +11,8 @@ alarms per 10,000 values of healthy supervised runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 MEMORY = 0.02
 """Weight of the newest value in the level and in the noise: about the newest fifty."""
@@ -44,18 +44,17 @@ class Rise:
     """Values since then."""
 
 
+@dataclass(slots=True)
 class Drift:
     """The test for one series: six numbers."""
 
-    __slots__ = ("_base", "_count", "_level", "_noise", "_since", "_sum")
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._level = 0.0
-        self._noise = 0.0
-        self._sum = 0.0
-        self._base = 0.0
-        self._since = 0
+    _count: int = 0
+    _level: float = 0.0
+    _noise: float = 0.0
+    _sum: float = 0.0
+    _base: float = 0.0
+    _since: int = 0
+    SAVED: ClassVar[Any] = ("_count", "_level", "_noise", "_sum", "_base", "_since")
 
     @property
     def calm(self) -> bool:
@@ -104,19 +103,8 @@ class Drift:
         self._sum = ENOUGH
         return rise
 
-    def save(self) -> list[float]:
-        """State as plain JSON values."""
-        return [self._count, self._level, self._noise, self._sum, self._base, self._since]
-
-    @classmethod
-    def restore(cls, saved: Sequence[float]) -> Drift:
-        """One that goes on where ``saved`` was made; raises TypeError or ValueError."""
-        numbers = [float(v) for v in saved]
-        if len(numbers) != 6:
-            raise ValueError("no saved drift")
-        drift = cls()
-        if not all(map(math.isfinite, numbers)):
-            return drift  # values too large to be added up: learn anew
-        count, drift._level, drift._noise, drift._sum, drift._base, since = numbers
-        drift._count, drift._since = int(count), int(since)
-        return drift
+    def restored(self) -> None:
+        """Values too large to be added up: learn anew."""
+        if not all(map(math.isfinite, (self._level, self._noise, self._sum, self._base))):
+            self._count, self._since = 0, 0
+            self._level = self._noise = self._sum = self._base = 0.0

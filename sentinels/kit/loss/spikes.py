@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 LEVEL = 11
 """Newest accepted values whose median is the level."""
@@ -83,27 +82,22 @@ class Alarm:
     """Values since the first one of this jump: 0 when it is the one just fed."""
 
 
+@dataclass(slots=True, eq=False)
 class Window:
     """The newest ``size`` values and their order; adding one costs a few comparisons."""
 
-    __slots__ = ("_next", "_ring", "ordered", "size")
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.ordered: list[float] = []
-        self._ring: list[float] = []
-        self._next = 0
+    size: int
+    ordered: list[float] = field(default_factory=list)
+    ring: deque[float] = field(default_factory=deque)
+    """Oldest first."""
+    SAVED: ClassVar[Any] = "ring"
 
     def add(self, value: float) -> None:
         """Take the place of the oldest value."""
-        ring, ordered = self._ring, self.ordered
-        if len(ring) < self.size:
-            ring.append(value)
-        else:
-            at = self._next
-            del ordered[bisect_left(ordered, ring[at])]
-            ring[at] = value
-            self._next = at + 1 if at + 1 < self.size else 0
+        ring, ordered = self.ring, self.ordered
+        if len(ring) == self.size:
+            del ordered[bisect_left(ordered, ring.popleft())]
+        ring.append(value)
         insort(ordered, value)
 
     @property
@@ -118,60 +112,45 @@ class Window:
         count = len(ordered)
         return ordered[min(count - 1, int(0.95 * count))] - ordered[count // 2]
 
-    def values(self) -> list[float]:
-        """Oldest first."""
-        return self._ring[self._next :] + self._ring[: self._next]
-
-    def fill(self, values: Sequence[float]) -> None:
-        """Begin anew with these values."""
-        self.ordered, self._ring, self._next = [], [], 0
-        for value in values[-self.size :]:
-            self.add(value)
+    def restored(self) -> None:
+        """Put them in order."""
+        if not all(map(math.isfinite, self.ring)):
+            raise ValueError("a window holds no such values")
+        self.ring = deque(list(self.ring)[-self.size :])
+        self.ordered = sorted(self.ring)
 
 
+@dataclass(slots=True, eq=False)
 class Guard:
     """The test for one series. About 200 numbers of state."""
 
-    __slots__ = (
-        "_best",
-        "_changes",
-        "_count",
-        "_gap",
-        "_held",
-        "_largest",
-        "_last",
-        "_level",
-        "_out",
-        "_peak",
-        "_quiet",
-        "_recent",
-        "_residuals",
-        "_start",
-        "_step",
-        "_streak",
-        "_width",
-    )
-
-    def __init__(self) -> None:
-        self._level = Window(LEVEL)
-        self._residuals = Window(SPREAD)
-        self._recent: deque[float] = deque(maxlen=RECENT)
-        self._held: list[float] = []
-        self._out = 0
-        """One bit for each of the newest values, 1 for those out of the noise."""
-        self._count = 0
-        self._quiet = 0
-        self._largest = 0.0
-        self._peak = 0.0
-        self._start: float | None = None
-        self._best: float | None = None
-        self._step: float | None = None
-        self._gap: float | None = None
-        self._last = 0.0
-        self._streak = 0
-        self._width = 0.0
-        """The spread before the streak."""
-        self._changes = 0
+    _level: Window = field(default_factory=lambda: Window(LEVEL))
+    _residuals: Window = field(default_factory=lambda: Window(SPREAD))
+    _recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    _held: list[float] = field(default_factory=list)
+    _out: int = 0
+    """One bit for each of the newest values, 1 for those out of the noise."""
+    _count: int = 0
+    _quiet: int = 0
+    _largest: float = 0.0
+    _peak: float = 0.0
+    _start: float | None = None
+    _best: float | None = None
+    _step: float | None = None
+    _gap: float | None = None
+    _last: float = 0.0
+    _streak: int = 0
+    _width: float = 0.0
+    """The spread before the streak."""
+    _changes: int = 0
+    SAVED: ClassVar[Any] = {
+        "level": "_level",
+        "residuals": "_residuals",
+        "recent": "_recent",
+        "held": "_held",
+        "numbers": ("_out", "_count", "_quiet", "_changes", "_streak"),
+        "marks": ("_largest", "_width", "_last", "_start", "_best", "_step", "_gap"),
+    }
 
     @property
     def level(self) -> float | None:
@@ -334,43 +313,7 @@ class Guard:
         else:
             self._changes = 0
 
-    def save(self) -> dict[str, Any]:
-        """State as plain JSON values."""
-        return {
-            "level": self._level.values(),
-            "residuals": self._residuals.values(),
-            "recent": list(self._recent),
-            "held": self._held,
-            "numbers": [self._out, self._count, self._quiet, self._changes, self._streak],
-            "marks": [
-                *(
-                    self._largest,
-                    self._width,
-                    self._last,
-                    self._start,
-                    self._best,
-                    self._step,
-                    self._gap,
-                ),
-            ],
-        }
-
-    @classmethod
-    def restore(cls, saved: Mapping[str, Any]) -> Guard:
-        """A guard that goes on where ``saved`` was made; raises ValueError for other things."""
-        guard = cls()
-        try:
-            guard._level.fill([float(v) for v in saved["level"]])
-            guard._residuals.fill([float(v) for v in saved["residuals"]])
-            guard._recent.extend(float(v) for v in saved["recent"])
-            guard._held = [float(v) for v in saved["held"]]
-            guard._out, guard._count, guard._quiet, *others = map(int, saved["numbers"])
-            guard._changes, guard._streak = others
-            largest, width, last, *rest = (None if v is None else float(v) for v in saved["marks"])
-            guard._start, guard._best, guard._step, guard._gap = rest
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError("no saved guard") from error
-        guard._largest, guard._width, guard._last = largest or 0.0, width or 0.0, last or 0.0
-        if not all(map(math.isfinite, [*guard._level.ordered, *guard._residuals.ordered])):
-            raise ValueError("a guard holds no such values")
-        return guard
+    def restored(self) -> None:
+        """One that has met values knows a level."""
+        if self._count > 0 and not self._level.ordered:
+            raise ValueError("is no guard: it has no level")

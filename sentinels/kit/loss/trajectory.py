@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, ClassVar
 
 EVERY = 8
 """Values between two places of the path, at first."""
@@ -16,21 +18,20 @@ BEGINNING = 8
 ALIKE = 0.25
 """Two beginnings are one and the same if they differ by less than this part of how far the
 first one moves: of six real resets none differed by more than a tenth."""
+_step = itemgetter(0)
 
 
+@dataclass(slots=True, eq=False)
 class Path:
     """One loss over its steps, in at most :data:`PLACES` places."""
 
-    __slots__ = ("_left", "_levels", "_spreads", "_steps", "_stride", "beginning")
-
-    def __init__(self) -> None:
-        self.beginning: list[float] = []
-        """The first values of the run."""
-        self._steps: list[float] = []
-        self._levels: list[float] = []
-        self._spreads: list[float] = []
-        self._stride = EVERY
-        self._left = EVERY
+    beginning: list[float] = field(default_factory=list)
+    """The first values of the run."""
+    places: list[tuple[float, float, float]] = field(default_factory=list)
+    """(step, level, spread), by step."""
+    _stride: int = EVERY
+    _left: int = EVERY
+    SAVED: ClassVar[Any] = {"beginning": "beginning", "places": "places", "stride": "_stride"}
 
     def due(self) -> bool:
         """Count a value; True when the next place should be written down."""
@@ -42,38 +43,31 @@ class Path:
 
     def add(self, step: float, level: float, spread: float) -> None:
         """Write down a place, after those before it."""
-        steps = self._steps
-        if (steps and step <= steps[-1]) or not math.isfinite(step + level + spread):
+        places = self.places
+        if (places and step <= places[-1][0]) or not math.isfinite(step + level + spread):
             return
-        steps.append(step)
-        self._levels.append(level)
-        self._spreads.append(spread)
-        if len(steps) > PLACES:
-            for kept in (steps, self._levels, self._spreads):
-                del kept[::2]
+        places.append((step, level, spread))
+        if len(places) > PLACES:
+            del places[::2]
             self._stride *= 2
 
     def at(self, step: float) -> tuple[float, float] | None:
         """(level, spread) at a step, the larger of the places around it; ``None`` before the
         first and far behind the last."""
-        steps = self._steps
-        place = bisect_right(steps, step) - 1
-        if place < 0:
+        places = self.places
+        behind = bisect_right(places, step, key=_step)
+        if not behind:
             return None
-        behind = place + 1
-        if behind == len(steps):
-            far = steps[-1] - steps[0]
-            return None if step > steps[-1] + far else (self._levels[-1], self._spreads[-1])
-        return (
-            max(self._levels[place], self._levels[behind]),
-            max(self._spreads[place], self._spreads[behind]),
-        )
+        began, level, spread = places[behind - 1]
+        if behind == len(places):
+            far = began - places[0][0]
+            return None if step > began + far else (level, spread)
+        _, next_level, next_spread = places[behind]
+        return max(level, next_level), max(spread, next_spread)
 
     def back_to(self, step: float) -> None:
         """The run goes on from an earlier step: what came after it did not happen."""
-        keep = bisect_left(self._steps, step)
-        for kept in (self._steps, self._levels, self._spreads):
-            del kept[keep:]
+        del self.places[bisect_left(self.places, step, key=_step) :]
 
     def begins_again(self, values: Sequence[float]) -> bool:
         """These values take the same course as the beginning, one that is no flat line."""
@@ -83,20 +77,6 @@ class Path:
         apart = sum(abs(a - b) for a, b in zip(first, values, strict=False)) / BEGINNING
         return apart < ALIKE * (max(first) - min(first)) and values[0] - values[BEGINNING - 1] > 0
 
-    def save(self) -> dict[str, Any]:
-        """State as plain JSON values."""
-        return {
-            "beginning": self.beginning,
-            "places": list(zip(self._steps, self._levels, self._spreads, strict=True)),
-            "stride": self._stride,
-        }
-
-    @classmethod
-    def restore(cls, saved: dict[str, Any]) -> Path:
-        """One that goes on where ``saved`` was made; raises KeyError, TypeError, ValueError."""
-        path = cls()
-        path.beginning = [float(v) for v in saved["beginning"]][:BEGINNING]
-        path._stride = path._left = max(EVERY, int(saved["stride"]))
-        for step, level, spread in saved["places"][:PLACES]:
-            path.add(float(step), float(level), float(spread))
-        return path
+    def restored(self) -> None:
+        """Count on to the next place."""
+        self._left = self._stride = max(EVERY, self._stride)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..ledger import Ledger
@@ -28,36 +28,45 @@ PLACES = 8
 """Newest pauses whose steps are kept."""
 
 
+@dataclass(eq=False)
 class Pauses(Ledger):
     """The longest and second longest pause of every kind, in seconds."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase)
-
-    def __init__(self) -> None:
-        self.seen: dict[str, int] = {}
-        """How often a pause of a kind was seen."""
-        self.longest: dict[str, float] = {}
-        self.recurring: dict[str, float] = {}
-        """The second longest: a pause that came back took at least that."""
-        self.epoch_steps = 0.0
-        """Steps between the last two ends of an epoch; 0 while fewer were seen."""
-        self.usual_s = 0.0
-        """Mean interval between two reports, of those that are no pauses."""
-        self.timetable: Timetable | None = None
-        """At which steps the unannounced ones come; ``None`` where they may come at any."""
-        self._places: list[Place] = []
-        self._epoch_at: float | None = None
-        self._last: tuple[float, float] | None = None
-        self._epoch: float | None = None
-        self._rate = 0.0
-        """Seconds per step; what it takes when the log turns to every 500th of them."""
-        self._by = 0.0
-        self._steps = 0
-        self._row = 0
-        """Pauses one after the other: the run got slower."""
-        self._announced: set[str] = set()
-        self._in_time = False
-        """The announcement came when the pause began: many lines tell of it afterwards."""
+    SAVED: ClassVar[Any] = {
+        "seen": "seen",
+        "longest": "longest",
+        "recurring": "recurring",
+        "epoch": ("_epoch", "_epoch_at"),
+        "epoch_steps": "epoch_steps",
+        "usual": ("usual_s", "_steps", "_rate", "_by"),
+        "places": "_places",
+    }
+    """What would take hours to learn again."""
+    seen: dict[str, int] = field(default_factory=dict)
+    """How often a pause of a kind was seen."""
+    longest: dict[str, float] = field(default_factory=dict)
+    recurring: dict[str, float] = field(default_factory=dict)
+    """The second longest: a pause that came back took at least that."""
+    epoch_steps: float = 0.0
+    """Steps between the last two ends of an epoch; 0 while fewer were seen."""
+    usual_s: float = 0.0
+    """Mean interval between two reports, of those that are no pauses."""
+    timetable: Timetable | None = None
+    """At which steps the unannounced ones come; ``None`` where they may come at any."""
+    _places: list[Place] = field(default_factory=list)
+    _epoch_at: float | None = None
+    _last: tuple[float, float] | None = None
+    _epoch: float | None = None
+    _rate: float = 0.0
+    """Seconds per step; what it takes when the log turns to every 500th of them."""
+    _by: float = 0.0
+    _steps: int = 0
+    _row: int = 0
+    """Pauses one after the other: the run got slower."""
+    _announced: set[str] = field(default_factory=set)
+    _in_time: bool = False
+    """The announcement came when the pause began: many lines tell of it afterwards."""
 
     @property
     def quiet(self) -> bool:
@@ -163,38 +172,12 @@ class Pauses(Ledger):
             return False
         return step + 1.5 * max(by, 1.0) >= self._epoch_at + self.epoch_steps
 
-    def save(self) -> dict[str, Any]:
-        """What would take hours to learn again."""
-        return {
-            "seen": self.seen,
-            "longest": self.longest,
-            "recurring": self.recurring,
-            "epoch": [self._epoch, self._epoch_at],
-            "epoch_steps": self.epoch_steps,
-            "usual": [self.usual_s, self._steps, self._rate, self._by],
-            "places": [list(place) for place in self._places],
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`save` gave."""
-        try:
-            seen = {k: int(v) for k, v in saved["seen"].items() if k in KINDS}
-            longest = {k: float(v) for k, v in saved["longest"].items() if k in KINDS}
-            recurring = {k: float(v) for k, v in saved["recurring"].items() if k in KINDS}
-            epoch, at = (None if v is None else float(v) for v in saved["epoch"])
-            length = float(saved["epoch_steps"])
-            usual, steps, rate, by = (float(v) for v in saved["usual"])
-            places = [Place(*(float(v) for v in place)) for place in saved["places"]]
-            plain = (length, usual, steps, rate, by, *itertools.chain(*places))
-            plain += (*longest.values(), *recurring.values())
-            if not all(abs(v) < FAR for v in (*plain, epoch or 0.0, at or 0.0)):
-                return
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            return
-        self.seen, self.longest, self.recurring = seen, longest, recurring
-        self._epoch, self._epoch_at, self.epoch_steps = epoch, at, length
-        self.usual_s, self._steps, self._rate, self._by = usual, int(steps), rate, by
-        self._places = places[-PLACES:]
+    def restored(self) -> None:
+        """Look for the timetable again."""
+        numbers = [self.epoch_steps, self.usual_s, self._rate, self._by]
+        numbers += [self._epoch or 0.0, self._epoch_at or 0.0, *itertools.chain(*self._places)]
+        if not all(abs(v) < FAR for v in (*numbers, *self.longest.values())):
+            raise ValueError("no step, and no number of seconds, is as large")
         self.timetable = timetable(self._places)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..ledger import Ledger
@@ -65,36 +66,46 @@ class Bin:
         self.cores = cores
 
 
+@dataclass(eq=False)
 class Windows(Ledger):
     """Long and short medians of the time of a unit of work."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase, ProcessesSeen)
-
-    def __init__(self) -> None:
-        self.long_s = 0.0
-        """Seconds a unit of work, median of the long window; 0 while not known."""
-        self.short_s = 0.0
-        self.usual_s = 0.0
-        """The best long median."""
-        self.usual_cores: float | None = None
-        self.slow_since: float | None = None
-        self.slow_at_step: float | None = None
-        self.age_s = 0.0
-        self._bins: deque[Bin] = deque(maxlen=BINS)
-        self._looks: deque[tuple[float, float, float, float | None]] = deque(maxlen=LOOKS)
-        """(at, long, short, cores) while not both windows were slow."""
-        self._file: str | None = None
-        self._rank: int | None = None
-        self.metric: str | None = None
-        """The rate that is followed; ``None`` where steps are counted."""
-        self._context: dict[str, float] = {}
-        self._begun: float | None = None
-        self._mark: tuple[float, float] | None = None
-        self._marks: list[float] = []
-        self._bin_at = 0.0
-        self._reported = 0.0
-        self._spent: tuple[float, float, frozenset[int]] | None = None
-        self._cores: list[float] = []
+    SAVED: ClassVar[Any] = {
+        "file": "_file",
+        "rank": "_rank",
+        "metric": "metric",
+        "context": "_context",
+        "age_s": "age_s",
+        "looks": "_looks",
+    }
+    """What is usual; the windows fill up again."""
+    long_s: float = 0.0
+    """Seconds a unit of work, median of the long window; 0 while not known."""
+    short_s: float = 0.0
+    usual_s: float = 0.0
+    """The best long median."""
+    usual_cores: float | None = None
+    slow_since: float | None = None
+    slow_at_step: float | None = None
+    age_s: float = 0.0
+    _bins: deque[Bin] = field(default_factory=lambda: deque(maxlen=BINS))
+    _looks: deque[tuple[float, float, float, float | None]] = field(
+        default_factory=lambda: deque(maxlen=LOOKS)
+    )
+    """(at, long, short, cores) while not both windows were slow."""
+    _file: str | None = None
+    _rank: int | None = None
+    metric: str | None = None
+    """The rate that is followed; ``None`` where steps are counted."""
+    _context: dict[str, float] = field(default_factory=dict)
+    _begun: float | None = None
+    _mark: tuple[float, float] | None = None
+    _marks: list[float] = field(default_factory=list)
+    _bin_at: float = 0.0
+    _reported: float = 0.0
+    _spent: tuple[float, float, frozenset[int]] | None = None
+    _cores: list[float] = field(default_factory=list)
 
     @property
     def quiet(self) -> bool:
@@ -266,41 +277,22 @@ class Windows(Ledger):
     def _learn(self, at: float, long: float) -> None:
         if self._looks and at - self._looks[-1][0] < long / 6:
             return
-        self._looks.append((at, self.long_s, self.short_s, self._bins[-1].cores))
+        looks = self._looks
+        looks.append((at, self.long_s, self.short_s, self._bins[-1].cores))
         first = at - self.age_s * (1 - FIRST_PART)
-        if len(self._looks) > 2 * ENOUGH and self._looks[0][0] < first:
-            self._looks.popleft()
+        if len(looks) > 2 * ENOUGH and looks[0][0] < first:
+            looks.popleft()
+        self._know_usual()
+
+    def _know_usual(self) -> None:
         self.usual_s = min(look[1] for look in self._looks)
         cores = [look[3] for look in self._looks if look[3] is not None]
         self.usual_cores = median(cores) if cores else None
 
     # -- a restart of the watch ---------------------------------------------------------------
 
-    def save(self) -> dict[str, Any]:
-        """What is usual; the windows fill up again."""
-        return {
-            "file": self._file,
-            "rank": self._rank,
-            "metric": self.metric,
-            "context": self._context,
-            "age_s": self.age_s,
-            "looks": [list(look) for look in self._looks],
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`save` gave; what cannot be read is left out."""
-        try:
-            looks = [(float(a), float(b), float(c), d) for a, b, c, d in saved.get("looks", ())]
-            context = {str(k): float(v) for k, v in saved.get("context", {}).items()}
-            age_s = float(saved.get("age_s", 0.0))
-        except (TypeError, ValueError, AttributeError):
-            return
-        if not looks:
-            return
-        self._looks.extend(looks)
-        self._file, self._rank = saved.get("file"), saved.get("rank")
-        self.metric, self._context = saved.get("metric"), context
-        self.usual_s = min(look[1] for look in looks)
-        cores = [float(look[3]) for look in looks if look[3] is not None]
-        self.usual_cores = median(cores) if cores else None
-        self._reported, self.age_s = looks[-1][0], age_s
+    def restored(self) -> None:
+        """Take up what was usual."""
+        if self._looks:
+            self._know_usual()
+            self._reported = self._looks[-1][0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Union
 
 from ..forecast import Trend
 from ..ledger import Ledger
@@ -19,44 +19,48 @@ QUIET = 0.5
 """While so much of a mount is free no forecast is made: a first save that takes less than
 that leaves room for a second, and the rule of the full disk looks at the next one anyway."""
 
-Level = tuple[int, "int | None"]
+Level = tuple[int, Union[int, None]]
 """Free bytes and free inodes."""
 
 
+@dataclass(slots=True, eq=False)
 class Save:
     """One checkpoint that was written, whether it is still there or not."""
 
-    __slots__ = ("at", "began", "bytes", "files", "levels", "open", "path")
-
-    def __init__(self, path: str, at: float, size: int, files: int) -> None:
-        self.path = path
-        self.at = at
-        self.bytes = size
-        self.files = files
-        self.open = True
-        """It may still be growing."""
-        self.began: float | None = None
-        """When it was first seen to grow; ``None`` where it was not watched."""
-        self.levels: dict[str, Level] = {}
-        """By mount, the most that was free between this save and the next: what the trainer
-        prunes has gone by then, and temporary files have as well."""
+    path: str
+    at: float
+    bytes: int
+    files: int
+    open: bool
+    """It may still be growing."""
+    levels: dict[str, Level] = field(default_factory=dict)
+    """By mount, the most that was free between this save and the next: what the trainer
+    prunes has gone by then, and temporary files have as well."""
+    began: float | None = None
+    """When it was first seen to grow; ``None`` where it was not watched."""
+    SAVED: ClassVar[Any] = ("path", "at", "bytes", "files", "open", "levels", "began")
 
     def __lt__(self, other: Save) -> bool:
         return self.at < other.at
 
 
+@dataclass(eq=False)
 class SaveLog(Ledger):
     """The newest saves by time, and minute values of the mounts that fill."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, DiskSample)
-
-    def __init__(self) -> None:
-        self.saves: list[Save] = []
-        self.levels: dict[str, Level] = {}
-        """Since the newest save: what will be free when the next one comes."""
-        self.space: dict[str, Trend] = {}
-        self.inodes: dict[str, Trend] = {}
-        self._low: set[str] = set()
+    SAVED: ClassVar[Any] = {
+        "saves": "saves",
+        "levels": "levels",
+        "space": "low_space",
+        "inodes": "low_inodes",
+    }
+    saves: list[Save] = field(default_factory=list)
+    levels: dict[str, Level] = field(default_factory=dict)
+    """Since the newest save: what will be free when the next one comes."""
+    space: dict[str, Trend] = field(default_factory=dict)
+    inodes: dict[str, Trend] = field(default_factory=dict)
+    _low: set[str] = field(default_factory=set)
 
     @property
     def quiet(self) -> bool:
@@ -108,9 +112,9 @@ class SaveLog(Ledger):
             if known is self.saves[-1]:
                 self.levels = {}  # it was still being written: what was free then is no level
             return
-        save = Save(seen.path, seen.saved_at, seen.bytes, seen.files)
-        save.open = seen.state == "pending"
-        save.began = seen.at if save.open else None
+        growing = seen.state == "pending"
+        save = Save(seen.path, seen.saved_at, seen.bytes, seen.files, growing)
+        save.began = seen.at if growing else None
         if not self.saves:
             self.levels = {}
         elif save.at >= self.saves[-1].at:
@@ -118,49 +122,20 @@ class SaveLog(Ledger):
         insort(self.saves, save)
         del self.saves[:-SAVES]
 
-    def save(self) -> dict[str, Any]:
-        """The saves, and the hour of the mounts that fill."""
-        low = self._low
-        return {
-            "saves": [
-                [s.path, s.at, s.bytes, s.files, s.open, s.levels, s.began] for s in self.saves
-            ],
-            "levels": self.levels,
-            "space": {m: t.save() for m, t in self.space.items() if m in low},
-            "inodes": {m: t.save() for m, t in self.inodes.items() if m in low},
-        }
+    @property
+    def low_space(self) -> dict[str, Trend]:
+        """The hour of the mounts that fill: all that is worth keeping over a restart."""
+        return {mount: trend for mount, trend in self.space.items() if mount in self._low}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on; the next look at a mount says whether it is low."""
-        try:
-            saves = [_restored(*one) for one in saved["saves"]]
-            levels = _levels(saved["levels"])
-            trends = [_trends(saved[name]) for name in ("space", "inodes")]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            return
-        self.saves, self.levels = sorted(saves)[-SAVES:], levels
-        self.space, self.inodes = trends
+    @low_space.setter
+    def low_space(self, trends: dict[str, Trend]) -> None:
+        self.space = trends
 
+    @property
+    def low_inodes(self) -> dict[str, Trend]:
+        """The same of their inodes."""
+        return {mount: trend for mount, trend in self.inodes.items() if mount in self._low}
 
-def _restored(
-    path: str, at: float, size: int, files: int, open_: bool, levels: Any, began: Any = None
-) -> Save:
-    save = Save(str(path), float(at), int(size), int(files))
-    save.open, save.levels = bool(open_), _levels(levels)
-    save.began = None if began is None else float(began)
-    return save
-
-
-def _levels(saved: Any) -> dict[str, Level]:
-    return {
-        str(mount): (int(free), None if inodes is None else int(inodes))
-        for mount, (free, inodes) in saved.items()
-    }
-
-
-def _trends(saved: Any) -> dict[str, Trend]:
-    found = {}
-    for mount, values in saved.items():
-        trend = found[str(mount)] = Trend()
-        trend.restore(values)
-    return found
+    @low_inodes.setter
+    def low_inodes(self, trends: dict[str, Trend]) -> None:
+        self.inodes = trends

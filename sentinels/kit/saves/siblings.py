@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -79,6 +79,7 @@ class Made:
     """Pattern -> how many."""
     ranks: int = 0
     """Processes of this box that had a rank then; 0 where none told."""
+    SAVED: ClassVar[Any] = ("saved_at", "path", "bytes", "files", "parts", "ranks")
 
     def __lt__(self, other: Made) -> bool:
         return (self.saved_at, self.path) < (other.saved_at, other.path)
@@ -97,16 +98,16 @@ class Shrunk:
     """It is far smaller as well."""
 
 
+@dataclass(eq=False)
 class Siblings(Ledger):
     """The newest saves of every kind."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, ProcessesSeen)
-
-    def __init__(self) -> None:
-        self._kinds: dict[str, list[Made]] = {}
-        self._shrunk: set[str] = set()
-        """Kinds that have one, whoever saved it."""
-        self._look: ProcessesSeen | None = None
+    SAVED: ClassVar[Any] = "_kinds"
+    _kinds: dict[str, list[Made]] = field(default_factory=dict)
+    _shrunk: set[str] = field(default_factory=set)
+    """Kinds that have one, whoever saved it."""
+    _look: ProcessesSeen | None = None
 
     @property
     def quiet(self) -> bool:
@@ -160,30 +161,13 @@ class Siblings(Ledger):
         else:
             self._shrunk.discard(kind)
 
-    def save(self) -> dict[str, Any]:
-        """Everything."""
-        return {
-            kind: [[m.saved_at, m.path, m.bytes, m.files, dict(m.parts), m.ranks] for m in known]
-            for kind, known in self._kinds.items()
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on; what cannot be read is left out."""
-        for kind, known in list(saved.items())[:KINDS]:
-            try:
-                made = sorted(_restored(*one) for one in known)
-            except (AttributeError, TypeError, ValueError):
-                continue
-            self._kinds[kind] = made[-KEPT:]
+    def restored(self) -> None:
+        """Compare them again."""
+        for kind in self._kinds:
             self._judge(kind)
 
 
 _NEVER = Made(0.0, "", 0, 0, {})
-
-
-def _restored(saved_at: Any, path: Any, size: Any, files: Any, parts: Any, ranks: Any = 0) -> Made:
-    counts = {str(name): int(many) for name, many in parts.items()}
-    return Made(float(saved_at), str(path), int(size), int(files), counts, int(ranks))
 
 
 def counted(parts: Iterable[str]) -> dict[str, int]:

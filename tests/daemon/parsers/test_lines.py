@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.lines import LineCutter
 from middlewatch.daemon.parsers.text import plain
+from middlewatch.sentinels.kit import codec
 
 BYTES = st.lists(
     st.sampled_from(
@@ -86,7 +87,7 @@ def test_any_split_gives_the_same_lines(data: bytes, cuts: list[int]) -> None:
 def test_a_restored_cutter_goes_on_where_it_was(data: bytes, at: int) -> None:
     first, second = LineCutter(16), LineCutter(16)
     before = first.feed(data[:at])
-    second.restore(json.loads(json.dumps(first.save())))
+    codec.fill(second, json.loads(json.dumps(codec.dump(first))))
     assert second.feed(data[at:]) + second.flush() == cut(data, limit=16)[len(before) :]
     first.feed(data[at:])
     first.flush()
@@ -100,8 +101,7 @@ def test_a_restored_cutter_goes_on_where_it_was(data: bytes, at: int) -> None:
     )
 )
 def test_damaged_state_does_not_matter(state: dict[str, object]) -> None:
-    cutter = LineCutter()
-    cutter.restore(state)
+    cutter = codec.load_or_new(LineCutter, state)
     assert cutter.feed(b"x\ny\n")[-1][1] == b"y"
 
 

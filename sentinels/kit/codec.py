@@ -1,0 +1,537 @@
+"""Plain values (JSON, TOML) from declared classes, and back, strictly.
+
+The types of a dataclass's fields say what is written and what may be read: numbers, texts,
+``Literal``, ``Optional``, enums, lists, deques, tuples, sets, dicts, named tuples and further
+dataclasses. What does not fit raises :class:`Unfit`, with its place. A class is compiled once.
+
+- A dataclass becomes a dict of its fields, without the ``_`` of private ones; a named tuple
+  becomes a list. ``SAVED`` says otherwise, as a tree of field names: a dict of them, a tuple for
+  a list of them (``*name`` is the rest of it), one name for that field alone. A name may be that
+  of a property with a setter.
+- A field marked ``UNSAVED`` is left out. What is missing takes its default.
+- A dict whose values know their key is kept as a list: ``Annotated[dict[str, Log], Keyed("file")]``.
+- Of a deque, and of a class that is filled, the default decides how large it may be.
+- A class with a method ``restored`` is told when all is there; it may raise ValueError.
+- Numbers that are not finite travel as ``"nan"``, ``"inf"``, ``"-inf"``; bytes as Latin-1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+import typing
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar, Union
+
+T = TypeVar("T")
+Write = Callable[[Any], Any]
+Read = Callable[[Any], Any]
+Put = Callable[[Any, "dict[str, Any]"], None]
+Quantity = Callable[[str, type, "int | float | str"], "int | float"]
+"""(name of the field, int or float, what stands there) -> the number; raises Unfit."""
+
+UNSAVED: Mapping[str, bool] = {"saved": False}
+"""Metadata of a field that is not written."""
+_NAMES: Mapping[object, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bytes: "a text",
+    list: "a list",
+    dict: "a table",
+}
+_WORDS = ("nan", "inf", "-inf")
+
+
+class Keyed:
+    """Marks a dict that is written as the list of its values, which know their key."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, value: Any) -> Any:
+        """The key of a value: one attribute, or a tuple of several."""
+        found = tuple(getattr(value, name) for name in self.names)
+        return found if len(found) > 1 else found[0]
+
+
+class Unfit(ValueError):
+    """A value is not what its field holds."""
+
+    def __init__(self, problem: str, *path: str | int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path: tuple[str | int, ...] = path
+
+    def under(self, key: str | int) -> Unfit:
+        """The same, seen from one level further up."""
+        self.path = (key, *self.path)
+        return self
+
+    def __str__(self) -> str:
+        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
+        return f"{place.lstrip('.')} {self.problem}".lstrip()
+
+
+class UnknownKey(Unfit):
+    """A strict reader met a key that no field has; the path ends with it."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__("is not known", name)
+        self.name = name
+        self.known = known
+
+
+class Codec:
+    """Writes and reads. ``strict``: unknown keys are errors; ``quantity`` reads all numbers."""
+
+    def __init__(self, *, strict: bool = False, quantity: Quantity | None = None) -> None:
+        self._strict = strict
+        self._quantity = quantity
+        self._classes: dict[type, _Class] = {}
+
+    def dump(self, value: Any, cls: type | None = None) -> Any:
+        """Plain values for an instance of a dataclass; of a base of its class, if one is given."""
+        return self._compiled(cls or type(value)).write(value)
+
+    def load(self, cls: type[T], plain: Any) -> T:
+        """An instance of dataclass ``cls``. Raises Unfit."""
+        made: T = self._compiled(cls).read(plain)
+        return made
+
+    def fill(self, value: Any, plain: Any) -> None:
+        """Set those fields of ``value`` that are there. Raises Unfit, and changes nothing then."""
+        self._compiled(type(value)).fill(value, plain)
+
+    def _compiled(self, cls: type) -> _Class:
+        found = self._classes.get(cls)
+        if found is None:
+            found = self._classes[cls] = _Class(cls)
+            found.compile(self)  # afterwards: a class may hold some of its own kind
+        return found
+
+    # -- one type -----------------------------------------------------------------------------
+
+    def form(self, kind: Any, name: str) -> tuple[Write, Read]:
+        """How values of a type are written and read; ``name`` is the field's."""
+        origin, args = typing.get_origin(kind), typing.get_args(kind)
+        if kind in (Any, object):
+            return _anything, lambda plain: plain
+        if kind in (int, float) and self._quantity is not None:
+            return _same, self._number(kind, name)
+        if kind in _SCALARS:
+            return _SCALARS[kind]
+        if origin is Annotated:
+            return self._keyed(args[0], args[1], name)
+        if origin in (Union, types.UnionType):
+            return self._optional(args, name)
+        if origin is Literal:
+            return _same, _one_of(args)
+        if origin is tuple and args[-1] is not Ellipsis:
+            return _row([self.form(one, name) for one in args], tuple)
+        if origin in _SEQUENCES:
+            return _sequence(self.form(args[0], name), _SEQUENCES[origin])
+        if origin in (dict, Mapping):
+            return _table(args[0], self.form(args[1], name))
+        if isinstance(kind, type) and issubclass(kind, enum.Enum):
+            return _enum(kind)
+        if isinstance(kind, type) and issubclass(kind, tuple):
+            hints = typing.get_type_hints(kind)
+            names, make = list(hints), kind._make  # type: ignore[attr-defined]
+            least = len(names) - len(kind._field_defaults)  # type: ignore[attr-defined]
+            defaults = tuple(kind._field_defaults.values())  # type: ignore[attr-defined]
+            return _row([self.form(hints[n], n) for n in names], make, least, defaults)
+        if dataclasses.is_dataclass(kind):
+            compiled = self._compiled(typing.cast(type, kind))
+            return (lambda value: compiled.write(value)), (lambda plain: compiled.read(plain))
+        raise TypeError(f"{name}: no way to keep {kind!r}")
+
+    def _number(self, kind: type, name: str) -> Read:
+        def read(plain: Any) -> Any:
+            assert self._quantity is not None
+            if type(plain) not in (int, str) and not (kind is float and type(plain) is float):
+                raise _misfit(kind, plain)
+            return self._quantity(name, kind, plain)
+
+        return read
+
+    def _optional(self, kinds: Sequence[Any], name: str) -> tuple[Write, Read]:
+        inner = [one for one in kinds if one is not type(None)]
+        if len(inner) != 1 or len(kinds) != 2:
+            raise TypeError(f"{name}: no way to tell {kinds!r} apart")
+        write, read = self.form(inner[0], name)
+        if write is _same:
+            return _same, lambda plain: None if plain is None else read(plain)
+        return (
+            lambda value: None if value is None else write(value),
+            lambda plain: None if plain is None else read(plain),
+        )
+
+    def _keyed(self, kind: Any, key: Keyed, name: str) -> tuple[Write, Read]:
+        write, read = _sequence(self.form(typing.get_args(kind)[1], name), list)
+        return (
+            lambda value: write(value.values()),
+            lambda plain: {key(one): one for one in read(plain)},
+        )
+
+
+class _Class:
+    """One dataclass, compiled."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.write: Write = _same
+        self._put: Put = _ignore
+        self._required: frozenset[str] = frozenset()
+        self._later: frozenset[str] = frozenset()
+        """What the constructor does not take."""
+
+    def compile(self, codec: Codec) -> None:
+        self._codec = codec
+        fields = {f.name: f for f in dataclasses.fields(self.cls)}
+        self._fields = fields
+        self._hints = typing.get_type_hints(self.cls, include_extras=True)
+        kept = [name for name, f in fields.items() if f.metadata.get("saved", True)]
+        layout = getattr(self.cls, "SAVED", {name.lstrip("_"): name for name in kept})
+        self.write, self._put = self._node(layout)
+        self._required = frozenset(name for name, f in fields.items() if _has_no_default(f))
+        self._later = frozenset(
+            name for name in _leaves(layout) if name not in fields or not fields[name].init
+        )
+
+    def read(self, plain: Any) -> Any:
+        """A new instance."""
+        values = self._values(plain)
+        if missing := self._required - values.keys():
+            raise Unfit(f"lacks {', '.join(sorted(missing))}")
+        later = {name: values.pop(name) for name in self._later & values.keys()}
+        made = self.cls(**values)
+        for name, value in later.items():
+            setattr(made, name, value)
+        return self._told(made)
+
+    def fill(self, made: Any, plain: Any) -> None:
+        """Into an instance that is there."""
+        values = self._values(plain)
+        before = {name: getattr(made, name) for name in values}
+        try:
+            for name, value in values.items():
+                setattr(made, name, value)
+            self._told(made)
+        except Unfit:
+            for name, value in before.items():
+                setattr(made, name, value)
+            raise
+
+    def _values(self, plain: Any) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        self._put(plain, values)
+        return values
+
+    def _told(self, made: Any) -> Any:
+        restored = getattr(made, "restored", None)
+        if restored is not None:
+            try:
+                restored()
+            except ValueError as error:
+                raise error if isinstance(error, Unfit) else Unfit(str(error)) from error
+        return made
+
+    # -- the layout ---------------------------------------------------------------------------
+
+    def _node(self, layout: Any) -> tuple[Write, Put]:
+        if isinstance(layout, str):
+            return self._leaf(layout)
+        if isinstance(layout, tuple):
+            return self._list_of([self._node(one) for one in layout if not _is_rest(one)], layout)
+        return self._dict_of({key: self._node(one) for key, one in layout.items()})
+
+    def _leaf(self, name: str) -> tuple[Write, Put]:
+        field = self._fields.get(name)
+        if field is None:  # a property stands for what is kept in another form
+            kind = typing.get_type_hints(getattr(self.cls, name).fget, include_extras=True)
+            write, read = self._codec.form(kind["return"], name)
+        else:
+            write, read = self._codec.form(self._hints[name], name)
+            read = self._sized(field, read)
+
+        def put(plain: Any, values: dict[str, Any]) -> None:
+            values[name] = read(plain)
+
+        if write is _same:
+            return (lambda value: getattr(value, name)), put
+        return (lambda value: write(getattr(value, name))), put
+
+    def _sized(self, field: dataclasses.Field[Any], read: Read) -> Read:
+        """A default says how long a deque may be, and what else a value is made with."""
+        make = field.default_factory
+        if make is dataclasses.MISSING:
+            return read
+        sample = make()
+        if isinstance(sample, deque):
+            return lambda plain: deque(read(plain), sample.maxlen)
+        if not dataclasses.is_dataclass(sample):
+            return read
+
+        def filled(plain: Any) -> Any:
+            made = make()
+            self._codec.fill(made, plain)
+            return made
+
+        return filled
+
+    def _list_of(
+        self, nodes: list[tuple[Write, Put]], layout: tuple[Any, ...]
+    ) -> tuple[Write, Put]:
+        writes, puts, fixed = [w for w, _ in nodes], [p for _, p in nodes], len(nodes)
+        rest = self._leaf(layout[-1][1:]) if _is_rest(layout[-1]) else None
+
+        def write(value: Any) -> list[Any]:
+            made = [one(value) for one in writes]
+            return made if rest is None else made + rest[0](value)
+
+        def put(plain: Any, values: dict[str, Any]) -> None:
+            if not isinstance(plain, (list, tuple)):
+                raise _misfit(list, plain)
+            for at, (one, part) in enumerate(zip(puts, plain, strict=False)):
+                try:
+                    one(part, values)
+                except Unfit as error:
+                    raise error.under(at) from None
+            if rest is not None:
+                rest[1](list(plain[fixed:]), values)
+
+        return write, put
+
+    def _dict_of(self, nodes: dict[str, tuple[Write, Put]]) -> tuple[Write, Put]:
+        writes = [(key, write) for key, (write, _) in nodes.items()]
+        strict = self._codec._strict  # noqa: SLF001 (its own part)
+
+        def write(value: Any) -> dict[str, Any]:
+            return {key: one(value) for key, one in writes}
+
+        def put(plain: Any, values: dict[str, Any]) -> None:
+            if not isinstance(plain, Mapping):
+                raise _misfit(dict, plain)
+            for key, part in plain.items():
+                node = nodes.get(key)
+                if node is None:
+                    if strict:
+                        raise UnknownKey(key, tuple(nodes))
+                    continue
+                try:
+                    node[1](part, values)
+                except Unfit as error:
+                    raise error.under(key) from None
+
+        return write, put
+
+
+# -- the forms of types -------------------------------------------------------------------------
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _ignore(plain: Any, values: dict[str, Any]) -> None:
+    return
+
+
+def _anything(value: Any) -> Any:
+    """A copy in which everything is plain."""
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, Mapping):
+        return {str(key): _anything(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        return [_anything(one) for one in value]
+    return value
+
+
+def _misfit(kind: object, plain: Any) -> Unfit:
+    # A list or a table may hold a secret in the wrong place: name it, do not show it.
+    shown = _NAMES[type(plain)] if isinstance(plain, (list, dict)) else repr(plain)
+    if kind is list:
+        return Unfit("must be a list")
+    return Unfit(f"must be {_NAMES.get(kind, kind)}, not {shown}")
+
+
+def _exactly(kind: type) -> Read:
+    def read(plain: Any) -> Any:
+        if type(plain) is not kind:
+            raise _misfit(kind, plain)
+        return plain
+
+    return read
+
+
+def _float(value: float) -> float | str:
+    return value if value - value == 0.0 else str(float(value))
+
+
+def _read_float(plain: Any) -> float:
+    if type(plain) is float:
+        return plain
+    if type(plain) is int or plain in _WORDS:
+        try:
+            return float(plain)
+        except OverflowError:
+            pass
+    raise _misfit(float, plain)
+
+
+def _read_bytes(plain: Any) -> bytes:
+    try:
+        if isinstance(plain, str):
+            return plain.encode("latin-1")
+    except UnicodeEncodeError:
+        pass
+    raise _misfit(bytes, plain)
+
+
+_SCALARS: Mapping[Any, tuple[Write, Read]] = {
+    bool: (_same, _exactly(bool)),
+    int: (_same, _exactly(int)),
+    str: (_same, _exactly(str)),
+    float: (_float, _read_float),
+    bytes: (lambda value: value.decode("latin-1"), _read_bytes),
+}
+_SEQUENCES: Mapping[Any, Callable[[Iterable[Any]], Any]] = {
+    list: list,
+    deque: deque,
+    set: set,
+    frozenset: frozenset,
+    tuple: tuple,
+    Sequence: tuple,
+    Iterable: tuple,
+}
+
+
+def _one_of(words: Sequence[Any]) -> Read:
+    kinds = {type(word) for word in words}
+
+    def read(plain: Any) -> Any:
+        if type(plain) not in kinds:
+            raise _misfit(type(words[0]), plain)
+        if plain not in words:
+            raise Unfit(f"is none of {', '.join(map(str, words))}")
+        return plain
+
+    return read
+
+
+def _enum(kind: type[enum.Enum]) -> tuple[Write, Read]:
+    """By its name, in lower case."""
+    names = {one.name.lower(): one for one in kind}
+    word = _one_of(tuple(names))
+    return (lambda value: value.name.lower()), (lambda plain: names[word(plain)])
+
+
+def _floats(values: Iterable[float]) -> list[Any]:
+    found = list(values)
+    total = sum(found)
+    return found if total - total == 0.0 else [_float(one) for one in found]
+
+
+def _sequence(form: tuple[Write, Read], make: Callable[[Iterable[Any]], Any]) -> tuple[Write, Read]:
+    write, read = form
+
+    def read_all(plain: Any) -> Any:
+        if not isinstance(plain, (list, tuple)):
+            raise _misfit(list, plain)
+        made = []
+        for at, one in enumerate(plain):
+            try:
+                made.append(read(one))
+            except Unfit as error:
+                raise error.under(at) from None
+        return make(made)
+
+    if make in (set, frozenset):
+        return (lambda values: [write(one) for one in sorted(values)]), read_all
+    if write is _same:
+        return list, read_all
+    if write is _float:
+        return _floats, read_all
+    return (lambda values: [write(one) for one in values]), read_all
+
+
+def _row(
+    forms: Sequence[tuple[Write, Read]],
+    make: Callable[[Iterable[Any]], Any],
+    least: int = -1,
+    defaults: tuple[Any, ...] = (),
+) -> tuple[Write, Read]:
+    """A list of as many things; those of the end may be missing where they have a default."""
+    writes, reads, count = [w for w, _ in forms], [r for _, r in forms], len(forms)
+    least = count if least < 0 else least
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, (list, tuple)) or not least <= len(plain) <= count:
+            raise Unfit(f"must be a list of {count}")
+        made = []
+        for at, (one, part) in enumerate(zip(reads, plain, strict=False)):
+            try:
+                made.append(one(part))
+            except Unfit as error:
+                raise error.under(at) from None
+        return make((*made, *defaults[len(made) - least :]))
+
+    if all(write is _same for write in writes):
+        return list, read
+    if all(write is _float for write in writes):
+        return _floats, read
+    return (lambda value: [w(v) for w, v in zip(writes, value, strict=True)]), read
+
+
+def _table(key: Any, form: tuple[Write, Read]) -> tuple[Write, Read]:
+    write, read = form
+
+    def read_all(plain: Any) -> dict[Any, Any]:
+        if not isinstance(plain, Mapping):
+            raise _misfit(dict, plain)
+        made = {}
+        for name, one in plain.items():
+            try:
+                made[key(name)] = read(one)
+            except Unfit as error:
+                raise error.under(str(name)) from None
+            except ValueError:
+                raise Unfit("has a key that is no whole number", str(name)) from None
+        return made
+
+    return (lambda values: {str(name): write(one) for name, one in values.items()}), read_all
+
+
+def _leaves(layout: Any) -> Iterable[str]:
+    if isinstance(layout, str):
+        yield layout.removeprefix("*")
+    else:
+        for one in layout.values() if isinstance(layout, dict) else layout:
+            yield from _leaves(one)
+
+
+def _is_rest(layout: Any) -> bool:
+    return isinstance(layout, str) and layout.startswith("*")
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.init and field.default is missing and field.default_factory is missing
+
+
+_STATE = Codec()
+dump, load, fill = _STATE.dump, _STATE.load, _STATE.fill
+"""Of state: what a newer version wrote besides is passed over."""
+
+
+def load_or_new(cls: type[T], plain: Any) -> T:
+    """An instance of ``cls`` as it was kept; a new one when that cannot be read."""
+    try:
+        return load(cls, plain)
+    except Unfit:
+        return cls()
