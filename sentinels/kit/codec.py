@@ -25,25 +25,30 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union
 
+from .forms import (
+    SCALARS,
+    SEQUENCES,
+    Form,
+    Read,
+    Unfit,
+    Write,
+    anything,
+    misfit,
+    of_enum,
+    one_of,
+    row,
+    same,
+    sequence,
+    table,
+)
+
 T = TypeVar("T")
-Write = Callable[[Any], Any]
-Read = Callable[[Any], Any]
 Put = Callable[[Any, "dict[str, Any]"], None]
 Quantity = Callable[[str, type, "int | float | str"], "int | float"]
 """(name of the field, int or float, what stands there) -> the number; raises Unfit."""
 
 UNSAVED: Mapping[str, bool] = {"saved": False}
 """Metadata of a field that is not written."""
-_NAMES: Mapping[object, str] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    bytes: "a text",
-    list: "a list",
-    dict: "a table",
-}
-_WORDS = ("nan", "inf", "-inf")
 
 
 class Keyed:
@@ -56,24 +61,6 @@ class Keyed:
         """The key of a value: one attribute, or a tuple of several."""
         found = tuple(getattr(value, name) for name in self.names)
         return found if len(found) > 1 else found[0]
-
-
-class Unfit(ValueError):
-    """A value is not what its field holds."""
-
-    def __init__(self, problem: str, *path: str | int) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.path: tuple[str | int, ...] = path
-
-    def under(self, key: str | int) -> Unfit:
-        """The same, seen from one level further up."""
-        self.path = (key, *self.path)
-        return self
-
-    def __str__(self) -> str:
-        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
-        return f"{place.lstrip('.')} {self.problem}".lstrip()
 
 
 class UnknownKey(Unfit):
@@ -115,35 +102,35 @@ class Codec:
 
     # -- one type -----------------------------------------------------------------------------
 
-    def form(self, kind: Any, name: str) -> tuple[Write, Read]:
+    def form(self, kind: Any, name: str) -> Form:
         """How values of a type are written and read; ``name`` is the field's."""
         origin, args = typing.get_origin(kind), typing.get_args(kind)
         if kind in (Any, object):
-            return _anything, lambda plain: plain
+            return anything, lambda plain: plain
         if kind in (int, float) and self._quantity is not None:
-            return _same, self._number(kind, name)
-        if kind in _SCALARS:
-            return _SCALARS[kind]
+            return same, self._number(kind, name)
+        if kind in SCALARS:
+            return SCALARS[kind]
         if origin is Annotated:
             return self._keyed(args[0], args[1], name)
         if origin in (Union, types.UnionType):
             return self._optional(args, name)
         if origin is Literal:
-            return _same, _one_of(args)
+            return same, one_of(args)
         if origin is tuple and args[-1] is not Ellipsis:
-            return _row([self.form(one, name) for one in args], tuple)
-        if origin in _SEQUENCES:
-            return _sequence(self.form(args[0], name), _SEQUENCES[origin])
+            return row([self.form(one, name) for one in args], tuple, len(args))
+        if origin in SEQUENCES:
+            return sequence(self.form(args[0], name), SEQUENCES[origin])
         if origin in (dict, Mapping):
-            return _table(args[0], self.form(args[1], name))
+            return table(args[0], self.form(args[1], name))
         if isinstance(kind, type) and issubclass(kind, enum.Enum):
-            return _enum(kind)
+            return of_enum(kind)
         if isinstance(kind, type) and issubclass(kind, tuple):
             hints = typing.get_type_hints(kind)
             names, make = list(hints), kind._make  # type: ignore[attr-defined]
             least = len(names) - len(kind._field_defaults)  # type: ignore[attr-defined]
             defaults = tuple(kind._field_defaults.values())  # type: ignore[attr-defined]
-            return _row([self.form(hints[n], n) for n in names], make, least, defaults)
+            return row([self.form(hints[n], n) for n in names], make, least, defaults)
         if dataclasses.is_dataclass(kind):
             compiled = self._compiled(typing.cast(type, kind))
             return (lambda value: compiled.write(value)), (lambda plain: compiled.read(plain))
@@ -153,25 +140,25 @@ class Codec:
         def read(plain: Any) -> Any:
             assert self._quantity is not None
             if type(plain) not in (int, str) and not (kind is float and type(plain) is float):
-                raise _misfit(kind, plain)
+                raise misfit(kind, plain)
             return self._quantity(name, kind, plain)
 
         return read
 
-    def _optional(self, kinds: Sequence[Any], name: str) -> tuple[Write, Read]:
+    def _optional(self, kinds: Sequence[Any], name: str) -> Form:
         inner = [one for one in kinds if one is not type(None)]
         if len(inner) != 1 or len(kinds) != 2:
             raise TypeError(f"{name}: no way to tell {kinds!r} apart")
         write, read = self.form(inner[0], name)
-        if write is _same:
-            return _same, lambda plain: None if plain is None else read(plain)
+        if write is same:
+            return same, lambda plain: None if plain is None else read(plain)
         return (
             lambda value: None if value is None else write(value),
             lambda plain: None if plain is None else read(plain),
         )
 
-    def _keyed(self, kind: Any, key: Keyed, name: str) -> tuple[Write, Read]:
-        write, read = _sequence(self.form(typing.get_args(kind)[1], name), list)
+    def _keyed(self, kind: Any, key: Keyed, name: str) -> Form:
+        write, read = sequence(self.form(typing.get_args(kind)[1], name), list)
         return (
             lambda value: write(value.values()),
             lambda plain: {key(one): one for one in read(plain)},
@@ -183,8 +170,8 @@ class _Class:
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
-        self.write: Write = _same
-        self._put: Put = _ignore
+        self.write: Write = same
+        self._put: Put = lambda plain, values: None
         self._required: frozenset[str] = frozenset()
         self._later: frozenset[str] = frozenset()
         """What the constructor does not take."""
@@ -261,7 +248,7 @@ class _Class:
         def put(plain: Any, values: dict[str, Any]) -> None:
             values[name] = read(plain)
 
-        if write is _same:
+        if write is same:
             return (lambda value: getattr(value, name)), put
         return (lambda value: write(getattr(value, name))), put
 
@@ -295,7 +282,7 @@ class _Class:
 
         def put(plain: Any, values: dict[str, Any]) -> None:
             if not isinstance(plain, (list, tuple)):
-                raise _misfit(list, plain)
+                raise misfit(list, plain)
             for at, (one, part) in enumerate(zip(puts, plain, strict=False)):
                 try:
                     one(part, values)
@@ -315,7 +302,7 @@ class _Class:
 
         def put(plain: Any, values: dict[str, Any]) -> None:
             if not isinstance(plain, Mapping):
-                raise _misfit(dict, plain)
+                raise misfit(dict, plain)
             for key, part in plain.items():
                 node = nodes.get(key)
                 if node is None:
@@ -328,183 +315,6 @@ class _Class:
                     raise error.under(key) from None
 
         return write, put
-
-
-# -- the forms of types -------------------------------------------------------------------------
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _ignore(plain: Any, values: dict[str, Any]) -> None:
-    return
-
-
-def _anything(value: Any) -> Any:
-    """A copy in which everything is plain."""
-    if isinstance(value, float):
-        return _float(value)
-    if isinstance(value, Mapping):
-        return {str(key): _anything(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return [_anything(one) for one in value]
-    return value
-
-
-def _misfit(kind: object, plain: Any) -> Unfit:
-    # A list or a table may hold a secret in the wrong place: name it, do not show it.
-    shown = _NAMES[type(plain)] if isinstance(plain, (list, dict)) else repr(plain)
-    if kind is list:
-        return Unfit("must be a list")
-    return Unfit(f"must be {_NAMES.get(kind, kind)}, not {shown}")
-
-
-def _exactly(kind: type) -> Read:
-    def read(plain: Any) -> Any:
-        if type(plain) is not kind:
-            raise _misfit(kind, plain)
-        return plain
-
-    return read
-
-
-def _float(value: float) -> float | str:
-    return value if value - value == 0.0 else str(float(value))
-
-
-def _read_float(plain: Any) -> float:
-    if type(plain) is float:
-        return plain
-    if type(plain) is int or plain in _WORDS:
-        try:
-            return float(plain)
-        except OverflowError:
-            pass
-    raise _misfit(float, plain)
-
-
-def _read_bytes(plain: Any) -> bytes:
-    try:
-        if isinstance(plain, str):
-            return plain.encode("latin-1")
-    except UnicodeEncodeError:
-        pass
-    raise _misfit(bytes, plain)
-
-
-_SCALARS: Mapping[Any, tuple[Write, Read]] = {
-    bool: (_same, _exactly(bool)),
-    int: (_same, _exactly(int)),
-    str: (_same, _exactly(str)),
-    float: (_float, _read_float),
-    bytes: (lambda value: value.decode("latin-1"), _read_bytes),
-}
-_SEQUENCES: Mapping[Any, Callable[[Iterable[Any]], Any]] = {
-    list: list,
-    deque: deque,
-    set: set,
-    frozenset: frozenset,
-    tuple: tuple,
-    Sequence: tuple,
-    Iterable: tuple,
-}
-
-
-def _one_of(words: Sequence[Any]) -> Read:
-    kinds = {type(word) for word in words}
-
-    def read(plain: Any) -> Any:
-        if type(plain) not in kinds:
-            raise _misfit(type(words[0]), plain)
-        if plain not in words:
-            raise Unfit(f"is none of {', '.join(map(str, words))}")
-        return plain
-
-    return read
-
-
-def _enum(kind: type[enum.Enum]) -> tuple[Write, Read]:
-    """By its name, in lower case."""
-    names = {one.name.lower(): one for one in kind}
-    word = _one_of(tuple(names))
-    return (lambda value: value.name.lower()), (lambda plain: names[word(plain)])
-
-
-def _floats(values: Iterable[float]) -> list[Any]:
-    found = list(values)
-    total = sum(found)
-    return found if total - total == 0.0 else [_float(one) for one in found]
-
-
-def _sequence(form: tuple[Write, Read], make: Callable[[Iterable[Any]], Any]) -> tuple[Write, Read]:
-    write, read = form
-
-    def read_all(plain: Any) -> Any:
-        if not isinstance(plain, (list, tuple)):
-            raise _misfit(list, plain)
-        made = []
-        for at, one in enumerate(plain):
-            try:
-                made.append(read(one))
-            except Unfit as error:
-                raise error.under(at) from None
-        return make(made)
-
-    if make in (set, frozenset):
-        return (lambda values: [write(one) for one in sorted(values)]), read_all
-    if write is _same:
-        return list, read_all
-    if write is _float:
-        return _floats, read_all
-    return (lambda values: [write(one) for one in values]), read_all
-
-
-def _row(
-    forms: Sequence[tuple[Write, Read]],
-    make: Callable[[Iterable[Any]], Any],
-    least: int = -1,
-    defaults: tuple[Any, ...] = (),
-) -> tuple[Write, Read]:
-    """A list of as many things; those of the end may be missing where they have a default."""
-    writes, reads, count = [w for w, _ in forms], [r for _, r in forms], len(forms)
-    least = count if least < 0 else least
-
-    def read(plain: Any) -> Any:
-        if not isinstance(plain, (list, tuple)) or not least <= len(plain) <= count:
-            raise Unfit(f"must be a list of {count}")
-        made = []
-        for at, (one, part) in enumerate(zip(reads, plain, strict=False)):
-            try:
-                made.append(one(part))
-            except Unfit as error:
-                raise error.under(at) from None
-        return make((*made, *defaults[len(made) - least :]))
-
-    if all(write is _same for write in writes):
-        return list, read
-    if all(write is _float for write in writes):
-        return _floats, read
-    return (lambda value: [w(v) for w, v in zip(writes, value, strict=True)]), read
-
-
-def _table(key: Any, form: tuple[Write, Read]) -> tuple[Write, Read]:
-    write, read = form
-
-    def read_all(plain: Any) -> dict[Any, Any]:
-        if not isinstance(plain, Mapping):
-            raise _misfit(dict, plain)
-        made = {}
-        for name, one in plain.items():
-            try:
-                made[key(name)] = read(one)
-            except Unfit as error:
-                raise error.under(str(name)) from None
-            except ValueError:
-                raise Unfit("has a key that is no whole number", str(name)) from None
-        return made
-
-    return (lambda values: {str(name): write(one) for name, one in values.items()}), read_all
 
 
 def _leaves(layout: Any) -> Iterable[str]:
