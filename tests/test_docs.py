@@ -18,6 +18,7 @@ import sys
 import textwrap
 import typing
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -27,9 +28,9 @@ import pytest
 from middlewatch import __version__
 from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.config import load, run_spec
-from middlewatch.daemon.config.mirror_settings import Mirror
 from middlewatch.daemon.config.paths import StateDir
-from middlewatch.daemon.config.platform_facts import Platform, facts_of_all
+from middlewatch.daemon.config.platform_facts import facts_of_all
+from middlewatch.daemon.config.schema import SECTIONS
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -118,6 +119,8 @@ def _is_duration(name: str) -> bool:
 
 
 def _kind(annotation: str, name: str) -> str:
+    if annotation.startswith("Literal") or annotation == "SeverityName":
+        return "text"
     if annotation.startswith("tuple"):
         return "list of " + ("durations" if _is_duration(name) else "texts")
     if annotation in ("int", "float") and _is_duration(name):
@@ -350,12 +353,8 @@ def layers() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
-    "alerts": lambda: _section(load.Alerts()),
-    "watch": lambda: _section(load.Watch()),
-    "platform": lambda: _section(Platform()),
     "platforms": platforms,
-    "checkpoints": lambda: _section(load.Checkpoints()),
-    "mirror": lambda: _section(Mirror()),
+    **{name: partial(_section, cls()) for name, cls in SECTIONS.items()},
     "limits": limits,
     "commands": command_reference,
     "causes": causes_table,
@@ -406,23 +405,14 @@ def test_every_block_is_somewhere() -> None:
 
 
 def test_the_printed_defaults_are_the_defaults() -> None:
-    sections = {
-        "alerts": load.Alerts(),
-        "watch": load.Watch(),
-        "platform": Platform(),
-        "checkpoints": load.Checkpoints(),
-        "mirror": Mirror(),
-    }
+    sections = {name: cls() for name, cls in SECTIONS.items()}
     sections |= {f"sentinels.{name}": s.limits for name, s in SENTINELS.items()}
     written = "\n".join(
         f"[{name}]\n" + "\n".join(f"{k.name} = {k.default}" for k in keys_of(section))
         for name, section in sections.items()
     )
     read = load.parse(written, "defaults.toml")
-    assert (read.alerts, read.watch) == (sections["alerts"], sections["watch"])
-    assert read.checkpoints == sections["checkpoints"]
-    assert read.mirror == sections["mirror"]
-    assert read.platform == sections["platform"]
+    assert {name: getattr(read, name) for name in SECTIONS} == {n: sections[n] for n in SECTIONS}
     assert dict(read.limits) == {name: s.limits for name, s in SENTINELS.items()}
 
 

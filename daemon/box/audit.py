@@ -17,7 +17,7 @@ from typing import Any
 from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample, Observation
 from middlewatch.sentinels.kit.numbers import size, span
 
-from ..config.load import Config
+from ..config.schema import Config
 from ..judge.history import BoxHistory
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory

@@ -17,7 +17,7 @@ from middlewatch.sentinels.kit import CheckpointSeen, Durability
 from ..system.mounts import TABLE, Mount, Mounts, TableWatch, is_remote, readable_table
 
 if TYPE_CHECKING:
-    from ..config.load import Config
+    from ..config.schema import Config
     from .platforms import Platform, Tier
 
 UNKNOWN = Durability()

@@ -23,7 +23,7 @@ from middlewatch.sentinels.kit.saves.save_log import Save, SaveLog
 from ..judge.history import RunHistory
 
 if TYPE_CHECKING:
-    from ..config.load import Config
+    from ..config.schema import Config
     from .platforms import Platform
 
 HOUR_S = 3600.0

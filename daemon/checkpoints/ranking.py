@@ -13,7 +13,7 @@ from middlewatch.sentinels.kit import CheckpointSeen
 from middlewatch.sentinels.kit.saves.damage import written
 from middlewatch.sentinels.kit.saves.siblings import kind_of
 
-from ..config.load import Config
+from ..config.schema import Config
 from .formats.names import metric_name
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)

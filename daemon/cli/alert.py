@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..config.load import Config
+from ..config.schema import Config
 from ..config.secrets import mask_urls
 from ..report.outbox import DEADLINE_S, NOTIFIER_ARGV
 from ..system.clock import SystemClock

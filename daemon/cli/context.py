@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from ..client import Client
-from ..config.load import Config, load
+from ..config.load import load
 from ..config.paths import StateDir, config_file, state_dir
+from ..config.schema import Config
 from ..system.errors import ConfigError
 
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ..client import Client
-from ..config.load import Config
 from ..config.paths import StateDir, socket_path_fits
 from ..config.run_spec import Rank, RunSpec, run_id
+from ..config.schema import Config
 from ..launch.start import Launched, launch
 from ..report.outbox import DEADLINE_S
 from ..system.clock import SystemClock

@@ -11,8 +11,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from ..config.load import Config, load
+from ..config.load import load
 from ..config.paths import StateDir, config_file
+from ..config.schema import Config
 from ..service.app import App
 from ..system.clock import SystemClock
 from ..system.worker_main import die_with_parent

@@ -1,7 +1,6 @@
 """Configuration: one TOML file into frozen dataclasses, strictly.
 
-Every section is a dataclass that lives beside the code it steers; this module only knows
-how to fill one. An unknown key is an error that names the line and the nearest known key;
+The sections are those of :mod:`.schema` and the limits of every sentinel. An unknown key is an error that names the line and the nearest known key;
 ``true`` is not 1; durations (``_s``) may be written ``"10m"`` and sizes (``_bytes``)
 ``"20GiB"``. No file at all is a valid configuration.
 """
@@ -15,130 +14,21 @@ import re
 import sys
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from middlewatch.sentinels.kit import discover
+from middlewatch.sentinels.kit.codec import Codec, Unfit, UnknownKey
 
-from ..system.clock import epoch
 from ..system.errors import ConfigError
-from .mirror_settings import Mirror
-from .platform_facts import Platform, names
+from .platform_facts import names
+from .schema import SECTIONS, Config
 
-_COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
-"""Between two URLs; a comma inside one (two e-mail addresses) belongs to it."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?")
 _FACTOR = {"": 1, **{u: 1000 ** (i + 1) for i, u in enumerate("KMGT")}}
 _FACTOR |= {f"{u}i": 1024 ** (i + 1) for i, u in enumerate("KMGT")}
-
-
-@dataclass(frozen=True)
-class Alerts:
-    """Section `[alerts]`: who is told, and how."""
-
-    urls: tuple[str, ...] = ()
-    """Apprise URLs, tried in this order; also `$MIDDLEWATCH_ALERT_URLS` (comma-separated)."""
-    urls_file: str = ""
-    """A file with one Apprise URL per line, kept readable by its owner only."""
-    mode: str = "ladder"
-    """`ladder`: the next URL only when the one before failed; `all`: every URL."""
-    min_severity: str = "warning"
-    """Lowest severity that is pushed: `critical`, `warning` or `info`."""
-    resolved: bool = True
-    """Push once more when an incident that was pushed is over."""
-    finished: bool = True
-    """Push when a run reaches its end."""
-    repeat_s: tuple[float, ...] = (1800.0, 7200.0, 21600.0)
-    """Reminders of an open, unacknowledged critical incident: 30 min, 2 h, then every 6 h."""
-    host: str = ""
-    """Name of this box in messages; empty takes the host name."""
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Section `[watch]`: what is written where."""
-
-    status_dir: str = ""
-    """Folder beside the run for a second copy of the status page and the index."""
-    best_metric: str = ""
-    """The older name of `[checkpoints] best_metric`, which wins."""
-    store_max_bytes: int = 64 << 20
-    """The store is trimmed when it grows past this."""
-    ends_at: str = ""
-    """When the box is taken away, like `2026-11-22T06:00+01:00`; without a zone, that of the box."""
-    walltime_s: float = 0.0
-    """How long a run may last from its start, like `"24h"`; 0 where nothing limits it."""
-
-    def ends(self, started_at: float) -> dict[str, float]:
-        """The ends that are told here, for a run that began then: origin -> epoch seconds."""
-        found = {}
-        if self.ends_at:
-            found["[watch] ends_at"] = epoch(self.ends_at)
-        if self.walltime_s:
-            found["[watch] walltime_s"] = started_at + self.walltime_s
-        return found
-
-
-BEST_MODES = ("auto", "min", "max")
-
-
-@dataclass(frozen=True)
-class Checkpoints:
-    """Section `[checkpoints]`: which saves stand out, and how often the run is interrupted."""
-
-    best_metric: str = ""
-    """Metric that names the best one. Empty: what the trainer says in its saves, else
-    `eval_loss`; `train_loss` stands in where no save has it."""
-    best_mode: str = "auto"
-    """`min`: lower is better; `max`: higher; `auto`: what the trainer says, else by the name."""
-    milestones: tuple[str, ...] = ()
-    """Patterns of names that are milestones, like `"*-phase1"`, beside those that say so."""
-    milestone_every_steps: int = 0
-    """Every multiple of so many steps is a milestone; 0: none."""
-    interruption_hours: float = 0.0
-    """Mean time between two interruptions of one box, in hours; 0: as the platform's, if known."""
-
-
-@dataclass(frozen=True)
-class Config:
-    """Everything, with the origin of each value."""
-
-    alerts: Alerts = field(default_factory=Alerts)
-    watch: Watch = field(default_factory=Watch)
-    platform: Platform = field(default_factory=Platform)
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
-    mirror: Mirror = field(default_factory=Mirror)
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    """Sentinel name -> its Limits."""
-    disabled: frozenset[str] = frozenset()
-    """Sentinels switched off by `enabled = false`."""
-    path: str = ""
-    """The file it came from; empty when there is none."""
-    origins: Mapping[str, str] = field(default_factory=dict)
-    """`section.key` -> where the value came from, for those that are not defaults."""
-
-    @property
-    def alert_urls(self) -> tuple[str, ...]:
-        """All alert URLs: configuration, `urls_file`, environment. Secrets: never print.
-
-        A relative `urls_file` lies beside the configuration file.
-        """
-        urls = list(self.alerts.urls)
-        if self.alerts.urls_file:
-            urls += _read_urls(Path(self.path).parent / Path(self.alerts.urls_file).expanduser())
-        urls += _COMMA.split(os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,"))
-        return tuple(dict.fromkeys(u.strip() for u in urls if u.strip()))
-
-
-def _read_urls(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"alerts.urls_file {path} cannot be read: {error}") from error
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def load(path: Path | None) -> Config:
@@ -162,20 +52,13 @@ def parse(text: str, path: str) -> Config:
     where = _Where(path, text)
     table = _toml(text, where)
     sentinels = discover()
-    known = {
-        "alerts": Alerts,
-        "watch": Watch,
-        "platform": Platform,
-        "checkpoints": Checkpoints,
-        "mirror": Mirror,
-    }
     origins: dict[str, str] = {}
     for name in table:
-        if name not in known and name != "sentinels":
-            raise where.unknown("section", name, (*known, "sentinels"), name)
+        if name not in SECTIONS and name != "sentinels":
+            raise where.unknown("section", name, (*SECTIONS, "sentinels"), name)
     sections = {
         name: fill(cls, _table(table, name, where), name, where, origins)
-        for name, cls in known.items()
+        for name, cls in SECTIONS.items()
     }
     limits, disabled = {}, set()
     given = _table(table, "sentinels", where)
@@ -192,11 +75,7 @@ def parse(text: str, path: str) -> Config:
             origins[f"sentinels.{name}.enabled"] = where.at(f"sentinels.{name}.enabled")
         limits[name] = fill(type(sentinel.limits), values, f"sentinels.{name}", where, origins)
     config = Config(
-        alerts=sections["alerts"],
-        watch=sections["watch"],
-        platform=sections["platform"],
-        checkpoints=sections["checkpoints"],
-        mirror=sections["mirror"],
+        **sections,
         limits=limits,
         disabled=frozenset(disabled),
         path=path if text else "",
@@ -209,12 +88,6 @@ def parse(text: str, path: str) -> Config:
 def _check(config: Config, where: _Where) -> None:
     if config.platform.name and config.platform.name not in names():
         raise where.unknown("platform", config.platform.name, names(), "platform.name")
-    choices = {"mode": ("ladder", "all"), "min_severity": ("info", "warning", "critical")}
-    for key, allowed in choices.items():
-        if getattr(config.alerts, key) not in allowed:
-            raise where.error(f"alerts.{key}", f"is none of {', '.join(allowed)}")
-    if config.checkpoints.best_mode not in BEST_MODES:
-        raise where.error("checkpoints.best_mode", f"is none of {', '.join(BEST_MODES)}")
     try:
         config.watch.ends(0.0)
     except (ValueError, OverflowError, OSError):
@@ -255,62 +128,40 @@ def fill(
     origins: dict[str, str],
 ) -> Any:
     """An instance of dataclass ``cls`` from ``values``; notes where each came from."""
-    types = typing.get_type_hints(cls)
-    names = [f.name for f in dataclasses.fields(cls)]
-    for key in values:
-        if key not in names:
-            raise where.unknown("key", key, names, f"{section}.{key}")
-    out = {}
-    for key, value in values.items():
-        out[key] = _convert(value, types[key], key, where, f"{section}.{key}")
-        origins[f"{section}.{key}"] = where.at(f"{section}.{key}")
-    return cls(**out)
+    try:
+        made = _CODEC.load(cls, values)
+    except Unfit as error:
+        dotted = ".".join((section, *(part for part in error.path if isinstance(part, str))))
+        if isinstance(error, UnknownKey):
+            raise where.unknown("key", error.name, error.known, dotted) from None
+        raise where.error(dotted, error.problem) from None
+    origins |= {f"{section}.{key}": where.at(f"{section}.{key}") for key in values}
+    return made
 
 
-def _convert(value: Any, kind: Any, key: str, where: _Where, dotted: str) -> Any:
-    if typing.get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise where.error(dotted, "must be a list")
-        inner = typing.get_args(kind)[0]
-        return tuple(_convert(v, inner, key, where, dotted) for v in value)
-    if isinstance(value, str) and kind in (float, int):
-        return _number(kind, _quantity(value, key, where, dotted), where, dotted)
-    if type(value) is not kind and not (kind is float and type(value) is int):
-        # A list or a table may hold a secret in the wrong place: name it, do not show it.
-        shown = _NAMES.get(type(value)) if isinstance(value, (list, dict)) else repr(value)
-        raise where.error(dotted, f"must be {_NAMES.get(kind, kind)}, not {shown}")
-    return _number(kind, value, where, dotted) if kind in (float, int) else value
-
-
-def _number(kind: Any, value: float, where: _Where, dotted: str) -> float:
+def _number(name: str, kind: type, told: float | str) -> float:
     """A number that rules can compare with: finite, and nothing here is ever negative."""
     try:
-        number: float = kind(value)
+        number: float = kind(_quantity(told, name) if isinstance(told, str) else told)
         if number >= 0 and math.isfinite(number):
             return number
-    except (OverflowError, ValueError):
-        pass
-    raise where.error(dotted, "must be a number of zero or more")
+    except (OverflowError, ValueError) as error:
+        if isinstance(error, Unfit):
+            raise
+    raise Unfit("must be a number of zero or more")
 
 
-_NAMES = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    list: "a list",
-    dict: "a table",
-}
+_CODEC = Codec(strict=True, quantity=_number)
 
 
-def _quantity(text: str, key: str, where: _Where, dotted: str) -> float:
+def _quantity(text: str, key: str) -> float:
     unit = key.removesuffix("_per_s").rpartition("_")[2]
     if unit == "s" and (m := _DURATION.fullmatch(text.strip())):
         return float(m[1]) * _SECONDS[m[2]]
     if unit == "bytes" and (m := _SIZE.fullmatch(text.strip())):
         return float(m[1]) * float(_FACTOR[m[2] or ""])
     example = {"s": '"10m"', "bytes": '"20GiB"'}.get(unit, "a number")
-    raise where.error(dotted, f"cannot read {text!r}; write it like {example}")
+    raise Unfit(f"cannot read {text!r}; write it like {example}")
 
 
 _HEADER = re.compile(r"\[\[?([^\]]+)\]")
@@ -367,7 +218,7 @@ class _Where:
 
 def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
     """Every value as (dotted name, value, origin); alert URLs are counted, not shown."""
-    for name in ("alerts", "watch", "platform", "checkpoints", "mirror"):
+    for name in SECTIONS:
         yield from _section_rows(name, getattr(config, name), config)
     from_environment = bool(os.environ.get("MIDDLEWATCH_ALERT_URLS"))
     yield (

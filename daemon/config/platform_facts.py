@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FACTS = Path(__file__).with_name("platforms.toml")
 NOBODY = "none"
 """``[platform] name`` that switches the recognition off."""
-
-
-@dataclass(frozen=True)
-class Platform:
-    """Section `[platform]`: who this box is rented from, and what its folders outlive."""
-
-    name: str = ""
-    """Empty recognises it; a name as `middlewatch audit` shows it; `none` for no platform at all."""
-    survives_destroy: tuple[str, ...] = ()
-    """Folders that outlive the box."""
-    survives_stop: tuple[str, ...] = ()
-    """Folders that outlive a stop of the box, and not its end."""
-    dies_with_stop: tuple[str, ...] = ()
-    """Folders that are lost when the box is stopped or taken back."""
 
 
 def facts_of_all() -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen, Observation
 
-from ..config.mirror_settings import Mirror as Settings
+from ..config.schema import Mirror as Settings
 from ..system.clock import iso
 from ..system.source import Source
 from ..system.worker import JsonChild, module_argv

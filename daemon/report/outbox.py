@@ -14,7 +14,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import codec
 
-from ..config.load import Alerts
+from ..config.schema import Alerts
 from ..config.secrets import mask_urls
 from ..system.worker import JsonChild, module_argv
 from .messages import Message

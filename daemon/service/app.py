@@ -26,9 +26,9 @@ from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import Places
 from ..checkpoints.index import read as read_index
-from ..config.load import Config
 from ..config.paths import StateDir
 from ..config.run_spec import RunSpec, run_id
+from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
 from ..judge.incidents import Change, Incident, IncidentKeeper

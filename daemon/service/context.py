@@ -11,8 +11,8 @@ from middlewatch.sentinels.kit import Entry
 
 from ..box import save_interval
 from ..box.durability import Places
-from ..config.load import Config
 from ..config.paths import StateDir
+from ..config.schema import Config
 from ..judge.history import BoxHistory
 from ..judge.incidents import Incident, IncidentKeeper
 from ..report import facts

@@ -42,6 +42,18 @@ from .forms import (
     table,
 )
 
+__all__ = [
+    "UNSAVED",
+    "Codec",
+    "Keyed",
+    "Unfit",
+    "UnknownKey",
+    "dump",
+    "fill",
+    "load",
+    "load_or_new",
+]
+
 T = TypeVar("T")
 Put = Callable[[Any, "dict[str, Any]"], None]
 Quantity = Callable[[str, type, "int | float | str"], "int | float"]

@@ -146,6 +146,13 @@ def _floats(values: Iterable[float]) -> list[Any]:
     return found if total - total == 0.0 else [_float(one) for one in found]
 
 
+def _rows_of_floats(rows: Iterable[Sequence[float]]) -> list[Any]:
+    """As most of what is saved is: a thousand points of curves."""
+    found = list(map(list, rows))
+    total = sum(map(sum, found))
+    return found if total - total == 0.0 else [_floats(one) for one in found]
+
+
 def _read_each(parts: Iterable[tuple[str | int, Read, Any]]) -> list[Any]:
     """What (key, how to read it, plain) give; a misfit is told with its key."""
     made: list[Any] = []
@@ -174,6 +181,8 @@ def sequence(form: Form, make: Callable[[Iterable[Any]], Any]) -> Form:
         return list, read_all
     if write is _float:
         return _floats, read_all
+    if write is _floats:
+        return _rows_of_floats, read_all
     return (lambda values: [write(one) for one in values]), read_all
 
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..fakes import old_state
+
 Program = Callable[[str], list[str]]
 
 
@@ -50,3 +52,17 @@ def test_what_ended_a_week_ago_is_forgotten(box: Any, program: Program) -> None:
     assert box.ask("incidents") == []
     time.sleep(1)
     assert len([p for p in box.receiver.pushes if "gpt" in p.title]) == 1
+
+
+def test_the_state_that_0_1_0_left_is_taken_up(box: Any) -> None:
+    old_state.lay_down(box.root)
+    box.command("start")
+    (run,) = box.ask("runs")
+    assert run["run"] == old_state.RUN
+    box.push(lambda push: "was rebooted at step 483" in push.title, 40, "its end, read to the end")
+    (known,) = [i for i in box.ask("incidents", all=True) if i["id"] == old_state.INCIDENT]
+    assert known["opened_at"] == "2026-11-22T13:44:05.789+00:00"
+    assert [i["class"] for i in box.ask("incidents", all=True)].count("loss_inf") <= 1
+    titles = [push.title for push in box.receiver.pushes]
+    assert not [title for title in titles if "infinite" in title], "that was told already"
+    assert "bug of middlewatch" not in box.log()

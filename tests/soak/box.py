@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from middlewatch.daemon.config.load import Config
 from middlewatch.daemon.config.run_spec import RunSpec
+from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.history import BoxHistory
 from middlewatch.daemon.judge.incidents import Change, Incident, IncidentKeeper

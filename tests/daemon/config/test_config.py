@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.config.load import Config, load, parse, rows
+from middlewatch.daemon.config.load import load, parse, rows
+from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.system.errors import ConfigError
 from middlewatch.sentinels.kit import discover
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.config.mirror_settings import Mirror as Settings
+from middlewatch.daemon.config.schema import Mirror as Settings
 from middlewatch.daemon.mirror.source import (
     COPIER_ARGV,
     FIRST_PAUSE_S,

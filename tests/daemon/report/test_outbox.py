@@ -11,11 +11,11 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from middlewatch.daemon.config.load import Alerts
+from middlewatch.daemon.config.schema import Alerts
 from middlewatch.daemon.report import outbox as phone_module
 from middlewatch.daemon.report.messages import Message
 from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Phone, Queued
@@ -39,7 +39,9 @@ def dead_port() -> int:
 class Desk:
     """A phone, its clock, and the store it writes to."""
 
-    def __init__(self, *urls: str, mode: str = "ladder", queued: Iterable[Queued] = ()) -> None:
+    def __init__(
+        self, *urls: str, mode: Literal["ladder", "all"] = "ladder", queued: Iterable[Queued] = ()
+    ) -> None:
         self.clock = FakeClock()
         self.stored: list[str] = []
         ids = itertools.count()
