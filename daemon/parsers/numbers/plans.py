@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
 
 from ..shapes import ART, has_art
 from .fields import Field, Reading, Values, evaluate, parse_number, read, sorted_out
@@ -30,45 +28,7 @@ PATTERN_BYTES = 1500
 
 
 Read = Callable[[bytes], "Values | None"]
-Kind = Literal["value", "ratio", "inverse", "step", "epoch", "total", "of", "rank"]
-_COUNTS: tuple[Kind, ...] = ("step", "epoch", "total", "of", "rank")
-
-
-@cache
-def _maker(kinds: tuple[tuple[Kind, bool], ...], constants: bool) -> Callable[..., Read]:
-    """Makes functions that read the numbers of a line in one go.
-
-    ``kinds`` says of every number what it is and whether it has a factor. Written out, this
-    takes half the time of a loop over the numbers. The source depends on the kinds alone:
-    nothing that stands in a log becomes part of it.
-    """
-    number = [f"float(g{i})" + f" * f{i}" * scaled for i, (_, scaled) in enumerate(kinds)]
-    inverse = [number[i] for i, (kind, _) in enumerate(kinds) if kind == "inverse"]
-    form = {"value": "{}", "ratio": "read({}, 1.0, 'ratio')", "inverse": "1.0 / ({})"}
-    values = [
-        f"n{i}: {form[kind].format(number[i])}" for i, (kind, _) in enumerate(kinds) if kind in form
-    ]
-    place = {kind: i for i, (kind, _) in enumerate(kinds)}
-    counts = [number[place[kind]] if kind in place else "None" for kind in _COUNTS]
-    every = range(len(kinds))
-    source = f"""
-def make(match, names, factors, constants, Values, read):
-    {"".join(f"n{i}, " for i in every)} = names
-    {"".join(f"f{i}, " for i in every)} = factors
-    def read_line(line):
-        found = match(line)
-        if found is None:
-            return None
-        {"".join(f"g{i}, " for i in every)} = found.groups()
-        if {" or ".join(f"{x} <= 0" for x in inverse) or False}:
-            return None
-        return Values({", ".join(counts)}, {{{", ".join(values)}}}{" | constants" * constants})
-    return read_line
-"""
-    scope: dict[str, Any] = {}
-    exec(source, scope)  # noqa: S102 - made of the kinds above and of nothing else
-    make: Callable[..., Read] = scope["make"]
-    return make
+_COUNTS = ("step", "epoch", "total", "of", "rank")
 
 
 @dataclass(slots=True)
@@ -126,15 +86,20 @@ class Plan:
             return None
         if self.parts:
             return sorted_out(found)
-        pop = found.pop
-        return Values(
-            pop("step", None),
-            pop("epoch", None),
-            pop("total", None),
-            pop("of", None),
-            pop("rank", None),
-            found,
-        )
+        return _values(found)
+
+
+def _values(found: dict[str, float]) -> Values:
+    """The counts by themselves, and all other fields as they are named."""
+    pop = found.pop
+    return Values(
+        pop("step", None),
+        pop("epoch", None),
+        pop("total", None),
+        pop("of", None),
+        pop("rank", None),
+        found,
+    )
 
 
 def _without_thousands(token: bytes) -> bytes:
@@ -215,24 +180,28 @@ def _reader_for(plan: Plan) -> Read | None:
     pieces.append(between(line[at:]))
     if not found or any(name in _COUNTS for name in plan.constants):
         return None
-    return _maker(
-        tuple((_kind(name, reading), factor != 1.0) for name, factor, reading in found),
-        bool(plan.constants),
-    )(
-        re.compile(b"".join(pieces), re.DOTALL).fullmatch,
-        [name for name, _, _ in found],
-        [factor for _, factor, _ in found],
-        plan.constants,
-        Values,
-        read,
-    )
+    match = re.compile(b"".join(pieces), re.DOTALL).fullmatch
+    names = [name for name, _, _ in found]
+    adjusted = [each for each in found if each[1:] != (1.0, "plain")]
+    constants = plan.constants
 
+    def read_line(line: bytes) -> Values | None:
+        numbers = match(line)
+        if numbers is None:
+            return None
+        values = dict(zip(names, map(float, numbers.groups())))  # noqa: B905 (one group each)
+        for name, factor, reading in adjusted:
+            value = values[name] * factor
+            if reading != "plain":
+                if value <= 0 and reading == "inverse":
+                    return None
+                value = read(value, 1.0, reading)
+            values[name] = value
+        if constants:
+            values |= constants
+        return _values(values)
 
-def _kind(name: str, reading: Reading) -> Kind:
-    for count in _COUNTS:
-        if name == count:
-            return count
-    return "value" if reading == "plain" else reading
+    return read_line
 
 
 def _any_digits(token: bytes) -> bytes:
