@@ -1,9 +1,9 @@
 """The processes of a run: its main one, its ranks, and whatever they start.
 
 Once a second every process is read through a kept descriptor of its /proc/PID/stat. What
-costs more (I/O, context switches, the kernel function it sleeps in) is read every fifth
-time, or every time while somebody looks closer. A process once known is kept by identity:
-that its launcher died, or that it became a daemon, does not lose it.
+costs more (I/O, the kernel function it sleeps in) is read every fifth time, or every time
+while somebody looks closer. A process once known is kept by identity: that its launcher died, or
+that it became a daemon, does not lose it.
 """
 
 from __future__ import annotations
@@ -288,7 +288,6 @@ class Processes(Source):
             read_bytes=io.rchar if io else None,
             write_bytes=io.wchar if io else None,
             rss_bytes=seen.rss_bytes,
-            switches=procfs.voluntary_switches(seen.pid, self._root) if closer else None,
             wchan=procfs.wchan(seen.pid, self._root) if closer else None,
         )
         if not closer:

@@ -227,12 +227,6 @@ def io(pid: int, root: str = PROC) -> Io | None:
     return Io(*known) if len(known) == len(names) else None
 
 
-def voluntary_switches(pid: int, root: str = PROC) -> int | None:
-    """Voluntary context switches of the first thread since its start."""
-    data = read_or_none(f"{root}/{pid}/status")
-    return number(data, b"voluntary_ctxt_switches:") if data else None
-
-
 def wchan(pid: int, root: str = PROC) -> str | None:
     """The kernel function the first thread sleeps in; ``None`` when it runs or is hidden."""
     data = read_or_none(f"{root}/{pid}/wchan", 128)

@@ -125,8 +125,6 @@ class ProcessSample:
     write_bytes: int | None = None
     """``wchar``: bytes handed to write calls."""
     rss_bytes: int | None = None
-    switches: int | None = None
-    """Voluntary context switches since its start."""
     wchan: str | None = None
 
 

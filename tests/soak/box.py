@@ -291,10 +291,9 @@ class Box:
     ) -> ProcessSample:
         burnt = cores * self.rng.uniform(0.7, 1.2) if cores else 0.0
         self._cpu[pid] = self._cpu.get(pid, 3.0) + burnt
-        counters = self._io.setdefault(pid, [0, 0, 0])
+        counters = self._io.setdefault(pid, [0, 0])
         counters[0] += int(load.reads * cores * (1 << 20))
         counters[1] += int(load.writes * (1 << 20))
-        counters[2] += int(20 * cores)
         busy = self.rng.random() < cores
         state = "R" if busy else "S"
         if load.blocked and name == "pt_data_worker" and self.rng.random() < load.blocked:
@@ -305,7 +304,6 @@ class Box:
             read_bytes=counters[0] if closer else None,
             write_bytes=counters[1] if closer else None,
             rss_bytes=4 * GIB if rank is not None else GIB // 2,
-            switches=counters[2] if closer else None,
             wchan=("0" if busy else "futex_wait_queue") if closer else None,
         )  # fmt: skip
 

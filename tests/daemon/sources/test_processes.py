@@ -51,7 +51,6 @@ class FakeProc:
         (home / "stat").write_text(STAT.format(**locals()))
         (home / "environ").write_text(env.replace(" ", "\0"))
         (home / "io").write_text("rchar: 10\nwchar: 20\nread_bytes: 30\nwrite_bytes: 40\n")
-        (home / "status").write_text("Name:\tx\nvoluntary_ctxt_switches:\t77\n")
         (home / "wchan").write_text("futex_do_wait")
         (home / "task" / str(pid) / "children").touch()
         if self.parents.get(pid) != ppid:
@@ -129,7 +128,7 @@ def test_main_and_descendants(box: FakeProc, watch: Callable[..., Processes]) ->
     assert set(samples) == {10, 11, 12}
     assert (samples[11].rank, samples[12].rank, samples[10].rank) == (0, None, None)
     first = samples[10]
-    assert (first.read_bytes, first.write_bytes, first.switches) == (10, 20, 77)
+    assert (first.read_bytes, first.write_bytes) == (10, 20)
     assert (first.wchan, first.state, first.start_ticks) == ("futex_do_wait", "S", 100)
 
 
@@ -398,7 +397,6 @@ def test_a_real_tree_that_stops_and_dies() -> None:
         )
         source.closer_look = True
         sample = look(source)[1][child.pid]
-        assert sample.switches is not None
         assert sample.read_bytes is not None
         assert sample.rss_bytes
         os.kill(child.pid, signal.SIGSTOP)

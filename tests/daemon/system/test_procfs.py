@@ -81,7 +81,6 @@ def test_our_own_process() -> None:
     io = procfs.io(me)
     assert io is not None
     assert io.rchar > 0
-    assert (procfs.voluntary_switches(me) or -1) >= 0
     assert procfs.cmdline(me)
     assert me in procfs.pids()
 
@@ -109,7 +108,6 @@ def test_what_is_gone_is_none() -> None:
     pid = child.pid
     assert procfs.stat(pid) is None
     assert procfs.io(pid) is None
-    assert procfs.voluntary_switches(pid) is None
     assert procfs.wchan(pid) is None
     assert procfs.children(pid) is None
     assert procfs.cmdline(pid) == ()
