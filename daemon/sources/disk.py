@@ -153,8 +153,7 @@ class Disks(Source):
         clock: Clock | None = None,
         root: str = "/",
     ) -> None:
-        self.unwatched: tuple[str, ...] = ()
-        """Network mounts beyond ``MOST_CHILDREN``."""
+        self._unwatched: tuple[str, ...] = ()
         self._places = [(holds, path) for holds, paths in places.items() for path in paths]
         self._clock = clock or SystemClock()
         self._root = root.rstrip("/")
@@ -199,6 +198,14 @@ class Disks(Source):
             if trouble:
                 troubles.append((remote.volume, trouble))
         return "; ".join(f"{v.mount} ({v.fstype}): {text}" for v, text in troubles) or None
+
+    @property
+    def impaired(self) -> str:
+        """The network mounts beyond ``MOST_CHILDREN``, which nobody watches."""
+        if not self._unwatched:
+            return ""
+        others = ", ".join(self._unwatched)
+        return f"not watched, being beyond {MOST_CHILDREN} network mounts: {others}"
 
     def close(self) -> None:
         """End the children."""
@@ -256,7 +263,7 @@ class Disks(Source):
     def _settle_remotes(self, wanted: dict[str, _Volume]) -> None:
         """Keep the children of mounts that are still there."""
         names = sorted(wanted)
-        self.unwatched = tuple(wanted[name].mount for name in names[MOST_CHILDREN:])
+        self._unwatched = tuple(wanted[name].mount for name in names[MOST_CHILDREN:])
         names = names[:MOST_CHILDREN]
         for name in self._remotes.keys() - set(names):
             self._remotes.pop(name).child.close()

@@ -17,8 +17,12 @@ import pytest
 from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks
 from middlewatch.daemon.sources.programs import disk
 from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.mounts import is_remote
-from middlewatch.sentinels.kit import DiskSample
+from middlewatch.daemon.system.pump import Pump
+from middlewatch.sentinels.kit import DiskSample, Observation, SourceState
+
+from ...sentinels.story import Story
 
 Make = Callable[..., Disks]
 
@@ -216,7 +220,23 @@ def test_too_many_remote_mounts_are_named(make: Make, tmp_path: Path) -> None:
     source = make({"log": points}, box(tmp_path, "/ ext4", *(f"{p} nfs" for p in points)))
     source._settle()
     assert len(source._remotes) == 8
-    assert len(source.unwatched) == 2
+    assert source.impaired.endswith(": /m7, /m8")
+    fewer = make({"log": points[:8]}, tmp_path)
+    fewer._settle()
+    assert fewer.impaired == ""
+
+
+def test_blind_names_the_ninth_network_mount(make: Make, clock: MovedClock, tmp_path: Path) -> None:
+    points = [f"/m{i}" for i in range(9)]
+    source = make({"log": points}, box(tmp_path, "/ ext4", *(f"{p} nfs" for p in points)))
+    loop = Loop(clock, lambda error: None)
+    seen: list[Observation] = []
+    Pump(loop, clock, lambda bug: None).add(source, seen.extend)
+    loop.turn(0.0)
+    loop.close()
+    (state,) = (each for each in seen if isinstance(each, SourceState))
+    (finding,) = Story().source(state.source, state.state, 60, state.detail).asks("blind")
+    assert finding.summary.endswith(": /m8")
 
 
 @pytest.mark.parametrize("path", ["/", "/no/such/thing/at all", "/proc/self/stat/x", "a\0b"])
