@@ -60,12 +60,7 @@ class Rules:
     def of(cls, config: Config) -> Rules:
         """As a person has set them."""
         told = config.checkpoints
-        return cls(
-            told.best_metric or config.watch.best_metric,
-            told.best_mode,
-            told.milestones,
-            told.milestone_every_steps,
-        )
+        return cls(told.best_metric, told.best_mode, told.milestones, told.milestone_every_steps)
 
 
 class Best(NamedTuple):

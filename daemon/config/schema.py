@@ -50,8 +50,6 @@ class Watch:
 
     status_dir: str = ""
     """Folder beside the run for a second copy of the status page and the index."""
-    best_metric: str = ""
-    """The older name of `[checkpoints] best_metric`, which wins."""
     store_max_bytes: int = 64 << 20
     """The store is trimmed when it grows past this."""
     ends_at: str = ""

@@ -152,7 +152,5 @@ milestone_every_steps = 1000
 """
     assert Rules.of(load.parse(text, "x")) == Rules("bleu", "max", ("a*",), 1000)
     assert Rules.of(load.parse("", "")) == Rules()
-    older = load.parse('[watch]\nbest_metric = "wer"\n', "x")
-    assert Rules.of(older).best_metric == "wer"
     with pytest.raises(ConfigError, match="best_mode"):
         load.parse('[checkpoints]\nbest_mode = "most"\n', "x")
