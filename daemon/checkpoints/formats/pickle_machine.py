@@ -1,165 +1,86 @@
 """A pickle machine that builds symbols: it follows every opcode and calls nothing.
 
-Memory is bounded by the pickle, which is at most ``LONGEST`` bytes: nothing is copied but
-strings, and of the memo only what is asked for again is kept (a first pass over the opcodes
-finds out). Nothing here recurses.
-
-Opcodes: Lib/pickletools.py of CPython, protocols 0 to 5.
+``pickletools`` of the standard library reads the opcodes and their arguments; it unpickles
+nothing. Memory is bounded by the pickle, which is at most ``LONGEST`` bytes, by ``_MOST_NODES``
+and by ``_MOST_KEPT``. Nothing here recurses.
 """
 
 from __future__ import annotations
 
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .dcp import compact
 from .dtypes import ITEM_BYTES, STORAGES
 from .pickle_calls import CALLS
-from .pickle_opcodes import ACTS, decimal
-from .pickle_symbols import Global, Opaque, Pickle, Storage, TooLong
+from .pickle_symbols import Blob, Global, Opaque, Pickle, Storage, TooLong
 
 LONGEST = 4 << 20
 """Bytes of one pickle that are followed. It is the ``data.pkl`` of 34,000 tensors, at 123 bytes
-each, and takes 0.8 s of one core (measured)."""
+each, and takes 0.9 s of one core (measured)."""
 _MOST_NODES = 600_000
 """Containers and calls in one pickle. 34,000 tensors make 210,000; an empty list takes one byte
 in the file and 64 in memory."""
+_MOST_KEPT = 600_000
+"""Things that take one byte each to be put into the memo, and 100 there. 34,000 tensors put in
+272,000 (counted)."""
 _LONGEST_NAME = 200
-
-# Bytes of an opcode with its argument; -1, -2 …: a count of that many bytes comes first; what is
-# missing is not an opcode, or is told apart below.
-_STEPS = [0] * 256
-for _code in b"(012NQR\x81\x85\x86\x87\x88\x89)]}abdelostu\x8f\x90\x91\x92\x93\x97\x98":
-    _STEPS[_code] = 1
-for _codes, _width in ((b"K\x80q\x82", 2), (b"M\x83", 3), (b"Jr\x84", 5), (b"G\x95", 9)):
-    for _code in _codes:
-        _STEPS[_code] = _width
-for _codes, _width in ((b"\x8cUC\x8a", -1), (b"XTB\x8b", -4), (b"\x8d\x8e\x96", -8)):
-    for _code in _codes:
-        _STEPS[_code] = _width
-_LINES = {**dict.fromkeys(b"ILFSVPp", 1), **dict.fromkeys(b"ci", 2)}
-_STOP, _MEMOIZE, _GET, _BINGET, _LONG_BINGET = 0x2E, 0x94, 0x67, 0x68, 0x6A
+_LONGEST_NUMBER = 512
+"""Bits: they hold any size and any step. A longer number is only known to be one, as -1."""
+_SHOWN = 120
+"""Characters of what ``pickletools`` says about a pickle that it cannot read: it quotes data."""
 
 
 def read(data: bytes, start: int = 0) -> Pickle:
     """Follow the pickle at ``start``. ValueError where it is cut or is none; TooLong."""
-    end, wanted = _survey(data, start)
-    machine = Machine(data, wanted)
+    machine = Machine(data)
     try:
-        root = machine.run(start)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in the texts of protocol 0
+            end = machine.run(start)
+        root = machine.stack[-1]
     except (IndexError, KeyError):
         raise ValueError("the pickle takes something that it never put anywhere") from None
+    except UnicodeDecodeError as error:
+        if error.encoding == "ascii":  # protocol 3 may name classes that pickletools cannot read
+            raise TooLong("a name in the pickle is not ASCII: it is not followed") from None
+        raise ValueError("the pickle has a text that is none") from None
+    except ValueError as error:
+        raise ValueError(f"the pickle is cut, or is none: {error!s:.{_SHOWN}}") from None
     return Pickle(root, end, machine.storages, tuple(machine.globals))
-
-
-def _survey(data: bytes, start: int) -> tuple[int, set[int]]:
-    """Where the pickle ends, and which places of the memo it asks for."""
-    at, size, steps = start, len(data), _STEPS
-    wanted: set[int] = set()
-    while at < size:
-        code = data[at]
-        step = steps[code]
-        if step > 0:
-            at += step
-        elif code == _BINGET:
-            wanted.update(data[at + 1 : at + 2])
-            at += 2
-        elif step < 0:
-            at += 1 - step + int.from_bytes(data[at + 1 : at + 1 - step], "little")
-        elif code == _MEMOIZE:
-            at += 1
-        elif code == _LONG_BINGET:
-            wanted.add(int.from_bytes(data[at + 1 : at + 5], "little"))
-            at += 5
-        elif code == _STOP:
-            return at + 1, wanted
-        else:
-            begin, at = at + 1, _line_end(data, at)
-            if code == _GET:
-                wanted.add(decimal(data[begin:at]))
-    if at > size:
-        raise ValueError("the pickle is cut inside an opcode")
-    raise ValueError(f"the pickle ends at byte {at} without STOP")
-
-
-def _line_end(data: bytes, at: int) -> int:
-    """Where an opcode ends whose arguments are lines of text."""
-    code = data[at]
-    lines = 1 if code == _GET else _LINES.get(code)
-    if lines is None:
-        raise ValueError(f"byte {at} of the pickle is no opcode: 0x{code:02x}")
-    end = at
-    for _ in range(lines):
-        end = data.find(b"\n", end) + 1
-        if end == 0:
-            raise ValueError("the pickle ends inside a name")
-    return end
 
 
 class Machine:
     """The stack, the marks on it, and the memo."""
 
-    def __init__(self, data: bytes, wanted: set[int]) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
-        self.wanted = wanted
         self.stack: list[object] = []
         self.marks: list[int] = []
         self.memo: dict[int, object] = {}
-        self.memoized = 0
         self.made = 0
         self.storages: dict[str, int | None] = {}
         self.globals: dict[str, Global] = {}
 
-    def run(self, at: int) -> object:
-        """Follow opcodes from ``at`` to STOP; what is then on top. The survey saw them all."""
-        data, stack, marks, memo, wanted = (
-            self.data,
-            self.stack,
-            self.marks,
-            self.memo,
-            self.wanted,
-        )
-        steps, acts = _STEPS, ACTS
-        while True:
-            code = data[at]
-            if code == 0x71:  # BINPUT
-                if data[at + 1] in wanted:
-                    memo[data[at + 1]] = stack[-1]
-                at += 2
-                continue
-            if code == 0x68:  # BINGET
-                stack.append(memo[data[at + 1]])
-                at += 2
-                continue
-            if code == 0x72:  # LONG_BINPUT
-                index = int.from_bytes(data[at + 1 : at + 5], "little")
-                if index in wanted:
-                    memo[index] = stack[-1]
-                at += 5
-                continue
-            if code == 0x28:  # MARK
-                marks.append(len(stack))
-                self.count()
-                at += 1
-                continue
-            if code == 0x4B:  # BININT1
-                stack.append(data[at + 1])
-                at += 2
-                continue
-            if code == _STOP:
-                return stack[-1]
-            step = steps[code]
-            begin = at + 1
-            if step > 0:
-                at += step
-            elif step < 0:
-                begin -= step
-                at = begin + int.from_bytes(data[begin + step : begin], "little")
-            elif code == _MEMOIZE:
-                at += 1
-            elif code == _LONG_BINGET:
-                at += 5
-            else:
-                at = _line_end(data, at)
-            act = acts[code]
-            if act is not None:
-                act(self, begin, at)
+    def run(self, start: int) -> int:
+        """Follow opcodes from ``start`` to STOP; the offset just behind it."""
+        import pickletools  # the resident daemon knows this module, and never follows a pickle
+
+        stream = io.BytesIO(self.data)
+        stream.seek(start)
+        stack, memo, acts = self.stack, self.memo, _ACTS
+        at = start
+        for opcode, argument, at in pickletools.genops(stream):
+            name = opcode.name
+            if name in _PUTS:
+                memo[argument] = stack[-1]
+            elif name in _GETS:
+                stack.append(memo[argument])
+            elif name in acts:
+                acts[name](self, argument, at)
+        return at + 1
 
     def count(self) -> None:
         """One more container or call."""
@@ -210,3 +131,255 @@ class Machine:
             shift = view[1] * item
         self.storages.setdefault(str(key), count * item if item else None)
         self.push(Storage(str(key), dtype, shift))
+
+
+# What the opcodes do, by their names in ``pickletools``; PROTO, FRAME, STOP and READONLY_BUFFER
+# do nothing here. Each is called with the machine, the argument and the offset of the opcode.
+
+_PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
+_GETS = frozenset({"GET", "BINGET", "LONG_BINGET"})
+_Act = Callable[[Machine, Any, int], None]
+_ACTS: dict[str, _Act] = {}
+
+
+def _on(*names: str) -> Callable[[_Act], _Act]:
+    def keep(act: _Act) -> _Act:
+        _ACTS.update(dict.fromkeys(names, act))
+        return act
+
+    return keep
+
+
+@_on("NONE", "BININT", "BININT1", "BININT2", "BINFLOAT", "FLOAT")
+def _plain(m: Machine, argument: object, at: int) -> None:
+    m.stack.append(argument)
+
+
+@_on("INT", "LONG", "LONG1", "LONG4")
+def _whole(m: Machine, argument: int, at: int) -> None:
+    m.push(argument if argument.bit_length() <= _LONGEST_NUMBER else -1)
+
+
+@_on("NEWTRUE")
+def _true(m: Machine, argument: None, at: int) -> None:
+    m.push(True)
+
+
+@_on("NEWFALSE")
+def _false(m: Machine, argument: None, at: int) -> None:
+    m.push(False)
+
+
+@_on("STRING", "BINSTRING", "SHORT_BINSTRING")
+@_on("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
+def _text(m: Machine, argument: str, at: int) -> None:
+    if not argument.isascii():  # half of a surrogate pair cannot be printed or written
+        argument = argument.encode("utf-8", "replace").decode()
+    m.push(argument)
+
+
+@_on("SHORT_BINBYTES")
+def _short_bytes(m: Machine, argument: bytes, at: int) -> None:
+    m.push(Blob(at + 2, len(argument)))
+
+
+@_on("BINBYTES")
+def _bytes(m: Machine, argument: bytes, at: int) -> None:
+    m.push(Blob(at + 5, len(argument)))
+
+
+@_on("BINBYTES8", "BYTEARRAY8")
+def _long_bytes(m: Machine, argument: bytes, at: int) -> None:
+    m.push(Blob(at + 9, len(argument)))
+
+
+@_on("EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "PERSID")
+def _unknown(m: Machine, argument: object, at: int) -> None:
+    m.call(None, ())  # an extension code, a buffer from outside, or a name for something outside
+
+
+@_on("MARK")
+def _mark(m: Machine, argument: None, at: int) -> None:
+    m.marks.append(len(m.stack))
+    m.count()
+
+
+@_on("EMPTY_LIST", "EMPTY_SET")
+def _empty_list(m: Machine, argument: None, at: int) -> None:
+    m.count()
+    m.push([])
+
+
+@_on("EMPTY_DICT")
+def _empty_dict(m: Machine, argument: None, at: int) -> None:
+    m.count()
+    m.push({})
+
+
+@_on("EMPTY_TUPLE")
+def _empty_tuple(m: Machine, argument: None, at: int) -> None:
+    m.stack.append(())
+
+
+@_on("TUPLE1")
+def _one(m: Machine, argument: None, at: int) -> None:
+    _short_tuple(m, 1)
+
+
+@_on("TUPLE2")
+def _two(m: Machine, argument: None, at: int) -> None:
+    _short_tuple(m, 2)
+
+
+@_on("TUPLE3")
+def _three(m: Machine, argument: None, at: int) -> None:
+    _short_tuple(m, 3)
+
+
+def _short_tuple(m: Machine, count: int) -> None:
+    m.count()
+    if len(m.stack) < count:
+        raise IndexError
+    m.stack[-count:] = [tuple(m.stack[-count:])]
+
+
+@_on("TUPLE")
+def _tuple(m: Machine, argument: None, at: int) -> None:
+    m.push(tuple(m.since_mark()))
+
+
+@_on("LIST", "FROZENSET")
+def _list(m: Machine, argument: None, at: int) -> None:
+    m.push(m.since_mark())
+
+
+@_on("DICT")
+def _dict(m: Machine, argument: None, at: int) -> None:
+    made: dict[object, object] = {}
+    _set(made, m.since_mark())
+    m.push(made)
+
+
+@_on("SETITEMS")
+def _set_items(m: Machine, argument: None, at: int) -> None:
+    items = m.since_mark()
+    _set(m.stack[-1], items)
+
+
+@_on("SETITEM")
+def _set_item(m: Machine, argument: None, at: int) -> None:
+    value, key = m.stack.pop(), m.stack.pop()
+    _set(m.stack[-1], [key, value])
+
+
+@_on("APPENDS", "ADDITEMS")
+def _append_all(m: Machine, argument: None, at: int) -> None:
+    items = m.since_mark()
+    _extend(m.stack[-1], items)
+
+
+@_on("APPEND")
+def _append(m: Machine, argument: None, at: int) -> None:
+    value = m.stack.pop()
+    _extend(m.stack[-1], [value])
+
+
+@_on("POP")
+def _pop(m: Machine, argument: None, at: int) -> None:
+    # POP right behind a mark takes the mark.
+    if m.marks and m.marks[-1] == len(m.stack):
+        m.marks.pop()
+    else:
+        m.stack.pop()
+
+
+@_on("POP_MARK")
+def _pop_mark(m: Machine, argument: None, at: int) -> None:
+    m.since_mark()
+
+
+@_on("DUP")
+def _twice(m: Machine, argument: None, at: int) -> None:
+    m.push(m.stack[-1])
+
+
+@_on("MEMOIZE")
+def _memoize(m: Machine, argument: None, at: int) -> None:
+    m.memo[len(m.memo)] = m.stack[-1]
+    if len(m.memo) > _MOST_KEPT:
+        raise TooLong(f"a pickle that keeps more than {_MOST_KEPT} things is not followed")
+
+
+@_on("GLOBAL")
+def _global(m: Machine, argument: str, at: int) -> None:
+    module, _, name = argument.partition(" ")
+    m.name(module, name)
+
+
+@_on("STACK_GLOBAL")
+def _stack_global(m: Machine, argument: None, at: int) -> None:
+    name, module = m.stack.pop(), m.stack.pop()
+    if not (isinstance(name, str) and isinstance(module, str)):
+        raise ValueError("it names something that is no name")
+    m.name(module, name)
+
+
+@_on("REDUCE", "NEWOBJ")
+def _reduce(m: Machine, argument: None, at: int) -> None:
+    args, function = m.stack.pop(), m.stack.pop()
+    m.call(function, args)
+
+
+@_on("NEWOBJ_EX")
+def _new_with_names(m: Machine, argument: None, at: int) -> None:
+    named, args, function = m.stack.pop(), m.stack.pop(), m.stack.pop()
+    m.call(function, (args, named))
+
+
+@_on("INST")
+def _instance(m: Machine, argument: str, at: int) -> None:
+    args = tuple(m.since_mark())
+    _global(m, argument, at)
+    m.call(m.stack.pop(), args)
+
+
+@_on("OBJ")
+def _object(m: Machine, argument: None, at: int) -> None:
+    items = m.since_mark()
+    m.call(items[0], tuple(items[1:]))
+
+
+@_on("BUILD")
+def _build(m: Machine, argument: None, at: int) -> None:
+    state = m.stack.pop()
+    target = m.stack[-1]
+    if isinstance(target, Opaque):
+        target.state = compact(target.made_by, state)
+
+
+@_on("BINPERSID")
+def _persistent(m: Machine, argument: None, at: int) -> None:
+    m.persistent(m.stack.pop())
+
+
+def _set(target: object, items: list[object]) -> None:
+    if isinstance(target, Opaque):
+        if not isinstance(target.items, dict):
+            target.items = {}
+        target = target.items
+    if not isinstance(target, dict):
+        return
+    for at in range(0, len(items) - 1, 2):
+        key = items[at]
+        if isinstance(key, list | dict | tuple):  # hashing a deep tuple would recurse
+            key = Opaque("key", key)
+        target[key] = items[at + 1]
+
+
+def _extend(target: object, items: list[object]) -> None:
+    if isinstance(target, Opaque):
+        if not isinstance(target.items, list):
+            target.items = []
+        target = target.items
+    if isinstance(target, list):
+        target.extend(items)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import pickle_walk
+from middlewatch.daemon.checkpoints.formats.pickle_symbols import TooLong
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -28,7 +29,7 @@ def test_every_pickle_is_walked_to_its_end(value: Any, protocol: int) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_end_or_are_refused(data: bytes) -> None:
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, TooLong):
         assert pickle_walk.walk(data).end <= len(data)
 
 
@@ -47,6 +48,62 @@ def test_cut_anywhere_is_refused() -> None:
     for length in range(len(data)):
         with pytest.raises(ValueError, match="pickle"):
             pickle_walk.walk(data[:length])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x80\x02N",
+        b"\xffN.",
+        b"\x80\x02Mx",
+        b"\x80\x02X\xff\xff\xff\xffabc.",
+        b"\x80\x02T\xff\xff\xff\xffabc.",
+        b"\x80\x02\x8b\xff\xff\xff\xff.",
+        b"\x80\x04\x8e" + b"\xff" * 8 + b".",
+        b"\x80\x02X\x02\x00\x00\x00\xc3(.",
+        b"V\\ud8\n.",
+        b"Sabc\n.",
+        b"S'abc\n.",
+        b"S'\\x'\n.",
+        b"Iten\n.",
+        b"L1.5L\n.",
+        b"Fsmall\n.",
+        b"I" + b"9" * 100_000 + b"x\n.",
+        b"cos.path\n.",
+        b"h\x00.",
+        b"gx\n.",
+        b"q\x00.",
+        b"\x94.",
+        b"\x85.",
+        b"K\x01t.",
+        b"(o.",
+        b"(l\x93.",
+        b"K\x01K\x02\x93.",
+        b".",
+    ],
+)
+def test_what_is_no_pickle_is_refused_in_short_words(data: bytes) -> None:
+    with pytest.raises(ValueError, match="pickle") as caught:
+        pickle_walk.walk(data)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_class_that_pickletools_cannot_read_is_no_damage() -> None:
+    kind = type("Netz\u00e9", (), {"__module__": __name__})
+    globals()[kind.__name__] = kind
+    try:
+        data = pickle.dumps(kind(), 3)
+        assert pickle_walk.walk(pickle.dumps(kind(), 4)).globals == (f"{__name__}.Netz\u00e9",)
+    finally:
+        del globals()[kind.__name__]
+    with pytest.raises(TooLong, match="not followed"):
+        pickle_walk.walk(data)
+
+
+def test_half_of_a_surrogate_pair_does_not_come_through() -> None:
+    root = pickle_walk.walk(pickle.dumps({"a\ud800": 1}, 2)).root
+    assert root == {"a?": 1}
 
 
 class Bomb:

@@ -119,6 +119,8 @@ def bombs() -> dict[str, bytes]:
         + b"]"
         + b"s" * 9000
         + b".",
+        "a memo": b"\x80\x04N" + b"\x94" * (4 * mib - 4) + b".",
+        "a long number in text": b"I" + b"9" * (4 * mib - 4) + b"\n.",
         "a long number": b"\x80\x02\x8b\x00\x00\x10\x00" + b"\x7f" * mib + b".",
         "a promise of bytes": b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f.",
         "a frame": b"\x80\x04\x95" + b"\xff" * 8 + b".",
