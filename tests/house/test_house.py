@@ -1,4 +1,7 @@
-"""The rules of the house: where code may live, what it may import, what it must say."""
+"""The rules of the house: where code may live, what it may import, what it must say.
+
+One case a rule: a failure lists every offender.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from middlewatch.sentinels.kit import Sentinel, discover, handbook
-from middlewatch.sentinels.kit.handbook import LABELS, Entry
+from middlewatch.sentinels.kit import discover, handbook
+from middlewatch.sentinels.kit.handbook import LABELS
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("daemon", "sentinels", "tui")
 LONGEST_MODULE = 400
 
@@ -52,25 +55,27 @@ def imports(path: Path) -> Iterator[tuple[int, int, str]]:
                 yield node.lineno, 0, alias.name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_are_relative_inside_a_room_and_absolute_between_rooms(path: Path) -> None:
+def misplaced_imports(path: Path) -> Iterator[str]:
     room, *folders = path.relative_to(ROOT).parts[:-1]
     own = f"middlewatch.{room}"
-    wrong = []
     for line, level, module in imports(path):
+        place = f"{name_of(path)}:{line}"
         if level > len(folders) + 1:
-            wrong.append(f"{line}: a relative import leaves {room}/")
+            yield f"{place}: a relative import leaves {room}/"
         elif level == 0 and (module == own or module.startswith(f"{own}.")):
-            wrong.append(f"{line}: {module} is at home: import it with dots")
+            yield f"{place}: {module} is at home: import it with dots"
         elif level == 0 and module.split(".")[0] in ROOMS:
-            wrong.append(f"{line}: {module} is installed as middlewatch.{module}")
-    assert wrong == []
+            yield f"{place}: {module} is installed as middlewatch.{module}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_modules_are_short(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST_MODULE, "a module this long is asking to be two"
+def test_imports_are_relative_inside_a_room_and_absolute_between_rooms() -> None:
+    assert [wrong for path in MODULES for wrong in misplaced_imports(path)] == []
+
+
+def test_modules_are_short() -> None:
+    lines = {name_of(p): len(p.read_text(encoding="utf-8").splitlines()) for p in MODULES}
+    long = {name: count for name, count in lines.items() if count > LONGEST_MODULE}
+    assert long == {}, "a module this long is asking to be two"
 
 
 def test_every_folder_with_code_is_a_package_of_the_wheel() -> None:
@@ -96,10 +101,11 @@ def test_tests_have_unique_names_and_no_packages() -> None:
 # ------------------------------------------------------------------------ sentinels
 
 
-@pytest.mark.parametrize("entry", BOOK.values(), ids=BOOK.keys())
-def test_every_sentinel_says_how_it_decides(entry: Entry) -> None:
-    assert entry.title.endswith("."), "the first paragraph is a sentence"
-    assert set(LABELS) == {label for label, text in entry.sections.items() if text}
+def test_every_sentinel_says_how_it_decides() -> None:
+    unfinished = [n for n, entry in BOOK.items() if not entry.title.endswith(".")]
+    assert unfinished == [], "the first paragraph is a sentence"
+    said = {n: {label for label, text in e.sections.items() if text} for n, e in BOOK.items()}
+    assert {name: labels for name, labels in said.items() if labels != set(LABELS)} == {}
 
 
 def test_no_class_of_trouble_has_two_owners() -> None:
@@ -110,20 +116,20 @@ def test_no_class_of_trouble_has_two_owners() -> None:
     assert {t: names for t, names in owners.items() if len(names) > 1} == {}
 
 
-@pytest.mark.parametrize("sentinel", discover().values(), ids=lambda s: str(s.name))
-def test_every_limit_has_a_sentence(sentinel: Sentinel) -> None:
-    module = ROOT / "sentinels" / f"{sentinel.name}.py"
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    (limits,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Limits")
+def test_every_limit_has_a_sentence() -> None:
     bare = []
-    for field, after in zip(limits.body, [*limits.body[1:], None], strict=True):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            told = after.value if isinstance(after, ast.Expr) else None
-            text = told.value if isinstance(told, ast.Constant) else ""
-            if not (isinstance(text, str) and text.rstrip().endswith((".", "`"))):
-                bare.append(field.target.id)
+    for name in discover():
+        tree = ast.parse((ROOT / "sentinels" / f"{name}.py").read_text(encoding="utf-8"))
+        (limits,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Limits")
+        for field, after in zip(limits.body, [*limits.body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                told = after.value if isinstance(after, ast.Expr) else None
+                text = told.value if isinstance(told, ast.Constant) else ""
+                if not (isinstance(text, str) and text.rstrip().endswith((".", "`"))):
+                    bare.append(f"{name}: {field.target.id}")
+        if f"[sentinels.{name}]" not in (ast.get_docstring(limits) or ""):
+            bare.append(f"{name}: its section of the configuration")
     assert bare == []
-    assert f"[sentinels.{sentinel.name}]" in (ast.get_docstring(limits) or "")
 
 
 # ------------------------------------------------------------------------ what is kept in git
@@ -203,13 +209,20 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps_with_an_example(command: str) -> None:
+def helpless(command: str) -> Iterator[str]:
+    """What the help of a command lacks."""
     middlewatch = Path(sys.executable).with_name("middlewatch")
     asked = [str(middlewatch), *command.split(), "--help"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "example" in done.stdout.lower()
+    if done.returncode:
+        yield f"{command}: exit status {done.returncode}: {done.stderr}"
+    if "example" not in done.stdout.lower():
+        yield f"{command}: no example"
     first, *rest = command.split()
-    assert re.search(rf"\b(?:middlewatch|mw) {first}\b", done.stdout)
-    assert all(word in done.stdout for word in rest)
+    if not re.search(rf"\b(?:middlewatch|mw) {first}\b", done.stdout):
+        yield f"{command}: it does not name itself"
+    yield from (f"{command}: no word of {word}" for word in rest if word not in done.stdout)
+
+
+def test_every_command_helps_with_an_example() -> None:
+    assert [lack for command in COMMANDS for lack in helpless(command)] == []

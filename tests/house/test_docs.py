@@ -1,8 +1,9 @@
 """The docs say what the code does, or the build fails.
 
 Generated parts (handbook, configuration, commands, import layers) are compared with what the
-code says now; ``python tests/test_docs.py --write`` brings them up to date. Hand-written parts
+code says now; ``python tests/house/test_docs.py --write`` brings them up to date. Hand-written parts
 are checked for what they must name, and their links, commands and examples for being true.
+One case a rule: a failure lists every offender.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import textwrap
 import typing
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -57,14 +58,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SENTINELS = discover()
 RULES = handbook()
 """What a sentinel's docstring says."""
 BOOK = pages()
 """The page of every class."""
-WRITE = "python tests/test_docs.py --write"
+WRITE = "python tests/house/test_docs.py --write"
 NOTE = f"<!-- Generated from the code. Change it there, then: {WRITE} -->"
 
 
@@ -370,6 +371,7 @@ def filled(text: str) -> str:
     )
 
 
+@cache
 def generated() -> dict[Path, str]:
     """Every file that is generated, or has a generated part, as it should be."""
     folder = DOCS / "handbook"
@@ -387,10 +389,13 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", sorted(generated()), ids=name_of)
-def test_generated_parts_are_up_to_date(path: Path) -> None:
-    assert path.is_file(), f"run {WRITE}"
-    assert path.read_text(encoding="utf-8") == generated()[path], f"run {WRITE}"
+def test_generated_parts_are_up_to_date() -> None:
+    stale = [
+        name_of(path)
+        for path, text in generated().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == [], f"run {WRITE}"
 
 
 def test_the_handbook_has_no_page_of_what_is_gone() -> None:
@@ -571,9 +576,9 @@ FIGURES = (
 """Numbers that the text repeats from the code."""
 
 
-@pytest.mark.parametrize(("page", "phrase"), FIGURES)
-def test_figures_in_the_text_are_those_of_the_code(page: str, phrase: str) -> None:
-    assert phrase in " ".join(text_of(page).split())
+def test_figures_in_the_text_are_those_of_the_code() -> None:
+    said = {page: " ".join(text_of(page).split()) for page, _ in FIGURES}
+    assert [(page, phrase) for page, phrase in FIGURES if phrase not in said[page]] == []
 
 
 # ------------------------------------------------------------------------ examples are true
@@ -588,29 +593,44 @@ def fences(path: Path, *languages: str) -> list[str]:
     return [body for language, body in found if language in languages]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_commands_shown_can_be_typed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def shown_commands(path: Path) -> Iterator[str]:
+    """The lines of a page that are one of our commands."""
     for line in "\n".join(fences(path, "sh", "console")).splitlines():
-        if not re.match(r"(?:\$ )?(?:middlewatch|mw) ", line):
-            continue
-        words = shlex.split(line.removeprefix("$ "), comments=True)[1:]
-        words = words[: next((i for i, w in enumerate(words) if w in "|>>&&;"), len(words))]
-        try:
-            build().parse_args(words)
-        except SystemExit as stop:
-            if stop.code:
-                pytest.fail(f"{line}: {capsys.readouterr().err}")
+        if re.match(r"(?:\$ )?(?:middlewatch|mw) ", line):
+            yield line
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_examples_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_shown_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    parser, refused = build(), []
+    for path in PAGES:
+        for line in shown_commands(path):
+            words = shlex.split(line.removeprefix("$ "), comments=True)[1:]
+            words = words[: next((i for i, w in enumerate(words) if w in "|>>&&;"), len(words))]
+            try:
+                parser.parse_args(words)
+            except SystemExit as stop:
+                said = capsys.readouterr().err
+                if stop.code:
+                    refused.append(f"{name_of(path)}: {line}: {said}")
+    assert refused == []
+
+
+def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MIDDLEWATCH_ALERT_URLS", raising=False)
-    for body in fences(path, "toml"):
-        load.parse(body, name_of(path))
-    for body in fences(path, "json"):
-        json.loads(body)
-    for body in fences(path, "python"):
-        ast.parse(body)
+    unread: list[str] = []
+
+    def read(path: Path, reader: Callable[[str], object], language: str) -> None:
+        for body in fences(path, language):
+            try:
+                reader(body)
+            except (errors.ConfigError, SyntaxError, ValueError) as error:
+                unread.append(f"{name_of(path)}: {error} in\n{body}")
+
+    for path in PAGES:
+        read(path, lambda body: load.parse(body, "example"), "toml")
+        read(path, json.loads, "json")
+        read(path, ast.parse, "python")
+    assert unread == []
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -642,22 +662,24 @@ def plain(path: Path) -> str:
     return FENCE.sub("", path.read_text(encoding="utf-8"))
 
 
+@cache
 def anchors(path: Path) -> set[str]:
     heads = re.findall(r"^#+ (.+)$", plain(path), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("path", LINKED, ids=name_of)
-def test_links_lead_somewhere(path: Path) -> None:
-    broken = []
+def broken_links(path: Path) -> Iterator[str]:
     for link in LINK.findall(plain(path)):
         if re.match(r"[a-z]+:", link):
             continue
         target, _, anchor = link.partition("#")
         there = (path.parent / target).resolve() if target else path
         if not there.exists() or (anchor and anchor not in anchors(there)):
-            broken.append(link)
-    assert broken == []
+            yield f"{name_of(path)}: {link}"
+
+
+def test_links_lead_somewhere() -> None:
+    assert [link for path in LINKED for link in broken_links(path)] == []
 
 
 def test_every_page_is_reached_from_the_index() -> None:
@@ -707,10 +729,14 @@ BANNED = re.compile(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [*LINKED, DOCS / "architecture.svg"], ids=name_of)
-def test_words_are_sober(path: Path) -> None:
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-    assert [f"{number}: {m[0]}" for number, line in lines if (m := BANNED.search(line))] == []
+def test_words_are_sober() -> None:
+    found = [
+        f"{name_of(path)}:{number}: {said[0]}"
+        for path in (*LINKED, DOCS / "architecture.svg")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if (said := BANNED.search(line))
+    ]
+    assert found == []
 
 
 def main() -> int:

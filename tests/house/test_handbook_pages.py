@@ -1,4 +1,7 @@
-"""The page of every class: whole, safe to follow half asleep, and about something that exists."""
+"""The page of every class: whole, safe to follow half asleep, and about something that exists.
+
+One case a rule: a failure lists every offender.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,7 +53,14 @@ CHANGING = re.compile(
 )
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
-every = pytest.mark.parametrize("entry", PAGES.values(), ids=PAGES.keys())
+
+def offenders(rule: Callable[[Entry], Iterator[str]]) -> list[str]:
+    """What a rule has to say against each page."""
+    return [f"{name}: {wrong}" for name, entry in PAGES.items() for wrong in rule(entry)]
+
+
+def lines_of(entry: Entry) -> list[str]:
+    return (FOLDER / f"{entry.name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 def test_every_class_that_can_be_told_has_a_page() -> None:
@@ -64,87 +75,128 @@ def test_every_class_has_a_page() -> None:
     assert sorted(ROWS.keys() ^ PAGES.keys()) == []
 
 
-@every
-def test_every_part_is_there_and_says_something(entry: Entry) -> None:
+def test_every_part_is_there_and_says_something() -> None:
+    assert offenders(missing_parts) == []
+
+
+def missing_parts(entry: Entry) -> Iterator[str]:
     optional = {"Sources"}
-    assert set(CLASS_LABELS) - optional <= set(entry.sections) <= set(CLASS_LABELS)
-    assert all(entry.sections.values())
-    assert re.fullmatch(r"\S.*\.", entry.title)
-    assert len(entry.title) < 100
-    assert entry.sections["Topic"] in TOPICS
+    if lacking := set(CLASS_LABELS) - optional - set(entry.sections):
+        yield f"lacks {sorted(lacking)}"
+    if unknown := set(entry.sections) - set(CLASS_LABELS):
+        yield f"has {sorted(unknown)}"
+    yield from (f"{label} is empty" for label, text in entry.sections.items() if not text)
+    if not re.fullmatch(r"\S.*\.", entry.title) or len(entry.title) >= 100:
+        yield f"its title is not one short sentence: {entry.title}"
+    if entry.sections["Topic"] not in TOPICS:
+        yield f"no such topic: {entry.sections['Topic']}"
     for label in ("Symptom", "Cause", "Not"):
-        assert re.search(r"[.!?…\"]$", entry.sections[label]), label
+        if not re.search(r"[.!?…\"]$", entry.sections[label]):
+            yield f"{label} ends in the middle of a sentence"
 
 
-@every
-def test_the_parts_come_in_their_order(entry: Entry) -> None:
-    text = (FOLDER / f"{entry.name}.txt").read_text(encoding="utf-8")
-    found = re.findall(r"^([A-Z]\w+):", text, re.MULTILINE)
-    assert found == sorted(found, key=[*CLASS_LABELS[:7], "Sources", "See"].index)
+def test_the_parts_come_in_their_order() -> None:
+    assert offenders(parts_out_of_order) == []
 
 
-@every
-def test_the_page_is_short_and_narrow(entry: Entry) -> None:
-    lines = (FOLDER / f"{entry.name}.txt").read_text(encoding="utf-8").splitlines()
-    assert max(map(len, lines)) <= 100
-    assert 12 <= len(lines) <= 45
-    assert [line for line in lines if line != line.rstrip() or "\t" in line] == []
+def parts_out_of_order(entry: Entry) -> Iterator[str]:
+    found = re.findall(r"^([A-Z]\w+):", "\n".join(lines_of(entry)), re.MULTILINE)
+    order = [*CLASS_LABELS[:7], "Sources", "See"]
+    if found != sorted(found, key=order.index):
+        yield f"{found}"
 
 
-@every
-def test_the_ladder_begins_with_what_costs_nothing(entry: Entry) -> None:
-    assert len(entry.steps) >= 2
-    assert entry.first_step.safe
-    assert len(entry.first_step.text) <= 300, "a push shows it whole"
-    assert mask(entry.first_step.text) == entry.first_step.text
+def test_the_page_is_short_and_narrow() -> None:
+    assert offenders(misshapen) == []
+
+
+def misshapen(entry: Entry) -> Iterator[str]:
+    lines = lines_of(entry)
+    if not 12 <= len(lines) <= 45:
+        yield f"{len(lines)} lines"
+    for number, line in enumerate(lines, 1):
+        if len(line) > 100:
+            yield f"line {number} is too wide"
+        if line != line.rstrip() or "\t" in line:
+            yield f"line {number} has blanks at its end, or a tab"
+
+
+def test_the_ladder_begins_with_what_costs_nothing() -> None:
+    assert offenders(bad_ladder) == []
+
+
+def bad_ladder(entry: Entry) -> Iterator[str]:
+    if len(entry.steps) < 2:
+        yield "a single step"
+    if not entry.first_step.safe:
+        yield "the first step is costly"
+    if len(entry.first_step.text) > 300:
+        yield "the first step is too long: a push shows it whole"
+    if mask(entry.first_step.text) != entry.first_step.text:
+        yield "the first step looks like a secret"
     numbers = re.findall(r"^(\d+)\. \[", entry.sections["Remedy"], re.MULTILINE)
-    assert numbers == [str(n) for n in range(1, len(entry.steps) + 1)]
-    assert entry.sections["Remedy"].count("[safe]") == sum(s.safe for s in entry.steps)
+    if numbers != [str(n) for n in range(1, len(entry.steps) + 1)]:
+        yield f"steps are numbered {numbers}"
+    if entry.sections["Remedy"].count("[safe]") != sum(s.safe for s in entry.steps):
+        yield "[safe] in the middle of a step"
 
 
-@every
-def test_a_safe_step_ends_nothing_and_removes_nothing(entry: Entry) -> None:
+def test_a_safe_step_ends_nothing_and_removes_nothing() -> None:
+    assert offenders(unsafe_steps) == []
+
+
+def unsafe_steps(entry: Entry) -> Iterator[str]:
     ending = re.compile(
         r"^(?:end|kill|remove|delete|restart|resume|move|reset|leave the box)\b", re.IGNORECASE
     )
-    assert [s.text for s in entry.steps if s.safe and ending.search(s.text)] == []
+    yield from (s.text for s in entry.steps if s.safe and ending.search(s.text))
 
 
-@every
-def test_it_says_at_once_whether_to_try_again(entry: Entry) -> None:
-    assert entry.retry
-    assert len(entry.sections["Retry"].split()) >= 4, "and why"
+def test_it_says_at_once_whether_to_try_again() -> None:
+    assert [n for n, e in PAGES.items() if not e.retry] == []
+    brief = [n for n, e in PAGES.items() if len(e.sections["Retry"].split()) < 4]
+    assert brief == [], "and why"
 
 
-@every
-def test_its_relatives_have_pages(entry: Entry) -> None:
+def test_its_relatives_have_pages() -> None:
+    assert offenders(strange_relatives) == []
+
+
+def strange_relatives(entry: Entry) -> Iterator[str]:
     see = entry.words("See")
-    assert see
-    assert set(see) <= PAGES.keys() - {entry.name}
-    assert len(set(see)) == len(see)
+    if not see or len(set(see)) != len(see):
+        yield f"See: {see}"
+    yield from (f"See: {name}" for name in set(see) - (PAGES.keys() - {entry.name}))
 
 
-@every
-def test_checks_only_look(entry: Entry) -> None:
+def test_checks_only_look() -> None:
+    assert offenders(meddling_checks) == []
+
+
+def meddling_checks(entry: Entry) -> Iterator[str]:
     commands = [c.command for c in entry.checks if c.command]
-    assert commands
-    assert [c for c in entry.checks if not c.expect] == [], "what does its answer mean?"
+    if not commands:
+        yield "no command"
+    yield from (f"what does its answer mean? {c}" for c in entry.checks if not c.expect)
     for command in commands:
         quiet = command.replace("2>/dev/null", "").replace("-o /dev/null", "")
         bare = QUOTED.sub("Q", quiet)
-        assert ">" not in bare, command
-        assert not re.search(r"[;`&]|\$\(", bare.replace("&&", "")), command
-        assert not CHANGING.search(bare), command
+        if ">" in bare or re.search(r"[;`&]|\$\(", bare.replace("&&", "")):
+            yield f"more than commands and pipes: {command}"
+        if changing := CHANGING.search(bare):
+            yield f"{changing[0]} changes something: {command}"
         for part in re.split(r"\|\|?|&&", bare):
             words = shlex.split(part)
             while words and (words[0] == "timeout" or re.fullmatch(r"\d+|-c", words[0])):
                 words.pop(0)
-            assert words[0] in LOOKING, command
             allowed = SPECIAL.get(words[0])
-            assert allowed is None or words[1].split("=")[0] in allowed, command
+            if words[0] not in LOOKING or (
+                allowed is not None and words[1].split("=")[0] not in allowed
+            ):
+                yield f"{' '.join(words[:2])} is not known to only look: {command}"
     for shell in re.findall(r"(?:bash|python) -c ('[^']*'|\"[^\"]*\")", " ".join(commands)):
-        assert not CHANGING.search(shell)
-        assert not re.search(r"write|remove|system\(|exec|Popen", shell)
+        if CHANGING.search(shell) or re.search(r"write|remove|system\(|exec|Popen", shell):
+            yield f"does more than look: {shell}"
 
 
 READS_A_LOG = {
@@ -180,21 +232,25 @@ INNOCENT = {
 """A line that it does not."""
 
 
-@pytest.mark.parametrize("name", [name for name, commands in READS_A_LOG.items() if commands])
-def test_checks_of_a_log_work(name: str, tmp_path: Path) -> None:
+def test_checks_of_a_log_work(tmp_path: Path) -> None:
     if shutil.which("bash") is None:
         pytest.skip("no bash on this box")
+    assert [w for name in READS_A_LOG for w in failing_checks(name, tmp_path)] == []
+
+
+def failing_checks(name: str, folder: Path) -> Iterator[str]:
+    """What goes wrong when the checks of a class are typed beside a log."""
     text = f"INFO epoch 0\n{INNOCENT.get(name, '')}\n{SHOWN.get(name, '')}\n"
-    (tmp_path / "LOG").write_text(text, encoding="utf-8")
+    (folder / "LOG").write_text(text, encoding="utf-8")
     for number, command in enumerate(READS_A_LOG[name]):
         asked = ["bash", "-o", "pipefail", "-c", command]
-        done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), done.stderr
-        assert done.stderr == ""
-        if name in SHOWN and number == 0:
-            assert done.stdout.strip(), command
-        if number == 0:
-            assert INNOCENT.get(name, "nothing") not in done.stdout
+        done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1) or done.stderr:
+            yield f"{name}: {command}: {done.stderr}"
+        if name in SHOWN and number == 0 and not done.stdout.strip():
+            yield f"{name}: {command}: does not find {SHOWN[name]}"
+        if number == 0 and INNOCENT.get(name, "nothing") in done.stdout:
+            yield f"{name}: {command}: finds {INNOCENT.get(name, 'nothing')}"
 
 
 def test_every_check_can_be_typed() -> None:
@@ -219,22 +275,10 @@ def test_pages_come_topic_by_topic() -> None:
     assert set(ranks) == set(range(len(TOPICS)))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "..",
-        "a_class_of_tomorrow",
-        "../kit/__init__",
-        "hang.txt",
-        "Hang",
-        "hang\n",
-        "/etc/passwd",
-        "x" * 300,
-    ],
-)
-def test_what_is_no_class_has_no_page(name: str) -> None:
-    assert page(name) is None
+def test_what_is_no_class_has_no_page() -> None:
+    strange = ["", "..", "a_class_of_tomorrow", "../kit/__init__", "hang.txt", "Hang", "hang\n"]
+    strange += ["/etc/passwd", "x" * 300]
+    assert [name for name in strange if page(name) is not None] == []
 
 
 def test_the_folder_of_pages_is_no_sentinel() -> None:
