@@ -105,7 +105,7 @@ def test_following_the_page(copy: Path) -> None:
         f"docs/handbook/rules/{NAME}.md",
     }
     # scripts/check begins by building its environment: here are its parts that see the new files
-    assert passes(copy, "tests/test_docs.py", "-k", NAME)
+    assert passes(copy, "tests/house")
     ruff = Path(sys.executable).with_name("ruff")
     if ruff.exists():
         files = [file for file in (*PIECES, ROWS) if file.endswith(".py")]
