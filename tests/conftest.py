@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from .fakes.nvml_library import NvmlDouble, build
 
@@ -17,6 +18,17 @@ if "pytest_randomly" in sys.modules:
 
 # A suite that is started under nohup ignores the signal, and so would all that it starts.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# A busy machine is no fault: no example has a deadline, none is too slow. `nightly` looks longer:
+# HYPOTHESIS_PROFILE=nightly scripts/test
+settings.register_profile(
+    "usual",
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("nightly", settings.get_profile("usual"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 @pytest.fixture(scope="session")

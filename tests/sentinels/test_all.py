@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 
 from middlewatch.daemon.system.jsonlines import dumps
 from middlewatch.sentinels.kit import (
@@ -106,7 +106,6 @@ def well_formed(name: str, findings: list[Finding]) -> None:
     assert all(count == 1 for count in keys.values()), "one trouble is one finding"
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(view=views)
 @example(view=View(0.0, RunFacts("", 0.0, 0.0)))
 def test_any_view(view: View) -> None:

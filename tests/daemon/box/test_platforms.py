@@ -152,7 +152,7 @@ def test_this_box_can_be_looked_at() -> None:
         assert one.id in names()
 
 
-@settings(max_examples=50, deadline=None)  # it makes files
+@settings(max_examples=50)  # it makes files
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_garbage_is_no_platform(
     tmp_path_factory: pytest.TempPathFactory, environ: bytes, mounts: bytes

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
@@ -181,7 +181,6 @@ def test_hdf5_as_long_as_it_says(tmp_path: Path) -> None:
     assert "has no table" in state_of(path)[1]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=8), st.integers(0, 300))
 def test_any_damage_to_hdf5_gets_a_verdict(
     tmp_path: Path, edits: list[tuple[int, int]], cut: int
@@ -335,7 +334,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return distributed(tmp_path_factory.mktemp("rows") / "step_3")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.sampled_from([".metadata", "__0_0.distcp"]),
     st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=8),

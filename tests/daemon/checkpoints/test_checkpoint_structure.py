@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import recognise
@@ -205,7 +205,6 @@ BEGINNINGS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     BEGINNINGS,
     st.binary(max_size=200),
@@ -218,7 +217,6 @@ def test_any_bytes_get_a_verdict(tmp_path: Path, start: bytes, rest: bytes, name
     recognise.recognise(str(path))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     name=st.sampled_from([*FILES]),
     edits=st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=8),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import torch_zip
@@ -275,7 +275,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in home.iterdir()}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     name=st.sampled_from(["a.pt", "old.pt", "a.safetensors", "state.npz", "w.npy"]),
     edits=st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=8),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import pickle_machine, pickle_walk
@@ -79,7 +79,6 @@ def test_a_model() -> None:
     assert walk.counters == {"step": 7}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=6), st.integers(0, 400))
 def test_mutated_models(edits: list[tuple[int, int]], cut: int) -> None:
     data = bytearray(model_pickle())

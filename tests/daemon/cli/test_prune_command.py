@@ -231,7 +231,7 @@ SAVES = st.lists(
 NAN_IS_BEST = [("a", "G", 1, "good", 3), ("a", "G", 2, "nan", 1), ("a", "G", 3, "good", 5)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(NAN_IS_BEST, 0, 1, 0.0, False)
 @example(NAN_IS_BEST, 1, 0, 0.0, True)
 @given(SAVES, st.integers(0, 3), st.integers(0, 2), st.sampled_from([0.0, 2.0]), st.booleans())

@@ -264,7 +264,7 @@ def test_a_locale_without_utf_8_gets_ascii() -> None:
     assert re.search(r"^   [\d.]+ \+[ ':.o]+$", text, re.MULTILINE)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.binary(max_size=300)
@@ -324,7 +324,7 @@ def test_too_few_numbers_make_no_curve(points: Sequence[tuple[float, float]]) ->
     assert curve(points, [], [], ("", ""), 80, 8) == []
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.tuples(st.floats(), st.floats()), max_size=30),
     st.lists(st.tuples(st.floats(), st.floats()), max_size=5),

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.judge.causes import (
@@ -77,7 +77,6 @@ def desk() -> Desk:
 # ------------------------------------------------------------------------ in any order
 
 
-@settings(max_examples=150)
 @given(
     troubles=st.lists(st.sampled_from(CRITICALS), min_size=1, max_size=8),
     mild=st.lists(st.sampled_from(MILD), max_size=3),
@@ -109,7 +108,6 @@ def test_within_two_minutes_there_is_one_page_and_the_highest_cause_wins(
     _nothing_is_lost(desk, said)
 
 
-@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.judge.causes import JOIN_S, cause_rank
@@ -340,7 +340,6 @@ ROUNDS = st.lists(
 )
 
 
-@settings(max_examples=200)
 @given(ROUNDS)
 def test_any_order_of_findings(
     rounds: list[tuple[list[tuple[str, Finding]], set[str], float, str]],

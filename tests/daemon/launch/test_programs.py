@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.launch.discover import describe, discover, name_of
@@ -229,7 +229,7 @@ def test_screen_is_a_home(box: FakeProc) -> None:
     assert home_of(process, Processes(box.path), None, pane=False) == "screen"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(max_examples=40)
 @given(st.binary(max_size=200), st.from_regex(rb"9 \(x\) S( [-0-9a-z]{1,3}){0,25}"))
 @example(b"SigIgn:", b"9 (x) S" + b" x" * 25)
 @example(b"SigIgn:\tzz\n", b"")

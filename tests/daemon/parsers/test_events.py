@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.events import EventReader
@@ -71,7 +71,6 @@ def events(reader: LogReader, *chunks: bytes) -> list[Observation]:
 
 
 @given(LOG, st.lists(st.integers(0, 3000), max_size=4))
-@settings(deadline=None)
 def test_the_events_are_those_of_the_full_reading(data: bytes, cuts: list[int]) -> None:
     marks = sorted({min(c, len(data)) for c in cuts})
     chunks = [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]
@@ -79,7 +78,6 @@ def test_the_events_are_those_of_the_full_reading(data: bytes, cuts: list[int]) 
 
 
 @given(data=LOG, cuts=st.lists(st.integers(0, 3000), max_size=4))
-@settings(deadline=None, max_examples=300)
 def test_every_engine_finds_the_same(engine: Finder, data: bytes, cuts: list[int]) -> None:
     marks = sorted({min(c, len(data)) for c in cuts})
     chunks = [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]

@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
@@ -225,7 +225,6 @@ def test_a_plan_reads_the_same_as_the_grammar(line: str, wanted: dict[str, float
 
 
 @given(st.sampled_from([line for line, _ in GOLDEN.values()]), st.data())
-@settings(deadline=None)
 def test_what_is_known_of_a_shape_holds_for_all_its_lines(line: str, data: st.DataObject) -> None:
     # times keep their width, as they do in logs; decimals and counters need not
     def others(run: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
@@ -59,7 +59,6 @@ def test_any_bytes_are_read_without_an_error(data: bytes) -> None:
 
 
 @given(LOG, st.lists(st.integers(0, 2000), max_size=5))
-@settings(deadline=None)
 def test_any_split_gives_the_same_observations(data: bytes, cuts: list[int]) -> None:
     marks = sorted({min(c, len(data)) for c in cuts})
     chunks = [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]
@@ -69,7 +68,6 @@ def test_any_split_gives_the_same_observations(data: bytes, cuts: list[int]) -> 
 
 
 @given(LOG, st.integers(0, 2000))
-@settings(deadline=None)
 def test_a_restored_reader_goes_on_where_it_was(data: bytes, at: int) -> None:
     whole, before = LogReader("x", 2), LogReader("x", 2)
     said = read(before, data[:at])

@@ -126,7 +126,7 @@ def test_a_failed_checksum_loses_no_line(put: Callable[[bytes], Path]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_no_damage_raises_anything_else(kind: str, data: st.DataObject) -> None:
     packed = bytearray(PACK[kind](TEXT[:5000]))
@@ -284,7 +284,6 @@ def test_everything_else_passes_byte_for_byte(data: bytes) -> None:
     assert name == "utf-8"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(
         [mark + CHINESE.encode(name) for name, mark in ENCODED]
@@ -298,7 +297,6 @@ def test_the_split_does_not_matter(data: bytes, cuts: list[int]) -> None:
     assert decoded(*pieces) == decoded(data)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=6000))
 def test_any_bytes_keep_their_lines_or_are_wide(data: bytes) -> None:
     text, name = decoded(data)

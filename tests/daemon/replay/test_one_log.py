@@ -145,7 +145,6 @@ def test_one_finding_for_one_trouble_however_often_it_is_said() -> None:
 # ------------------------------------------------------------------------ any input
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.binary(max_size=200)
@@ -168,7 +167,7 @@ def test_any_bytes_are_read_to_their_end(chunks: list[bytes]) -> None:
     assert len(told) == len(set(told))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 2000), max_size=8))
 def test_how_the_file_is_cut_into_chunks_does_not_matter(cuts: list[int]) -> None:
     data = (STEPS + OOM + STEPS + "step 5 | train_loss nan\n" * 3).encode()

@@ -90,7 +90,6 @@ def test_rotated_ranks_and_attempts() -> None:
     assert [lane.order for lane in lanes(["node1.log", "node0.log"])] == [0, 1]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.text("rank_log.-/0123 é\x00", max_size=20) | st.text(max_size=8), max_size=6))
 def test_any_names_are_kept_each_once(names: list[str]) -> None:
     parts = [part for lane in lanes(names) for part in lane.parts]
@@ -134,7 +133,6 @@ def test_midnight_and_clocks_that_go_back() -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_have_times_or_none(data: bytes) -> None:
     kind = kind_of(data * 3)
@@ -172,7 +170,7 @@ def merged(*texts: Text) -> tuple[str, bool]:
     return out.decode(), both.exact
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 400))
 def test_logs_with_times_are_merged_by_them(size: int) -> None:
     zero = "".join(f"2024-01-01 00:00:{s:02} zero {s}\n  more of it\n" for s in range(0, 60, 2))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
@@ -46,7 +46,6 @@ some = st.lists(st.tuples(st.integers(0, len(QUIET) - 1), st.integers(0, 80)), m
 
 
 @given(row=st.sampled_from(LOUD), which=st.integers(0, 9), before=some, after=some)
-@settings(deadline=None, max_examples=150)
 def test_healthy_lines_around_a_trouble_never_hide_it(
     row: Signature, which: int, before: list[tuple[int, int]], after: list[tuple[int, int]]
 ) -> None:

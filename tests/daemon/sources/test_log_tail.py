@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
@@ -592,7 +592,6 @@ def test_state_survives_starts_at_which_the_log_cannot_be_read(log: Followed) ->
 JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     damage=st.dictionaries(
         st.sampled_from(
@@ -661,7 +660,6 @@ class Writer:
         self.file.close()
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     actions=st.lists(
         st.sampled_from(
@@ -707,7 +705,6 @@ def test_every_line_exactly_once(
     assert numbers(log.got) == list(range(1, writer.number + 1))
 
 
-@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_happens_no_line_comes_twice_or_out_of_order(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -770,7 +767,7 @@ def test_every_line_of_a_rotating_program_that_does_not_wait_for_us(tmp_path: Pa
     assert numbers(log.got) == list(range(1, 4001))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.binary(max_size=400), cuts=st.lists(st.integers(0, 400), max_size=8))
 def test_any_split_gives_the_same_bytes(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, cuts: list[int]

@@ -94,7 +94,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ACTIONS)
 def test_no_put_is_lost(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
@@ -26,7 +26,6 @@ def report(number: float, **values: float) -> Step:
     return Step(number, number, values, file="a.log", line=int(number))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seen=seen, live=st.booleans())
 def test_a_rule_whose_ledgers_are_quiet_has_nothing_to_say(seen: list[Any], live: bool) -> None:
     history = RunHistory(RunFacts("run", 0.0, 0.0), BoxHistory(), live=live)
@@ -38,7 +37,6 @@ def test_a_rule_whose_ledgers_are_quiet_has_nothing_to_say(seen: list[Any], live
             assert sentinel(view) == [], name
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seen=seen)
 def test_it_can_be_saved_at_any_time(seen: list[Any]) -> None:
     for kind in ledgers():

@@ -152,7 +152,7 @@ regular = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(told=regular, dies=st.floats(0.05, 0.95))
 def test_regular_pauses_open_no_case_and_a_death_elsewhere_soon_does(
     told: dict[str, float], dies: float

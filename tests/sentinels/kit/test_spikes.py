@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.sentinels.kit import codec
@@ -111,7 +111,6 @@ def test_what_it_never_saved(saved: object) -> None:
         codec.load(Guard, saved)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(), max_size=300))
 def test_any_values(values: list[float]) -> None:
     guard = Guard()
