@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ def test_a_log_of_100_megabytes_in_one_line(box: Any) -> None:
         for _ in range(100):
             out.write(b"x" * (1 << 20))
         out.write(b"\nstep 2/9 loss 1.9\n")
-    box.steps(2, 60)
+    box.steps(2)
     daemon = box.ask("overview")["daemon"]
     assert daemon["rss_bytes"] < 80 << 20
     assert box.status()["logs"][0]["lines"] == 3
@@ -46,7 +45,7 @@ def test_binary_garbage(box: Any) -> None:
     log = box.root / "train.log"
     log.write_bytes(os.urandom(4 << 20) + b"\nstep 7/9 loss 1.5\n")
     box.command("watch", "--log", str(log))
-    box.steps(7, 60)
+    box.steps(7)
     assert box.receiver.pushes == []
     box.command("status", check=False)
 
@@ -66,8 +65,8 @@ def test_a_log_that_becomes_a_directory_is_a_finding(box: Any, program: Program)
     process = box.spawn(*program("trainer"), "none", stdout=subprocess.DEVNULL)
     box.command("watch", "--pid", str(process.pid), "--log", str(log))
     log.mkdir()
-    box.until(lambda: "irectory" in box.status()["logs"][0]["detail"], 10)
-    one = box.incident("blind", 15)
+    box.until(lambda: "irectory" in box.status()["logs"][0]["detail"])
+    one = box.incident("blind")
     assert "later.log" in one["summary"]
 
 
@@ -90,15 +89,15 @@ def test_an_unreadable_log(box: Any, program: Program) -> None:
         stderr=subprocess.PIPE,
     )
     try:
-        box.until(lambda: box.ask("ping"), 15)
+        box.until(lambda: box.ask("ping"))
         box.command("watch", "--pid", str(process.pid), "--log", str(log))
-        one = box.incident("blind", 20)
+        one = box.incident("blind")
         assert "Permission denied" in one["summary"]
-        box.until(lambda: box.status()["processes"], 10)
+        box.until(lambda: box.status()["processes"])
         assert box.status()["state"] in ("running", "unknown")
     finally:
         daemon.terminate()
-        daemon.communicate(timeout=20)
+        daemon.communicate(timeout=120)
 
 
 def test_a_state_directory_that_cannot_be_written(box: Any) -> None:
@@ -156,13 +155,13 @@ def test_the_receiver_is_down_for_a_while(box: Any, program: Program) -> None:
     url = box.receiver.url
     box.extra_env["MIDDLEWATCH_ALERT_URLS"] = "json://127.0.0.1:9/"
     box.run(*program("trainer"), "nan", "--at", "10", "--sleep", "0.05", name="gpt")
-    box.until(lambda: box.ask("overview")["daemon"]["alert_trouble"], 30, "the failed push")
+    box.until(lambda: box.ask("overview")["daemon"]["alert_trouble"], "the failed push")
     os.kill(box.ask("ping")["pid"], 9)
     box.extra_env["MIDDLEWATCH_ALERT_URLS"] = url
     box.command("start")
-    push = box.push(lambda p: "[CRITICAL] gpt on" in p.title, 40)
+    push = box.push(lambda p: "[CRITICAL] gpt on" in p.title)
     assert "loss is" in push.title
-    time.sleep(1)
+    box.until(lambda: box.ask("incidents")[0]["alerted_at"], "the receiver's answer")
     assert len(box.receiver.pushes) == 1
 
 

@@ -75,7 +75,7 @@ def test_a_drill(box: Any, receiver: Any, tmp: Path, trouble: str) -> None:
     assert push.title == report["title"]
     assert push.body.startswith("This is a drill: ")
     assert "First step: " in push.body
-    box.until(lambda: nothing_is_left(tmp), 5, "a clean box")
+    box.until(lambda: nothing_is_left(tmp), "a clean box")
 
 
 def test_an_url_that_does_not_answer_fails_the_drill(box: Any, receiver: Any, tmp: Path) -> None:

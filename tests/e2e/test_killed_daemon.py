@@ -127,7 +127,7 @@ def stands(entry: dict[str, Any]) -> bool:
 
 def gone_when(path: str, journal: Journal) -> float | None:
     """A deletion is written down a moment after it was done."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 120
     while (found := journal.deleted().get(path)) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     return found
@@ -168,7 +168,7 @@ def test_the_index_is_true_after_every_kill(box: Any, program: Program, tmp_path
     words = (str(out), str(journal.path), "--saves", str(SAVES), "--seed", str(SEED))
     run = box.run(*program("many_saves"), *words, name="saver", options=("--checkpoints", str(out)))
     path = box.state / "runs" / run / "checkpoints_index.json"
-    box.until(lambda: len(journal.saved()) > 3, 60, "the first saves")
+    box.until(lambda: len(journal.saved()) > 3, "the first saves")
     chance = random.Random(SEED)
     kills = 0
     with reading(path) as reader:
@@ -176,15 +176,15 @@ def test_the_index_is_true_after_every_kill(box: Any, program: Program, tmp_path
             time.sleep(chance.uniform(0.2, 2.0))
             pid = box.ask("ping")["pid"]
             os.kill(pid, signal.SIGKILL)
-            box.until(lambda pid=pid: not alive(pid), 10, "the daemon is gone")
+            box.until(lambda pid=pid: not alive(pid), "the daemon is gone")
             kills += 1
             is_true(json.loads(path.read_text()), journal)
             box.command("start")
             assert box.ask("ping")["pid"] != pid
             is_true(box.ask("checkpoints", run=run), journal)
-        box.until(lambda: journal.over, 60, "all is saved")
-        box.until(lambda: settled(box.ask("checkpoints", run=run)), 90, "every verdict")
-        box.until(lambda: settled(json.loads(path.read_text())), 10, "every verdict is written")
+        box.until(lambda: journal.over, "all is saved")
+        box.until(lambda: settled(box.ask("checkpoints", run=run)), "every verdict")
+        box.until(lambda: settled(json.loads(path.read_text())), "every verdict is written")
     assert reader.broken == []
     assert reader.reads > 200
     final = json.loads(path.read_text())

@@ -42,7 +42,7 @@ def test_while_it_runs_and_when_it_is_over(box: Any, program: Program) -> None:
         return [(v["state"], v["level"]) for v in known]
 
     whole = [("ok", "structure"), ("ok", "structure"), ("ok", "finite")]
-    box.until(lambda: verdicts() == whole, 30, "the newest is read")
+    box.until(lambda: verdicts() == whole, "the newest is read")
     before = box.ask("checkpoints", run=run)["checkpoints"]
 
     done = box.command("checkpoints", "gpt", "--rescan", "--json")
@@ -50,7 +50,7 @@ def test_while_it_runs_and_when_it_is_over(box: Any, program: Program) -> None:
     assert [c["path"] for c in after] == [c["path"] for c in before]
     pairs = zip(before, after, strict=True)
     assert all(new["verified"]["at"] > old["verified"]["at"] for old, new in pairs)
-    box.until(lambda: verdicts() == [("ok", "finite")] * 3, 30, "now all are read")
+    box.until(lambda: verdicts() == [("ok", "finite")] * 3, "now all are read")
 
     box.command("stop")
     rotten(out / "step_3.safetensors")
@@ -64,7 +64,7 @@ def test_while_it_runs_and_when_it_is_over(box: Any, program: Program) -> None:
     box.command("start")
     assert verdicts()[2] == ("corrupt", "checksum"), "what the command found is not forgotten"
     os.kill(box.status(run)["pid"], 9)
-    box.until(lambda: box.status(run)["ended_at"], 60, "the run is over")
+    box.until(lambda: box.status(run)["ended_at"], "the run is over")
     rotten(out / "step_2.safetensors")
     box.command("checkpoints", "gpt", "--rescan", check=False)
     index = box.ask("checkpoints", run=run)

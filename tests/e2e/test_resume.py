@@ -43,9 +43,9 @@ def killed(box: Any) -> Callable[..., str]:
     def go(*command: str, folder: Path, passed: int, name: str) -> str:
         box.extra_env |= QUIET
         run = box.run(*command, name=name, options=("--checkpoints", str(folder)))
-        box.until(lambda: good(box, run, passed), 60, f"{passed} checkpoints that passed")
+        box.until(lambda: good(box, run, passed), f"{passed} checkpoints that passed")
         os.kill(box.status(run)["pid"], signal.SIGKILL)
-        box.until(lambda: box.status(run)["state"] == "failed", 20, "its end")
+        box.until(lambda: box.status(run)["state"] == "failed", "its end")
         return str(run)
 
     return go
@@ -70,7 +70,7 @@ def resume(box: Any, *words: str, status: int = 0) -> dict[str, Any]:
 def finished(box: Any, plan: dict[str, Any]) -> dict[str, Any]:
     """The run that goes on, once it has ended well."""
     run = plan["started"]["run"]
-    box.until(lambda: box.status(run)["ended_at"], 60, "the end of the second run")
+    box.until(lambda: box.status(run)["ended_at"], "the end of the second run")
     status: dict[str, Any] = box.status(run)
     assert status["state"] == "finished", "\n".join(status["log_tail"])
     assert status["resumed_from"] == plan["run"]
@@ -88,7 +88,7 @@ def goes_on(box: Any, plan: dict[str, Any]) -> None:
         known = box.ask("checkpoints", run=run)["checkpoints"]
         return [c["step"] for c in known if epoch(c["saved_at"]) > began and c["step"]]
 
-    assert box.until(saved, 40, "its first save")[0] > plan["checkpoint"]["step"]
+    assert box.until(saved, "its first save")[0] > plan["checkpoint"]["step"]
 
 
 def output(box: Any, run: str) -> str:
@@ -283,26 +283,6 @@ def test_lightning_goes_on(box: Any, killed: Callable[..., str]) -> None:
     losses = [r["train_loss"] for r in first if "train_loss" in r]
     assert steps[0]["train_loss"] < 0.7 * losses[0]
     assert list((root / "checkpoints").glob("epoch=9-step=160-*.ckpt"))
-
-
-def test_weights_that_are_not_numbers_are_passed_over(box: Any, killed: Callable[..., str]) -> None:
-    need("lightning")
-    words, root = lightning(box)
-    run = killed(*words, folder=root / "checkpoints", passed=2, name="pl")
-    before, newest = newest_two(box, run)
-    saved = torch.load(newest["path"], weights_only=False)
-    saved["state_dict"]["layer.weight"][3, 3] = math.nan
-    torch.save(saved, newest["path"])
-    plan = resume(box, run)
-    assert plan["checkpoint"]["path"] == before["path"]
-    (passed_over,) = (s for s in plan["skipped"] if s["path"] == newest["path"])
-    assert "layer.weight" in passed_over["detail"]
-    plan = resume(box, run, "--from", newest["path"], "--exec", status=4)
-    assert plan["started"] is None
-    plan = resume(box, run, "--exec")
-    assert plan["checkpoint"]["path"] == before["path"]
-    assert plan["checkpoint"]["level"] == "finite"
-    goes_on(box, plan)
 
 
 # ------------------------------------------------------------------------------ LitGPT

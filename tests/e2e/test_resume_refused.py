@@ -15,7 +15,7 @@ def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]
     out = box.root / "out"
     words = [*program("trainer"), "none", "--save-every", "20", "--size", "4096", "--out", str(out)]
     run = box.run(*words, name="gpt", options=("--checkpoints", str(out)))
-    box.until(lambda: box.ask("checkpoints", run=run)["resume_from"], 30, "a good checkpoint")
+    box.until(lambda: box.ask("checkpoints", run=run)["resume_from"], "a good checkpoint")
     pid = box.status(run)["pid"]
 
     # It lives: nothing lifts that.
@@ -25,7 +25,7 @@ def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]
         assert f"{run} still runs (pid {pid})" in done.stdout
 
     os.kill(pid, signal.SIGKILL)
-    box.until(lambda: box.status(run)["state"] == "failed", 20, "its end")
+    box.until(lambda: box.status(run)["state"] == "failed", "its end")
     assert f"`middlewatch resume {run}`" in (box.state / "runs" / run / "training_status.md").read_text()  # fmt: skip
 
     # What would begin from scratch is not started blindly.

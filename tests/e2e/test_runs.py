@@ -24,7 +24,7 @@ def test_a_real_gpt_in_torch(box: Any, program: Program) -> None:
     out = box.root / "out"
     words = (*program("gpt"), "--max_iters", "60", "--out_dir", str(out))
     run = box.run(*words, name="gpt")  # the folder is read from the command line
-    push = box.push(lambda p: p.title.startswith("[FINISHED] gpt on"), 90)
+    push = box.push(lambda p: p.title.startswith("[FINISHED] gpt on"))
     assert "Last step 60" in push.body
     done = box.command("status", run, "--json")
     status = json.loads(done.stdout)
@@ -97,14 +97,14 @@ def test_watch_without_options_finds_every_run_of_the_box(box: Any, program: Pro
             stderr=log,
         )
     try:
-        box.until(lambda: "step" in (folder / "ddp" / "log").read_text(), 60, "the torchrun job")
+        box.until(lambda: "step" in (folder / "ddp" / "log").read_text(), "the torchrun job")
         told = json.loads(box.command("watch", "--json").stdout)
         mine = [t for t in told if str(folder) in " ".join([*t["logs"], t["name"]]) or _ours(t)]
         names = sorted(t["name"] for t in mine)
         assert {"train_nohuped", "train_teed", "train_tmuxed"} <= set(names), told
         assert len([n for n in names if "rank" in n]) == 1, "two ranks are one run"
         for one in mine:
-            box.steps(5, 30, run=one["run"])
+            box.steps(5, run=one["run"])
         ddp = next(t for t in mine if "rank" in t["name"])
         ranks = {p["rank"] for p in box.status(ddp["run"])["processes"]}
         assert {0, 1} <= ranks
@@ -128,10 +128,10 @@ def test_a_run_outlives_the_session_that_started_it(box: Any, program: Program) 
     words = " ".join(program("trainer"))
     script = f"{sys.executable} -m middlewatch.daemon run --name gpt -- {words} none --steps 60"
     shell = box.spawn("/bin/sh", "-c", f"{script}; sleep 60", stdout=subprocess.DEVNULL)
-    box.until(lambda: box.ask("runs"), 15)
+    box.until(lambda: box.ask("runs"))
     os.killpg(shell.pid, signal.SIGHUP)
     shell.wait()
-    box.push(lambda p: p.title.startswith("[FINISHED] gpt on"), 30)
+    box.push(lambda p: p.title.startswith("[FINISHED] gpt on"))
     assert box.status()["exit"] == {"code": 0, "signal": None}
 
 
@@ -141,13 +141,13 @@ def test_output_is_there_at_once(box: Any) -> None:
         "import time\nfor i in range(99): print(f'step {i}/99 loss {9-i/20:.2f}'); time.sleep(.1)"
     )
     run = box.run(sys.executable, "-c", slow, name="py")
-    box.steps(5, 10, run=run)
+    box.steps(5, run=run)
     if shutil.which("stdbuf") is None or shutil.which("awk") is None:
         return
     count = 'BEGIN { for (i = 1; i < 99; i++) { printf "step %d/99 loss 1.5\\n", i; system(""); '
     count += 'while (("sleep 0.1; echo" | getline x) > 0); close("sleep 0.1; echo") } }'
     run = box.run("awk", count, name="awk")
-    box.steps(5, 20, run=run)
+    box.steps(5, run=run)
 
 
 def test_watching_a_log_alone(box: Any) -> None:
@@ -187,7 +187,7 @@ def test_the_files_are_whole_at_any_instant(box: Any, program: Program) -> None:
         os.kill(box.ask("ping")["pid"], signal.SIGKILL)
         _whole(folder)
         box.command("start")
-    box.until(lambda: box.ask("checkpoints")["checkpoints"], 15)
+    box.until(lambda: box.ask("checkpoints")["checkpoints"])
     assert not list(folder.glob("*.tmp*"))
 
 

@@ -87,18 +87,18 @@ def test_the_screen_over_ssh(
         screen = terminal("capture-pane", "-p")
         return all(word in screen for word in words)
 
-    box.until(lambda: shows("gpt", "running"), 30, "the overview")
+    box.until(lambda: shows("gpt", "running"), "the overview")
     screen = terminal("capture-pane", "-p")
     assert all(len(line) <= 80 for line in screen.splitlines())
     assert "inodes" in screen
-    box.until(lambda: shows("failing", "loss"), 30, "the incident on the screen")
+    box.until(lambda: shows("failing", "loss"), "the incident on the screen")
     # The daemon dies: the last known state stays, with its age; and it comes back.
     box.command("stop")
-    box.until(lambda: shows("no answer"), 20, "the age of the last answer")
+    box.until(lambda: shows("no answer"), "the age of the last answer")
     box.command("start")
-    box.until(lambda: not shows("no answer"), 20, "the answer again")
+    box.until(lambda: not shows("no answer"), "the answer again")
     terminal("send-keys", "q")
-    box.until(lambda: not terminal("list-sessions").strip(), 15, "the screen is left")
+    box.until(lambda: not terminal("list-sessions").strip(), "the screen is left")
     # Leaving the screen does not touch the run.
     before = box.status(run)["now"]["step"]
     box.steps(before + 5, run=run)

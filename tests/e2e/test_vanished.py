@@ -45,10 +45,10 @@ def test_the_terminal_is_closed(box: Any, program: Program) -> None:
         master, process = on_a_terminal(box, [*program("trainer"), "none", "--sleep", "0.1"], log)
     box.command("watch", "--pid", str(process.pid), "--log", str(path), "--name", "gpt")
     box.steps(5)
-    box.until(lambda: box.status()["processes"], 10, "its processes")
+    box.until(lambda: box.status()["processes"], "its processes")
     os.close(master)
     process.wait()
-    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 20)
+    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
     assert "middlewatch checkpoints" in push.body
     assert _how(box) == "hangup"
 
@@ -73,7 +73,7 @@ def test_the_box_is_rebooted(box: Any, program: Program) -> None:
     store.flush()
     store.close()
     box.command("start")
-    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 20)
+    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
     assert "was ended when the box was rebooted" in push.title
     assert _how(box) == "reboot"
 
@@ -97,9 +97,9 @@ def test_one_process_is_killed_and_others_live_on(box: Any, program: Program) ->
         *(program("trainer")[0], "-c", child + train, program("trainer")[1], "none"), name="gpt"
     )
     box.steps(5)
-    box.until(lambda: len(box.status(run)["processes"]) >= 2, 15, "both processes")
+    box.until(lambda: len(box.status(run)["processes"]) >= 2, "both processes")
     os.kill(box.status(run)["pid"], signal.SIGKILL)
-    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"), 20)
+    push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
     assert "1 of its processes live on" in push.title
     assert "look what is left of it" in push.body
     assert box.incident("process_killed")["details"]["how"] == "killed"

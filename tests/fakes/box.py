@@ -25,6 +25,8 @@ from middlewatch.daemon.system.errors import DaemonUnreachable
 from middlewatch.daemon.system.processes import Processes
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
+PATIENCE_S = 180.0
+"""Until something that never comes is given up; no test is judged by how long a thing took."""
 
 
 @dataclass
@@ -104,7 +106,7 @@ class Box:
             cwd=self.root,
             text=True,
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert not check or done.returncode == 0, done.stdout + done.stderr + self.log()
@@ -140,9 +142,9 @@ class Box:
         assert isinstance(answer, dict)
         return answer
 
-    def until(self, what: Callable[[], Any], timeout_s: float, why: str = "") -> Any:
+    def until(self, what: Callable[[], Any], why: str = "it") -> Any:
         """Poll until ``what`` is true; fails with the daemon's log."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             with contextlib.suppress(DaemonUnreachable):
                 value = what()
@@ -150,29 +152,27 @@ class Box:
                     return value
             time.sleep(0.05)
         told = [(p.title, p.body) for p in self.receiver.pushes]
-        raise AssertionError(f"not within {timeout_s} s: {why}\npushes: {told}\n{self.log()}")
+        raise AssertionError(f"it never came: {why}\npushes: {told}\n{self.log()}")
 
-    def push(self, wanted: Callable[[Push], bool], timeout_s: float, why: str = "a push") -> Push:
+    def push(self, wanted: Callable[[Push], bool], why: str = "a push") -> Push:
         """The first push that is wanted."""
-        found = self.until(lambda: [p for p in self.receiver.pushes if wanted(p)], timeout_s, why)
+        found = self.until(lambda: [p for p in self.receiver.pushes if wanted(p)], why)
         push: Push = found[0]
         return push
 
-    def incident(self, trouble: str, timeout_s: float = 5.0) -> dict[str, Any]:
+    def incident(self, trouble: str) -> dict[str, Any]:
         """The incident of a class, once it is known."""
         found = self.until(
             lambda: [i for i in self.ask("incidents", all=True) if i["class"] == trouble],
-            timeout_s,
             f"an incident {trouble}",
         )
         one: dict[str, Any] = found[0]
         return one
 
-    def steps(self, at_least: float, timeout_s: float = 20.0, run: str | None = None) -> None:
+    def steps(self, at_least: float, run: str | None = None) -> None:
         """Wait until the watch has seen a step."""
         self.until(
             lambda: (self.status(run)["now"]["step"] or 0) >= at_least,
-            timeout_s,
             f"step {at_least}",
         )
 

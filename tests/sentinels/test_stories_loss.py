@@ -215,11 +215,15 @@ INFS = [
 
 
 @pytest.mark.parametrize("form", list(FORMS))
-@pytest.mark.parametrize("word", [*NANS, *INFS])
-def test_spellings(form: str, word: str) -> None:
-    values = ["2.31", "2.29", "2.30", word, word, word]
-    text = "".join(FORMS[form].format(n=10 * i, v=v) + "\n" for i, v in enumerate(values, 1))
-    assert warned(text) == {"loss_inf" if word in INFS else "loss_nan": 4}
+def test_spellings(form: str) -> None:
+    wrong = {}
+    for word in (*NANS, *INFS):
+        values = ["2.31", "2.29", "2.30", word, word, word]
+        text = "".join(FORMS[form].format(n=10 * i, v=v) + "\n" for i, v in enumerate(values, 1))
+        told = warned(text)
+        if told != {"loss_inf" if word in INFS else "loss_nan": 4}:
+            wrong[word] = told
+    assert wrong == {}
 
 
 MIXED = {

@@ -19,7 +19,7 @@ from middlewatch.tui.poll import Poller, ask
 
 from .overview_answer import overview, run, troubled
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 
 
 class Daemon:

@@ -142,7 +142,7 @@ def test_a_file_that_kills_the_child_does_not_stop_the_next(made: Path, tmp_path
         child = loader._child
         assert child is not None
         child.kill()
-        child.wait(10)
+        child.wait(120)
         found = loader.check(str(made / "ckpt.pt"))
         assert (found.state, found.whole) == ("ok", False)
         assert "the loader died over it (status -9)" in found.detail

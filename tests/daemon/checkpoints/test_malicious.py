@@ -162,7 +162,7 @@ def test_the_verifier_of_the_daemon_runs_nothing(evil: Den) -> None:
                 assert "error" not in answer, answer
                 assert answer["state"] in STATES
         child.stdin.close()
-        assert child.wait(20) == 0
+        assert child.wait(120) == 0
 
 
 def test_deep_runs_nothing_and_says_what_it_would_have_been(evil: Den) -> None:

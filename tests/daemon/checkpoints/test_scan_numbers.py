@@ -145,12 +145,16 @@ def test_views_and_tied_weights(tmp_path: Path, torch: ModuleType) -> None:
     assert scanned(tmp_path / "a.pt").state == "ok", "what no tensor shows is nobody's"
 
 
-def more_mb(path: Path) -> float:
-    """Memory that one file takes more than the smallest; the least of two looks at both."""
+def assert_takes_little(path: Path) -> None:
+    """Hardly more memory than the smallest file takes; a second look decides a doubtful one."""
     small = path.parent / "smallest.safetensors"
     header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
     small.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
-    return min(peak_mb(path) for _ in range(2)) - min(peak_mb(small) for _ in range(2))
+    for _ in range(2):
+        more_mb = peak_mb(path) - peak_mb(small)
+        if more_mb < MOST_MORE_MB:
+            return
+    pytest.fail(f"{more_mb:.0f} MB more")
 
 
 def peak_mb(path: Path) -> float:
@@ -185,7 +189,7 @@ def huge(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_memory_for_a_large_file(huge: Path) -> None:
-    assert more_mb(huge) < MOST_MORE_MB
+    assert_takes_little(huge)
 
 
 def test_memory_for_very_many_tensors(tmp_path: Path) -> None:
@@ -200,14 +204,14 @@ def test_memory_for_very_many_tensors(tmp_path: Path) -> None:
     header = json.dumps(entries, separators=(",", ":")).encode()
     body = struct.pack("<16f", *range(16)) * len(names)
     path.write_bytes(len(header).to_bytes(8, "little") + header + body)
-    assert more_mb(path) < MOST_MORE_MB
+    assert_takes_little(path)
 
 
 @pytest.mark.slow
 def test_memory_for_a_torch_file_with_very_many_tensors(tmp_path: Path, torch: ModuleType) -> None:
     model = {f"model.layers.{n // 20}.{n % 20}.w": torch.ones(16) for n in range(34_000)}
     torch.save({"model": model}, tmp_path / "a.pt")
-    assert more_mb(tmp_path / "a.pt") < MOST_MORE_MB
+    assert_takes_little(tmp_path / "a.pt")
 
 
 @pytest.mark.slow
@@ -219,7 +223,7 @@ def test_memory_for_a_distributed_one_with_very_many_tensors(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dcp.save(model, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
-    assert more_mb(tmp_path / "step_1") < MOST_MORE_MB
+    assert_takes_little(tmp_path / "step_1")
 
 
 def test_tensors_that_repeat_their_numbers_in_a_distributed_one(

@@ -5,7 +5,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ class Child:
     def say(self, line: bytes) -> dict[str, Any]:
         self.stdin.write(line + b"\n")
         self.stdin.flush()
-        assert select.select([self.stdout], [], [], 20)[0], "no answer"
+        assert select.select([self.stdout], [], [], 120)[0], "no answer"
         answer = json.loads(self.stdout.readline())
         assert isinstance(answer, dict)
         return answer
@@ -42,7 +41,7 @@ def child() -> Iterator[Child]:
     child = Child()
     yield child
     child.stdin.close()
-    assert child.process.wait(20) == 0
+    assert child.process.wait(120) == 0
     child.stdout.close()
 
 
@@ -94,7 +93,7 @@ def test_it_ends_when_nobody_asks() -> None:
         "v.QUIET_S = 0.05; sys.exit(v.main())"
     )
     child = Child((sys.executable, "-c", code))
-    assert child.process.wait(20) == 0
+    assert child.process.wait(120) == 0
     child.stdin.close()
     child.stdout.close()
 
@@ -108,13 +107,19 @@ def test_it_loads_nothing_heavy() -> None:
     assert found.stdout == b"[]\n"
 
 
-def test_it_ends_after_a_very_large_table(child: Child, tmp_path: Path) -> None:
+def test_it_ends_after_a_very_large_table(tmp_path: Path) -> None:
+    """Soon, and not only when it was quiet for long: that would take an hour here."""
+    code = (
+        "import sys; from middlewatch.daemon.checkpoints.verify import worker as v;"
+        "v.QUIET_S = 3600.0; sys.exit(v.main())"
+    )
+    child = Child((sys.executable, "-c", code))
     names = [f"model.layers.{n}.weight" for n in range(60_000)]
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps(dict.fromkeys(names, entry)).encode()
     path = tmp_path / "step_1.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header)
     assert child.ask(path)["state"] == "ok"
-    began = time.monotonic()
-    assert child.process.wait(10) == 0
-    assert time.monotonic() - began < worker.QUIET_S / 2
+    assert child.process.wait(120) == 0
+    child.stdin.close()
+    child.stdout.close()

@@ -81,9 +81,9 @@ def test_any_text_can_be_masked(text: str) -> None:
     "word", ["a-", "a://", "a://b:", "x", "--", "_token_", "token=", "bearer "]
 )
 def test_a_long_line_takes_no_long_time(word: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     mask(word * (65536 // len(word)))
-    assert time.perf_counter() - began < 1.0
+    assert time.thread_time() - began < 1.0
 
 
 def test_no_piece_of_an_alert_url_passes() -> None:

@@ -26,7 +26,7 @@ from middlewatch.daemon.system.errors import UsageError
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T | None], seconds: float = 8.0) -> T:
+def until(look: Callable[[], T | None], seconds: float = 120.0) -> T:
     deadline = time.monotonic() + seconds
     while True:
         answer = look()
@@ -278,7 +278,7 @@ def test_a_disk_that_fills_up_does_not_swallow_the_record(tmp_path: Path) -> Non
         "from middlewatch.daemon.launch.exit_record import read_exit\n"
         "one = launch(['sh', '-c', 'cat /dev/zero > filler; exit 5'], name='full', log='l/run.log',"
         " exit_file='exit.json', cwd='.')\n"
-        "end = time.monotonic() + 8\n"
+        "end = time.monotonic() + 120\n"
         "while not read_exit(one.exit_file) and time.monotonic() < end: time.sleep(0.02)\n"
         "print(pathlib.Path('exit.json').read_text().strip()[:300])\n"
         "print(pathlib.Path(one.log).read_text())\n"
@@ -288,7 +288,7 @@ def test_a_disk_that_fills_up_does_not_swallow_the_record(tmp_path: Path) -> Non
         ["unshare", "-m", "sh", "-c", f'{mount} "$0"', code],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     if "permission denied" in run.stderr.lower() and "mount" in run.stderr:

@@ -69,7 +69,7 @@ class Box:
         self.copies.into(self.index)
 
     def until(self, holds: Callable[[], bool], now: float = NOW) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not holds():
             assert time.monotonic() < deadline, self.states()
             self.mirror.read(now)

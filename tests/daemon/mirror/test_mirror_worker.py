@@ -27,7 +27,7 @@ class Child:
         assert self.process.stdout is not None
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
-        assert select.select([self.process.stdout], [], [], 30)[0], "no answer"
+        assert select.select([self.process.stdout], [], [], 120)[0], "no answer"
         answer = json.loads(self.process.stdout.readline())
         assert isinstance(answer, dict)
         return answer
@@ -44,7 +44,7 @@ def child() -> Iterator[Child]:
     assert child.process.stdin is not None
     assert child.process.stdout is not None
     child.process.stdin.close()
-    assert child.process.wait(20) == 0
+    assert child.process.wait(120) == 0
     child.process.stdout.close()
 
 

@@ -290,10 +290,10 @@ def test_no_line_takes_long(piece: str) -> None:
 
 
 def _seconds(look: object, line: str) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     assert callable(look)
     look(line)
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 WORDS = st.sampled_from(

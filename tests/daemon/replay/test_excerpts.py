@@ -50,33 +50,31 @@ def told(said: list[dict[str, Any]], *roles: str) -> set[str]:
     }
 
 
-TROUBLES = [
-    pytest.param(head, log, id=f"{path.stem}-{head}")
-    for path in sorted(HERE.glob("*.txt"))
-    if path.stem != "innocent"
-    for head, log in excerpts(path)
-]
-
-
-@pytest.mark.parametrize(("head", "log"), TROUBLES)
-def test_trouble_is_read(head: str, log: str) -> None:
+def misread(head: str, log: str) -> str:
+    """What is wrong with what was read of an excerpt; "" for nothing."""
     classes, verdict, _ = head.split(" ; ")
     wanted = classes.split(",")
     said = replayed(log)
-    found = told(said)
-    assert set(wanted) <= found
+    found, roots, end = told(said), told(said, "root"), said[-1]
+    if not set(wanted) <= found:
+        return f"{head}: found {sorted(found)}"
     # what only follows from a root is allowed beside it
-    assert told(said, "root") <= {*wanted, *COMPANIONS}
-    if verdict != "-":
-        end = said[-1]
-        assert (end["verdict"], end["cause"]) == (verdict, wanted[0])
+    if not roots <= {*wanted, *COMPANIONS}:
+        return f"{head}: roots {sorted(roots)}"
+    if verdict != "-" and (end["verdict"], end["cause"]) != (verdict, wanted[0]):
+        return f"{head}: {end['verdict']}, {end['cause']}"
+    return ""
 
 
-@pytest.mark.parametrize(
-    ("head", "log"),
-    [pytest.param(head, log, id=head) for head, log in excerpts(HERE / "innocent.txt")],
-)
-def test_innocent_lines_say_nothing(head: str, log: str) -> None:
-    said = replayed(log)
-    assert not told(said)
-    assert said[-1]["verdict"] != "failed"
+@pytest.mark.parametrize("topic", sorted({p.stem for p in HERE.glob("*.txt")} - {"innocent"}))
+def test_trouble_is_read(topic: str) -> None:
+    found = [misread(head, log) for head, log in excerpts(HERE / f"{topic}.txt")]
+    assert found
+    assert [wrong for wrong in found if wrong] == []
+
+
+def test_innocent_lines_say_nothing() -> None:
+    for head, log in excerpts(HERE / "innocent.txt"):
+        said = replayed(log)
+        assert not told(said), head
+        assert said[-1]["verdict"] != "failed", head

@@ -62,8 +62,9 @@ def test_healthy_lines_around_a_trouble_never_hide_it(
 
 
 @pytest.mark.parametrize("row", LOUD[::9], ids=lambda row: row.id)
-def test_the_same_trouble_ten_thousand_times_is_one_finding(row: Signature) -> None:
-    said = replayed((EXAMPLES[row.id].hits[0] + "\n") * 10_000)
+def test_the_same_trouble_many_times_is_one_finding(row: Signature) -> None:
+    times = 10_000 if row is LOUD[0] else 500
+    said = replayed((EXAMPLES[row.id].hits[0] + "\n") * times)
     found = [r for r in said if r["type"] == "finding" and r["class"] == row.trouble]
     assert len(found) == 1
     assert found[0]["line"] <= 2

@@ -24,7 +24,7 @@ from middlewatch.daemon.system import jsonlines
 from ...fakes.clock import FakeClock
 from ...fakes.receiver import Receiver
 
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 CRITICAL = Message("[CRITICAL] gpt on box3: loss is NaN", "since step 4210", "failure", "3fa2c1")
 WARNING = Message("[WARNING] gpt on box3: disk", "2 saves left", "warning")
 

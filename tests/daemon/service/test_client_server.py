@@ -22,7 +22,7 @@ from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import DaemonUnreachable, Refused, UsageError
 from middlewatch.daemon.system.loop import Loop
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 
 
 class House:

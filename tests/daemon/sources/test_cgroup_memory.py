@@ -350,7 +350,7 @@ def real_group() -> Iterator[tuple[Path, int]]:
 
 def remove(home: Path) -> None:
     """Remove a real group; the last process in it needs a moment to leave."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 120
     while home.exists() and time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             home.rmdir()

@@ -60,7 +60,7 @@ class Watch:
         self.now += later_s
         before = len(self.told)
         self._tell(self.source.read(self.now))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while self.child.waiting and time.monotonic() < deadline:
             fds = list(self.source.fds())
             if select.select(fds, [], [], 0.5)[0]:
@@ -85,7 +85,7 @@ def watch(out: Path) -> Iterator[Watch]:
     watch = Watch(out)
     yield watch
     watch.source.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while watch.child.stuck_pid is not None and time.monotonic() < deadline:
         time.sleep(0.01)
 
@@ -672,7 +672,7 @@ def test_a_verifier_that_cannot_be_started_is_said(out: Path) -> None:
 
 
 def test_idle_looks_are_cheap(out: Path) -> None:
-    """The goal is 200 us for 20 checkpoints; the limit leaves room for a busy machine."""
+    """The goal is 200 us of the processor for 20 checkpoints; the limit leaves room."""
     for step in range(20):
         folder = out / f"checkpoint-{step}"
         folder.mkdir(parents=True)
@@ -692,6 +692,6 @@ def test_idle_looks_are_cheap(out: Path) -> None:
 
 
 def _seconds_of(source: CheckpointDir, now: float) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     list(source.read(now))
-    return time.perf_counter() - began
+    return time.thread_time() - began

@@ -107,7 +107,7 @@ if open("/proc/sys/kernel/dmesg_restrict").read().strip() != "0":
 else:
     print("must not be read here")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "must not be read here" in done.stdout, done.stderr
 
 
@@ -254,7 +254,7 @@ def test_the_real_kernel_log() -> None:
 
     tell("one")
     (fd,) = log.fds()
-    assert select.select([fd], [], [], 5)[0]
+    assert select.select([fd], [], [], 120)[0]
     assert [e.text for e in log.ready(fd, 2.0)] == [f"{word}: one"]
     saved = json.loads(json.dumps(log.state()))
     log.close()

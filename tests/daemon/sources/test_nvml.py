@@ -20,7 +20,7 @@ from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
 
 from ...fakes.nvml_library import NvmlDouble
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 DEADLINE_S = 5.0
 FIRST, SECOND = (f"GPU-00000000-0000-4000-8000-00000000000{n}" for n in (0, 1))
 

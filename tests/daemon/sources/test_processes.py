@@ -366,7 +366,7 @@ def until(
     source: Processes, wanted: Callable[[list[ProcessEnded], dict[int, ProcessSample]], bool]
 ) -> None:
     ended: list[ProcessEnded] = []
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         more, samples = look(source)
         ended += more

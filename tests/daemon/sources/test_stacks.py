@@ -26,7 +26,7 @@ from middlewatch.sentinels.kit.pace.work import work_of
 
 from ...fakes.clock import FakeClock
 
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 
 LOCK = """
 import threading

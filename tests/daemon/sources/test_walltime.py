@@ -31,7 +31,7 @@ def running(command: list[str], **env: str) -> Iterator[subprocess.Popen[bytes]]
         yield child
     finally:
         child.terminate()
-        child.wait(10)
+        child.wait(120)
         child.stdout.close()
 
 
@@ -67,11 +67,11 @@ def test_timeout_among_the_ancestors() -> None:
     pid = int(child.stdout.readline())
     try:
         ends = [*Walltime(pid)._timeouts(pid, began)]
-        assert abs(ends[0] - began - 7200) < 3
+        assert began - 1 < ends[0] - 7200 < time.time() + 1
         assert read(Walltime(pid), began)["timeout"] == pytest.approx(min(ends), abs=0.1)
     finally:
         os.killpg(os.getpgid(pid), 15)
-        child.wait(10)
+        child.wait(120)
         child.stdout.close()
 
 

@@ -45,7 +45,7 @@ def test_growth_of_a_file_marks_its_watch_only(inotify: Inotify, tmp_path: Path)
     two.touch()
     first, second = watched(inotify, one), watched(inotify, two)
     one.write_text("a")
-    assert select.select([inotify.fd], [], [], 5)[0]
+    assert select.select([inotify.fd], [], [], 120)[0]
     collect(inotify)
     assert (first.dirty, second.dirty) == (True, False)
 
@@ -267,7 +267,7 @@ def test_without_descriptors_the_log_is_polled_until_there_are_some(tmp_path: Pa
     log = tmp_path / "log"
     log.write_text("a\n")
     done = subprocess.run(
-        [sys.executable, "-c", EXHAUSTED, str(log)], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", EXHAUSTED, str(log)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
 
@@ -302,7 +302,7 @@ def test_limits_of_the_user_are_said() -> None:
     ):
         pytest.skip("needs a user namespace of its own, to set its limits")
     done = subprocess.run(
-        [unshare, "-Ur", sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=30
+        [unshare, "-Ur", sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     watches, instances = done.stdout.splitlines()

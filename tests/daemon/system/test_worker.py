@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from middlewatch.daemon.system.worker import LONGEST_LINE, JsonChild
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
-PATIENCE_S = 10.0
+PATIENCE_S = 120.0
 
 
 def python(program: str) -> tuple[str, ...]:
