@@ -54,7 +54,9 @@ def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
         for path in (ROOT / room).rglob("*")
         if path.suffix in KINDS
     }
-    assert packed == rooms | {"middlewatch/__init__.py", "middlewatch/py.typed"}
+    assert packed == rooms | {
+        f"middlewatch/{n}" for n in ("__init__.py", "_version.py", "py.typed")
+    }
 
 
 def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: Path) -> None:

@@ -6,4 +6,10 @@ No logic lives here; the rooms are ``daemon`` (watches, remembers, tells),
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+try:
+    # Written by the build, from the tag: importlib.metadata would cost the daemon 4 MB.
+    from ._version import __version__  # type: ignore[import-not-found, unused-ignore]
+except ImportError:  # a checkout that was never built
+    __version__ = "0.1.0"
+
+__all__ = ["__version__"]
