@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from middlewatch.daemon.system.mounts import Mounts, readable_table
 
 from .fakes.nvml_library import NvmlDouble, build
 
@@ -29,6 +32,21 @@ settings.register_profile(
 )
 settings.register_profile("nightly", settings.get_profile("usual"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+# Images set it, people's machines do not: a program of a test flushes what must arrive.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
+
+def _in_memory(folder: str) -> bool:
+    mount = Mounts(readable_table(), "").of(os.path.realpath(folder))
+    return mount is not None and mount.fstype == "tmpfs"
+
+
+# The daemon warns of checkpoints that lie in memory, and rightly: where /tmp does, tests work on
+# a disk.
+if "TMPDIR" not in os.environ and _in_memory("/tmp") and not _in_memory("/var/tmp"):
+    os.environ["TMPDIR"] = "/var/tmp"
+    tempfile.tempdir = None  # whoever asked before is asked again
 
 
 @pytest.fixture(scope="session")

@@ -133,7 +133,8 @@ except PermissionError:
 
 def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     """Root may read everything unless it gives up the capability to: so does the child."""
-    plain = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    powers = "-dac_override,-dac_read_search"
+    plain = ["setpriv", f"--bounding-set={powers}", f"--inh-caps={powers}"]
     if os.geteuid() != 0:
         plain = []
     elif not shutil.which("setpriv"):
