@@ -362,9 +362,9 @@ def test_a_tmux_session_shows_the_log_and_may_be_killed(
 
 
 def test_a_keeper_is_hardly_larger_than_a_bare_interpreter(start: Start) -> None:
-    def rss(pid: int) -> int:
+    def own(pid: int) -> int:  # the pages of the program file are every Python's on the box
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
     bare = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "print(flush=True); input()"],
@@ -375,7 +375,8 @@ def test_a_keeper_is_hardly_larger_than_a_bare_interpreter(start: Start) -> None
     bare.stdout.readline()
     one = start(["sleep", "20"])
     try:
-        assert rss(one.keeper_pid) < rss(bare.pid) + 1500
+        # 1.3 MB are left from compiling its own source; `signal` alone would be 0.7 MB more.
+        assert own(one.keeper_pid) < own(bare.pid) + 1500
     finally:
         bare.communicate()
 

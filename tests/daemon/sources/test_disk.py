@@ -320,7 +320,7 @@ tell()
 mount("none", there, "tmpfs", 0, "size=2m,nr_inodes=0")
 source._stale = True
 tell()
-print(json.dumps(told))
+print(json.dumps(told), flush=True)
 os._exit(0)
 """
 
@@ -429,7 +429,7 @@ for minute in range(1, 241):
         history.add(sample)
     view = history.view(now + 50)
     told += [[minute, name, f.severity.label] for name, rule in rules for f in rule(view)]
-print(json.dumps([told, failed]))
+print(json.dumps([told, failed]), flush=True)
 os._exit(0)
 """
 
