@@ -101,4 +101,3 @@ def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] |
         return "", None
     ticks = procfs.start_ticks(session, root) if session != pid else 0
     return terminal, (session, ticks) if ticks else None
-
