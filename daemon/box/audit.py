@@ -23,7 +23,9 @@ from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
 from ..sources.disk import Disks
 from ..sources.nvml import Nvml
-from ..system.clock import SystemClock
+from ..system import procfs
+from ..system.cgroupfs import cpu_groups, tightest
+from ..system.clock import SystemClock, iso
 from ..system.errors import MiddlewatchError
 from ..system.inotify import Inotify
 from ..system.source import Source
@@ -75,9 +77,13 @@ def audit(
     storage = [*_storage(places, here, runs)]
     advice = _advice(config, places, runs)
     places.close()
+    from .machine import look  # here: `watch` asks this module about GPUs, and needs no psutil
+
+    machine = look([d.mount for d in disks])
     checks = [
         _gpu_check(gpus, gpu_trouble),
         _platform_check(places.platforms),
+        *_machine_checks(machine, now),
         *(_disk_check(d) for d in disks),
         *(_storage_check(row) for row in storage),
         _cadence_check(advice),
@@ -99,6 +105,7 @@ def audit(
         "checks": [{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
         "box": facts.box(history, memory, (), now),
         "cpu": cpu(),
+        "machine": {**machine, "booted_at": iso(machine["booted_at"])},
         "platforms": [_platform(p) for p in places.platforms],
         "durability": storage,
         "cadence": advice,
@@ -252,6 +259,22 @@ def _disk_check(disk: DiskSample) -> Check:
     return Check(f"disk {disk.mount}", state, detail + (", READ-ONLY" if disk.read_only else ""))
 
 
+def _machine_checks(machine: Mapping[str, Any], now: float) -> Iterator[Check]:
+    """Since when it runs, who is here, and disks where nothing of ours lies."""
+    cores = f"{machine['cores']} cores, " if machine["cores"] else ""
+    swap = f"{size(machine['swap_bytes'])} of swap" if machine["swap_bytes"] else "no swap"
+    up = span(max(0.0, now - machine["booted_at"]))
+    memory = size(machine["memory_bytes"])
+    yield Check(
+        "machine", "ok", f"up for {up}; {cores}{machine['threads']} threads, {memory}, {swap}"
+    )
+    if machine["users"]:
+        yield Check("users", "ok", f"logged in: {', '.join(machine['users'])}")
+    for disk in machine["other_disks"]:
+        room = f"{size(disk['free'])} of {size(disk['total'])} free, {disk['fstype']}"
+        yield Check(f"disk {disk['mount']}", "ok", f"{room} (not in use by what is looked at here)")
+
+
 def _memory_check(memory: MemorySample | None) -> Check:
     if memory is None:
         return Check("memory", "unknown", "the cgroup's memory files cannot be read")
@@ -277,18 +300,9 @@ def cpu() -> dict[str, Any]:
 
 
 def _quota() -> float | None:
-    """CPU quota in cores (cgroup v2 ``cpu.max``, v1 ``cpu.cfs_quota_us``)."""
-    try:
-        used, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return None if used == "max" else int(used) / int(period)
-    except (OSError, ValueError):
-        pass
-    try:
-        v1 = Path("/sys/fs/cgroup/cpu")
-        quota = int((v1 / "cpu.cfs_quota_us").read_text(encoding="ascii"))
-        return None if quota <= 0 else quota / int((v1 / "cpu.cfs_period_us").read_text("ascii"))
-    except (OSError, ValueError):
-        return None
+    """CPU quota in cores, the lowest on the way up."""
+    group = tightest(cpu_groups(os.getpid()))
+    return group.cores if group else None
 
 
 def _cpu_check() -> Check:
@@ -311,25 +325,10 @@ def _shm_check() -> Check:
 
 
 def _network_check() -> Check:
-    routes = _default_routes()
+    routes = procfs.default_routes()
     if routes:
         return Check("network", "ok", f"default route over {', '.join(sorted(routes))}")
     return Check("network", "warn", "no default route: pushes will not leave this box")
-
-
-def _default_routes() -> set[str]:
-    routes = set()
-    for table, column in (("/proc/net/route", 1), ("/proc/net/ipv6_route", 0)):
-        try:
-            lines = Path(table).read_text(encoding="ascii").splitlines()
-        except OSError:
-            continue
-        for line in lines:
-            words = line.split()
-            interface = words[0] if column else words[-1]
-            if len(words) > column and set(words[column]) == {"0"} and interface != "lo":
-                routes.add(interface)
-    return routes
 
 
 def _coverage() -> Iterator[Check]:

@@ -148,7 +148,9 @@ def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> F
     started_at = processes.started_at(main)
     notes = list(out.notes)
     if not main.environ:
-        notes.append("its environment is not readable: run as its user or as root")
+        notes.append(
+            f"its environment is not readable: run as {_user_of(main, processes.proc)} or as root"
+        )
     return FoundRun(
         name=name,
         pid=main.pid,
@@ -167,6 +169,19 @@ def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> F
         notes=tuple(notes),
         pipe_pane=out.pipe_pane,
     )
+
+
+def _user_of(process: Process, proc: str) -> str:
+    """The user it runs as: the name, or the number of one that has no name here."""
+    import psutil  # here: most runs are our own, and nobody has to be named
+
+    theirs, psutil.PROCFS_PATH = psutil.PROCFS_PATH, proc
+    try:
+        return str(psutil.Process(process.pid).username())
+    except (psutil.Error, IndexError, ValueError):  # the last two: a /proc that tells less
+        return "its user"
+    finally:
+        psutil.PROCFS_PATH = theirs
 
 
 def _supervisor_option(process: Process | None, option: str) -> str | None:

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 from middlewatch.daemon.box import audit as audit_module
+from middlewatch.daemon.box import machine
 from middlewatch.daemon.box.audit import audit, cpu
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.system import jsonlines
@@ -156,3 +158,58 @@ def test_cores_that_are_ours() -> None:
     have = cpu()
     assert have["allowed"] == len(os.sched_getaffinity(0))
     assert have["quota"] is None or have["quota"] > 0
+
+
+# ------------------------------------------------------------------------ the machine
+
+
+def test_the_machine_is_told(tmp_path: Path) -> None:
+    seen = json.loads(jsonlines.dumps(audit(tmp_path / "state", parse("", ""), tmp_path)))
+    told, checks = seen["machine"], {c["what"]: c for c in seen["checks"]}
+    total = Path("/proc/meminfo").read_text().split()[1]
+    assert told["memory_bytes"] == int(total) * 1024
+    assert told["threads"] == seen["cpu"]["host"]
+    assert told["booted_at"][:2] == "20"
+    assert checks["machine"]["detail"].startswith("up for ")
+    assert f"{told['threads']} threads" in checks["machine"]["detail"]
+
+
+class Partition(NamedTuple):
+    device: str
+    mountpoint: str
+    fstype: str
+
+
+def test_other_disks_are_named_once_and_dead_servers_are_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = str(tmp_path)
+    (tmp_path / "hosts").write_text("")
+    parts = [
+        Partition("/dev/a", here, "ext4"),
+        Partition("/dev/a", str(tmp_path.parent), "ext4"),
+        Partition("server:/x", "/", "nfs4"),
+        Partition("/dev/loop0", "/proc", "squashfs"),
+        Partition("/dev/b", str(tmp_path / "hosts"), "ext4"),
+        Partition("/dev/c", str(tmp_path / "gone"), "ext4"),
+    ]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: parts)
+    (one,) = machine.other_disks()
+    room = os.statvfs(here)
+    assert (one.mount, one.device, one.fstype) == (here, "/dev/a", "ext4")
+    assert one.total == room.f_blocks * room.f_frsize
+    assert list(machine.other_disks([here])) == []
+
+
+def test_what_is_told_of_a_machine() -> None:
+    told = {
+        "booted_at": 0.0, "cores": None, "threads": 8, "memory_bytes": 1 << 30, "swap_bytes": 0,
+        "users": ["ann", "bob"],
+        "other_disks": [{"mount": "/nvme", "free": 1 << 30, "total": 2 << 30, "fstype": "xfs"}],
+    }  # fmt: skip
+    checks = {c.what: c.detail for c in audit_module._machine_checks(told, 7200.0)}
+    assert checks == {
+        "machine": "up for 2 h; 8 threads, 1.0 GiB, no swap",
+        "users": "logged in: ann, bob",
+        "disk /nvme": "1.0 GiB of 2.0 GiB free, xfs (not in use by what is looked at here)",
+    }

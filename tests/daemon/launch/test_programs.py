@@ -40,16 +40,18 @@ class FakeProc:
         env: Mapping[str, str] | None = None,
         cgroup: str = "0::/",
         maps: str = "",
+        user: int = 0,
     ) -> Process:
+        uid = f"\t{user}" * 4
         folder = self._folder / str(pid)
         folder.mkdir()
-        rest = f"S {ppid} {pid} {pid} 0 -1 0 0 0 0 0 50 50 0 0 20 0 1 0 {pid * 100} 0 0"
+        rest = f"S {ppid} {pid} {pid} 0 -1 0 0 0 0 0 50 50 0 0 20 0 1 0 {pid * 100} 0 0" + 30 * " 0"
         (folder / "stat").write_text(f"{pid} ({comm}) {rest}\n")
         (folder / "cmdline").write_text("\0".join(line.split()) + "\0")
         (folder / "environ").write_text("\0".join(f"{k}={v}" for k, v in (env or {}).items()))
         (folder / "cgroup").write_text(cgroup + "\n")
         (folder / "maps").write_text(maps)
-        (folder / "status").write_text("SigIgn:\t0000000000000000\n")
+        (folder / "status").write_text(f"Uid:{uid}\nSigIgn:\t0000000000000000\n")
         return Process(self.path, pid)
 
 
@@ -126,6 +128,16 @@ def test_torch_in_memory_and_ranks_in_the_environment_count_for_python_only(box:
     assert looks_like_training(box.add(3, "python app.py", env=rank))
     assert not looks_like_training(box.add(4, "sh x.sh", env=rank, maps=torch))
     assert is_launcher(box.add(5, "python -m deepspeed.launcher.launch x.py"))
+
+
+def test_who_may_see_more_is_named(box: FakeProc) -> None:
+    box.add(100, "python train.py", user=0)
+    box.add(200, "python train_other.py", user=4_000_000)
+    box.add(300, "python train_third.py", env={"HOME": "/root"})
+    notes = {run.pid: " ".join(run.notes) for run in discover(proc=box.path, look_s=0.0)}
+    assert "environment is not readable: run as root or as root" in notes[100]
+    assert "environment is not readable: run as 4000000 or as root" in notes[200]
+    assert "environment" not in notes[300]
 
 
 def test_slurm_tasks_without_a_common_parent_are_one_run(box: FakeProc) -> None:
