@@ -28,6 +28,23 @@ def test_documents_that_cannot_be_read_are_left_out(box: Any, program: Program) 
     assert "incident bad of the store is not usable" in box.log()
 
 
+def test_an_incident_of_a_class_that_only_a_newer_release_knows_is_left_out(
+    box: Any, program: Program
+) -> None:
+    run = box.run(*program("trainer"), "crash", "--at", "5", "--sleep", "0.01", name="gpt")
+    box.until(lambda: box.ask("incidents", all=True), 30)
+    box.command("stop")
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        (told,) = db.execute("select doc from docs where kind = 'incident'").fetchone()
+        doc = json.loads(told) | {"id": "new", "trouble": "trouble_of_tomorrow"}
+        db.execute("insert into docs values ('incident', 'new', 0, ?)", (json.dumps(doc),))
+    db.close()
+    box.command("start")
+    assert "incident new of the store is not usable" in box.log()
+    assert "trouble_of_tomorrow" in box.log()
+    assert {i["class"] for i in box.ask("incidents", all=True, run=run)} == {"python_exception"}
+
+
 def test_a_store_that_is_no_database_is_set_aside(box: Any) -> None:
     box.state.mkdir()
     (box.state / "middlewatch.sqlite").write_bytes(b"this is no database at all" * 100)
