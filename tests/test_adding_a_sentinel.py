@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "adding-a-sentinel.md").read_text(encoding="utf-8")
 PIECES = dict(re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 """What the page says to write, by file."""
-(ROW,) = re.findall(r"^```python\n(TroubleClass\(.*\),)\n```", PAGE, re.MULTILINE)
+(ROW,) = re.findall(r"^```text\n(TroubleClass\(.*\),)\n```", PAGE, re.MULTILINE)
 (COMMANDS,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 NAME = next(Path(file).stem for file in PIECES if file.startswith("sentinels/"))
 ROWS = "sentinels/kit/classes.py"
