@@ -66,7 +66,7 @@ def test_a_class_without_a_row_is_unknown() -> None:
 
 def test_a_signature_needs_a_row() -> None:
     with pytest.raises(UnknownClass, match="of the signature new"):
-        Signature("new", "tomorrow", "x", ("x",), (), ())
+        Signature("new", "tomorrow", "x")
 
 
 def test_a_finding_needs_a_row() -> None:
