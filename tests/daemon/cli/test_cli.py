@@ -18,6 +18,7 @@ from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.judge.incidents import Incident
 from middlewatch.daemon.system.store import Store
+from middlewatch.daemon.text import rows
 from middlewatch.sentinels.kit import Severity
 
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
@@ -381,6 +382,8 @@ def test_text_is_safe_on_a_terminal() -> None:
     assert console.clean("a\x1b[31mb\nc\udcff\u202e") == "a [31mb c  "
     assert console.width("损失") == 4
     assert console.width("e\u0301") == 1
+    for text in ("\u0780\u07a6", "\U0001f468\u200d\U0001f469", "a\u0488", "损失 loss"):
+        assert console.width(text) == rows.width_of(rows.row(text))
 
 
 def test_columns_line_up(capsys: pytest.CaptureFixture[str]) -> None:
