@@ -7,7 +7,7 @@ checksum, some with the numbers of a tensor. Nothing in a file is executed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import distcp, hdf5, npy, recognise, safetensors, torch_legacy, torch_tensors, torch_zip
@@ -16,9 +16,7 @@ from .dtypes import FLOATING
 from .extents import Contents as Contents
 from .extents import Record as Record
 from .extents import TensorAt as TensorAt
-from .packed import Records, Table
 from .recognise import UNTOLD
-from .torch_tensors import Members
 
 
 def contents(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None = None) -> Contents:
@@ -49,7 +47,7 @@ def contents(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None = N
 def _archive(peek: Peek) -> Contents:
     """A zip archive: of torch, or of numpy, Keras and others."""
     archive = torch_zip.read(peek)
-    records = Members(peek, archive.records)
+    records = torch_tensors.members(peek, archive)
     found = torch_tensors.of_archive(peek, archive)
     notes = list(archive.notes)
     packed = sum(r.method != 0 for r in archive.records)
@@ -63,7 +61,7 @@ def _archive(peek: Peek) -> Contents:
         return Contents(records, (), unplaced, notes=tuple(notes))
     inside: list[TensorAt | None] = []
     told = UNTOLD
-    for record, place in zip(archive.records.by_offset(), records, strict=True):
+    for record, place in zip(archive.by_offset(), records, strict=True):
         if record.method != 0:
             inside += [None] if record.name.endswith((".npy", ".h5")) else []
         elif record.name.endswith(".npy"):
@@ -94,30 +92,22 @@ def _torch(
 
 def _sorted(
     records: Sequence[Record],
-    found: Iterator[TensorAt | None] | list[TensorAt | None],
+    found: Iterable[TensorAt | None],
     notes: list[str] | None = None,
 ) -> Contents:
     """Tensors by offset; those that have no place are counted."""
-    unplaced = 0
-
-    def placed() -> Iterator[TensorAt]:
-        nonlocal unplaced
-        for tensor in found:
-            if tensor is None:
-                unplaced += 1
-            elif tensor.bytes and tensor.dtype in FLOATING:
-                yield tensor
-
-    table = Table(placed())
-    return Contents(records, table, unplaced, notes=tuple(notes or ()))
+    every = list(found)
+    placed = [t for t in every if t is not None and t.bytes and t.dtype in FLOATING]
+    unplaced = sum(tensor is None for tensor in every)
+    ordered = tuple(sorted(placed, key=lambda tensor: tensor.start))
+    return Contents(records, ordered, unplaced, notes=tuple(notes or ()))
 
 
 def _safetensors(peek: Peek) -> Contents:
     header, start = safetensors.header(peek)
 
     def found() -> Iterator[TensorAt | None]:
-        while header:
-            name, entry = header.popitem()
+        for name, entry in header.items():
             kind, begin, end = safetensors.dtype_of(entry.dtype), entry.begin, entry.end
             if kind is None:
                 yield None
@@ -138,13 +128,10 @@ def _distributed(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None
         except FileNotFoundError:
             return Contents(notes=("no .metadata beside it",), unplaced=1)
     here = beside.get(name, ())
+    records: list[Record] = []
     placed: list[TensorAt | None] = []
-
-    def records() -> Iterator[Record]:
-        for piece in here:
-            row = distcp.Row(peek, piece)
-            placed.extend(row.tensors())
-            yield from row.records()
-
-    whole = _sorted(Records(records()), placed)
-    return replace(whole, progress=distcp.progress_of(peek, here))
+    for piece in here:
+        row = distcp.Row(peek, piece)
+        placed.extend(row.tensors())
+        records.extend(row.records())
+    return replace(_sorted(records, placed), progress=distcp.progress_of(peek, here))

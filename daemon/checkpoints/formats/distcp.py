@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from . import dcp, pickle_walk, progress, torch_tensors, torch_zip
 from .bounded_file import Cut, Peek
 from .dcp import Piece
 from .extents import Record, TensorAt
-from .lazy import Lazy
-from .packed import Names
 from .pickle_symbols import Tensor, TooLong
 from .recognise import Progress
 
@@ -21,32 +18,8 @@ _MOST_BEGINNINGS = 4096
 """Rows whose first bytes are looked at: each costs a page of cache. Beyond, evenly spread."""
 
 
-class Rows(Lazy[Piece]):
-    """The rows of one file by offset, packed: as objects 12,000 take 3 MiB."""
-
-    def __init__(self, file: str, pieces: Iterable[Piece]) -> None:
-        self._file = file
-        self._offsets, self._bytes, self._data = array("q"), array("q"), array("q")
-        self._flags = bytearray()
-        self._names = Names(self._take(pieces))
-
-    def _take(self, pieces: Iterable[Piece]) -> Iterator[str]:
-        for piece in pieces:
-            self._offsets.append(piece.offset)
-            self._bytes.append(piece.bytes)
-            self._data.append(-1 if piece.data_bytes is None else piece.data_bytes)
-            self._flags.append(piece.plain | piece.chunk << 1)
-            yield piece.name
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def row(self, place: int) -> Piece:
-        """See :class:`Lazy`."""
-        name, offset, size = self._names[place], self._offsets[place], self._bytes[place]
-        data, flags = self._data[place], self._flags[place]
-        known = None if data < 0 else data
-        return Piece(name, self._file, offset, size, known, bool(flags & 1), bool(flags & 2))
+Rows = tuple[Piece, ...]
+"""The rows of one file by offset."""
 
 
 def survey(metadata: Peek) -> dict[str, Rows]:
@@ -61,7 +34,7 @@ def survey(metadata: Peek) -> dict[str, Rows]:
     for piece in dcp.pieces(root):
         by_file.setdefault(piece.file, []).append(piece)
     return {
-        file: Rows(file, sorted(found, key=lambda piece: piece.offset))
+        file: tuple(sorted(found, key=lambda piece: piece.offset))
         for file, found in by_file.items()
     }
 
@@ -93,7 +66,7 @@ class Row:
         """The members of its archive."""
         if self._archive is None:
             return ()
-        return torch_tensors.Members(self._window, self._archive.records, f"{self.piece.name}/")
+        return torch_tensors.members(self._window, self._archive, f"{self.piece.name}/")
 
     def number(self) -> float | None:
         """The number that it is, or the only one of its tensor."""

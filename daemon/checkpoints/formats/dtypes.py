@@ -6,20 +6,53 @@ table of safetensors (its ``Dtype``) for the types in its headers.
 
 from __future__ import annotations
 
-FLOATING = {
-    "float64": 8,
-    "float32": 4,
-    "float16": 2,
-    "bfloat16": 2,
-    "float8_e4m3fn": 1,
-    "float8_e5m2": 1,
-    "float8_e4m3fnuz": 1,
-    "float8_e5m2fnuz": 1,
-    "float8_e8m0fnu": 1,
-    "complex32": 4,
-    "complex64": 8,
-    "complex128": 16,
+from typing import NamedTuple
+
+
+class Bits(NamedTuple):
+    """How a type says that a number is not finite. Magnitudes are its bits below ``mask``."""
+
+    unit: int
+    """Bytes of one number."""
+    mask: int
+    inf: int
+    """Magnitude of infinity; -1 for a type without one."""
+    nan: int
+    """The smallest magnitude that is NaN."""
+    flip: int = 0
+    """Bits to turn over before magnitudes are compared."""
+    parts: int = 1
+    """Numbers in one element: 2 in a complex one."""
+
+    @property
+    def width(self) -> int:
+        """Bytes of one element."""
+        return self.unit * self.parts
+
+
+# IEEE 754 for the first four; https://arxiv.org/abs/2209.05433 for e4m3fn and e5m2;
+# https://arxiv.org/abs/2206.02915 for the fnuz types (NaN is minus zero, there is no infinity);
+# OCP Microscaling Formats 1.0 for e8m0.
+_HALF = Bits(2, 0x7FFF, 0x7C00, 0x7C01)
+_SINGLE = Bits(4, 0x7FFF_FFFF, 0x7F80_0000, 0x7F80_0001)
+_DOUBLE = Bits(8, (1 << 63) - 1, 0x7FF << 52, (0x7FF << 52) + 1)
+_MINUS_ZERO = Bits(1, 0xFF, -1, 0xFF, flip=0x7F)
+BITS = {
+    "float16": _HALF,
+    "bfloat16": Bits(2, 0x7FFF, 0x7F80, 0x7F81),
+    "float32": _SINGLE,
+    "float64": _DOUBLE,
+    "float8_e4m3fn": Bits(1, 0x7F, -1, 0x7F),
+    "float8_e5m2": Bits(1, 0x7F, 0x7C, 0x7D),
+    "float8_e4m3fnuz": _MINUS_ZERO,
+    "float8_e5m2fnuz": _MINUS_ZERO,
+    "float8_e8m0fnu": Bits(1, 0xFF, -1, 0xFF),
+    "complex32": _HALF._replace(parts=2),
+    "complex64": _SINGLE._replace(parts=2),
+    "complex128": _DOUBLE._replace(parts=2),
 }
+"""Every type that has a NaN."""
+FLOATING = {name: bits.width for name, bits in BITS.items()}
 """Bytes of an element of every type that has a NaN."""
 _WHOLE = {
     "int64": 8,

@@ -40,13 +40,23 @@ class TensorAt:
     """Name of the tensor of which this is one part of several: its own for the parts of a view
     with gaps, ``w`` for the chunk ``w[4,0]`` of a distributed one. Empty for a whole tensor."""
 
+    @property
+    def whole(self) -> str:
+        """Name of the tensor that this is, or is a part of."""
+        return self.of or self.name
+
+    @property
+    def chunk(self) -> bool:
+        """Other chunks of the same tensor may lie in other files."""
+        return self.whole != self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """One file, taken apart without executing anything of it."""
 
     records: Sequence[Record] = ()
-    """By offset. Made when they are asked for: go through them once."""
+    """By offset."""
     tensors: Sequence[TensorAt] = ()
     """By offset. Two may overlap: tied weights share their numbers."""
     unplaced: int = 0

@@ -82,19 +82,17 @@ def number(node: object) -> float | None:
         return None
 
 
-def tensors(root: object, *, drain: bool = False) -> Iterator[tuple[str, Tensor | None]]:
+def tensors(root: object) -> Iterator[tuple[str, Tensor | None]]:
     """The tensors and numpy arrays with their paths; ``None``: it cannot be placed.
 
-    ``drain`` takes them out of ``root`` on the way, from the end, so that whoever makes a table
-    of them never has both. Raises TooLong.
+    Raises TooLong.
     """
     if isinstance(root, Tensor):
         yield "tensor", root
         return
-    children = _drained if drain else _children
     seen: set[int] = set()
     count = 0
-    stack = [children("", root)]
+    stack = [_children("", root)]
     while stack:
         for path, node in stack[-1]:
             if isinstance(node, Tensor):
@@ -115,7 +113,7 @@ def tensors(root: object, *, drain: bool = False) -> Iterator[tuple[str, Tensor 
                     yield path, None
             if len(stack) == _DEEPEST:
                 raise TooLong(f"a pickle nested deeper than {_DEEPEST} is not followed")
-            stack.append(children(path, node))
+            stack.append(_children(path, node))
             break
         else:
             stack.pop()
@@ -135,22 +133,6 @@ def _children(path: str, node: object) -> Iterator[tuple[str, object]]:
         for inside in (node.args, node.state, node.items):
             if isinstance(inside, _HOLDERS) and inside:
                 yield path, inside
-
-
-def _drained(path: str, node: object) -> Iterator[tuple[str, object]]:
-    """As above, and what was given out is gone from its dict or list."""
-    if isinstance(node, dict):
-        while node:
-            key, value = node.popitem()
-            if isinstance(value, _HOLDERS) and value:
-                yield _joined(path, key), value
-    elif isinstance(node, list):
-        while node:
-            value = node.pop()
-            if isinstance(value, _HOLDERS) and value:
-                yield _joined(path, len(node)), value
-    else:
-        yield from _children(path, node)
 
 
 def _joined(path: str, key: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,7 +10,6 @@ from . import pickle_walk, progress, torch_zip
 from .bounded_file import Peek
 from .dtypes import FLOATING, ITEM_BYTES
 from .extents import Record, TensorAt
-from .lazy import Lazy
 from .pickle_calls import number_at
 from .pickle_symbols import Blob, Tensor
 from .recognise import UNTOLD, Progress
@@ -42,24 +40,17 @@ class Torch:
     """Its numbers are big-endian."""
 
 
-class Members(Lazy[Record]):
+def members(peek: Peek, archive: torch_zip.Archive, prefix: str = "") -> tuple[Record, ...]:
     """The members of an archive, by offset. CRCs of packed ones are of what they unpack to."""
-
-    def __init__(self, peek: Peek, directory: torch_zip.Directory, prefix: str = "") -> None:
-        self._records = directory.by_offset()
-        self._prefix = prefix
-        self._starts = array(
-            "q", (peek.begin + torch_zip.data_start(peek, record) for record in self._records)
+    return tuple(
+        Record(
+            prefix + record.name,
+            peek.begin + torch_zip.data_start(peek, record),
+            record.packed_bytes,
+            None if record.method or not record.crc else record.crc,
         )
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def row(self, place: int) -> Record:
-        """See :class:`Lazy`."""
-        start, record = self._starts[place], self._records[place]
-        crc = None if record.method or not record.crc else record.crc
-        return Record(self._prefix + record.name, start, record.packed_bytes, crc)
+        for record in archive.by_offset()
+    )
 
 
 def of_archive(peek: Peek, archive: torch_zip.Archive) -> Torch | None:
@@ -78,13 +69,13 @@ def of_archive(peek: Peek, archive: torch_zip.Archive) -> Torch | None:
         )
         nonlocal last
         if name != last[0]:  # tied weights, and the parts of a flat parameter, follow each other
-            record = archive.records.find(name)
+            record = archive.by_name.get(name)
             if record is None:
                 raise torch_zip.Broken(f"the tensor data {name} is missing")
             last = (name, torch_zip.data_start(peek, record))
         return last[1] + within + tensor.start
 
-    order = archive.records.find(home + "byteorder")
+    order = archive.by_name.get(home + "byteorder")
     big = order is not None and peek.at(torch_zip.data_start(peek, order), 3) == b"big"
     return Torch(peek, archive.walk.root, start_of, big)
 
@@ -113,13 +104,10 @@ def value_of(torch: Torch, tensor: Tensor) -> float | None:
 
 
 def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
-    """Its floating tensors; ``None`` for one whose place or type cannot be told.
-
-    ``torch.root`` is empty afterwards: two tables of 34,000 tensors would be one too many.
-    """
+    """Its floating tensors; ``None`` for one whose place or type cannot be told."""
     remembered = memories(torch.root)
     left = _MOST_RUNS
-    for name, tensor in pickle_walk.tensors(torch.root, drain=True):
+    for name, tensor in pickle_walk.tensors(torch.root):
         if tensor is None or tensor.dtype not in ITEM_BYTES:
             yield None
         elif tensor.dtype in FLOATING and tensor.bytes:

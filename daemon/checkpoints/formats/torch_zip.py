@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import pickle_walk
 from .bounded_file import LONGEST, Peek
-from .lazy import Lazy
 from .pickle_symbols import TooLong
 
 LOCAL_MAGIC = b"PK\x03\x04"
@@ -49,83 +47,6 @@ class Record(NamedTuple):
     offset: int
 
 
-class Directory(Lazy[Record]):
-    """The central directory, in its order.
-
-    Records are made when they are asked for: those of 34,000 tensors would take 12 MB. Raises
-    :class:`Broken` where the directory is damaged, or a record lies behind ``limit``.
-    """
-
-    def __init__(self, data: bytes, count: int, limit: int) -> None:
-        self._data = data
-        self.begin = limit
-        """Where the directory itself lies in the file."""
-        self._places = array("L")
-        self._by_name: dict[str, int] = {}
-        self._next = 0
-        at = before = 0
-        self.ordered = True
-        """The records lie in the file in this order."""
-        while at < len(data):
-            record = self._at(at, len(self._places))
-            if record.offset + 30 + len(record.raw_name) + record.packed_bytes > limit:
-                what = "reaches past the end of the data: the file is cut in the middle"
-                raise Broken(f"{record.name} {what}")
-            if _leads_out(record.raw_name):
-                raise Broken(f"a record called {record.name} leads out of the archive")
-            if record.method == 0 and record.packed_bytes != record.bytes:
-                raise Broken(f"{record.name} is not packed, and has two sizes")
-            self.ordered &= record.offset >= before
-            before = record.offset
-            self._places.append(at)
-            at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
-        seen = len(self._places)
-        if at != len(data) or (seen != count and seen & 0xFFFF != count):
-            raise Broken(f"the central directory has {seen} entries, {count} are announced")
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def row(self, place: int) -> Record:
-        """See :class:`Lazy`."""
-        return self._at(self._places[place], place)
-
-    def __iter__(self) -> Iterator[Record]:
-        return (self._at(at, place) for place, at in enumerate(self._places))
-
-    def by_offset(self) -> Sequence[Record]:
-        """The records as they lie in the file."""
-        return self if self.ordered else sorted(self, key=lambda record: record.offset)
-
-    def find(self, name: str) -> Record | None:
-        """The record of that name; cheap when they are asked for in order."""
-        for place in (self._next, self._next + 1):
-            if place < len(self) and (record := self[place]).name == name:
-                self._next = place + 1
-                return record
-        if not self._by_name:
-            self._by_name = {record.name: place for place, record in enumerate(self)}
-        found = self._by_name.get(name)
-        if found is None:
-            return None
-        self._next = found + 1
-        return self[found]
-
-    def _at(self, at: int, place: int) -> Record:
-        data = self._data
-        if not data.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(data):
-            raise Broken(f"entry {place} of the central directory is damaged")
-        flags, method = struct.unpack_from("<HH", data, at + 8)
-        crc, packed, whole, name_n, extra_n = struct.unpack_from("<IIIHH", data, at + 16)
-        (offset,) = struct.unpack_from("<I", data, at + 42)
-        name = data[at + 46 : at + 46 + name_n]
-        extra = data[at + 46 + name_n : at + 46 + name_n + extra_n]
-        whole, packed, offset = _sizes64(extra, whole, packed, offset)
-        return Record(
-            name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset
-        )
-
-
 def _leads_out(name: bytes) -> bool:
     """No writer of checkpoints makes such names; a program that unpacks them would be led."""
     return name[:1] in (b"/", b"\\") or (
@@ -137,7 +58,9 @@ def _leads_out(name: bytes) -> bool:
 class Archive:
     """What a whole archive holds."""
 
-    records: Directory
+    records: tuple[Record, ...]
+    """In the order of the central directory."""
+    by_name: dict[str, Record]
     pickle: Record | None
     """``data.pkl``; ``None`` when this is no torch file."""
     walk: pickle_walk.Walk | None = None
@@ -145,43 +68,61 @@ class Archive:
     lightning: bool = False
     notes: tuple[str, ...] = ()
 
+    def by_offset(self) -> Sequence[Record]:
+        """The records as they lie in the file."""
+        return _by_offset(self.records)
+
+
+def _by_offset(records: Sequence[Record]) -> Sequence[Record]:
+    return sorted(records, key=lambda record: record.offset)
+
 
 def read(peek: Peek) -> Archive:
     """Check the structure. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
-    found = records(peek)
-    skipped = _local_headers(peek, found)
+    found, begin = _directory(peek)
+    by_name = {record.name: record for record in found}
+    skipped = _local_headers(peek, found, begin)
     notes = (f"{skipped} of {len(found)} local headers not read",) if skipped else ()
     pickle = next((r for r in found if r.name.rpartition("/")[2] == "data.pkl"), None)
     if pickle is None:
-        return Archive(found, None, notes=notes)
+        return Archive(found, by_name, None, notes=notes)
     if pickle.method != 0:  # torch never packs it, but can read what another program packed
-        return Archive(found, pickle, None, notes=(*notes, "data.pkl is packed: not walked"))
+        return Archive(
+            found, by_name, pickle, None, notes=(*notes, "data.pkl is packed: not walked")
+        )
     start = data_start(peek, pickle)
     if pickle.bytes > pickle_walk.WALK_LIMIT:
         if peek.at(start + pickle.bytes - 1, 1) != b".":
             raise Broken("data.pkl does not end with STOP")
         head = peek.at(start, pickle_walk.WALK_LIMIT)
-        return Archive(found, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked"))
+        return Archive(
+            found, by_name, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked")
+        )
     data = peek.at(start, pickle.bytes)
     # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
     if pickle.crc and zlib.crc32(data) != pickle.crc:
         raise Broken("data.pkl does not match its checksum")
     try:
         walk = pickle_walk.walk(data)
-        _storages_are_there(found, pickle, walk)
+        _storages_are_there(by_name, pickle, walk)
     except ValueError as error:
         raise Broken(f"data.pkl: {error}") from None
     except TooLong as error:
-        return Archive(found, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}"))
-    return Archive(found, pickle, walk, _is_lightning(data), notes)
+        return Archive(
+            found, by_name, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}")
+        )
+    return Archive(found, by_name, pickle, walk, _is_lightning(data), notes)
 
 
 def _is_lightning(pickle: bytes) -> bool:
     return b"pytorch-lightning_version" in pickle
 
 
-def records(peek: Peek) -> Directory:
-    """The central directory. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
+def _directory(peek: Peek) -> tuple[tuple[Record, ...], int]:
+    """The central directory, and where it begins.
+
+    Raises :class:`Broken` or ``peek.Cut`` where it is not whole.
+    """
     end_at, end = _end_record(peek)
     count, size, offset = struct.unpack_from("<HII", end, 10)
     limit = end_at
@@ -197,7 +138,40 @@ def records(peek: Peek) -> Directory:
         raise Broken(f"{limit - offset - size} bytes between central directory and end record")
     if size > LONGEST:
         raise Broken(f"a central directory of {size} bytes: no checkpoint has that")
-    return Directory(peek.at(offset, size), count, offset)
+    return _entries(peek.at(offset, size), count, offset), offset
+
+
+def _entries(data: bytes, count: int, limit: int) -> tuple[Record, ...]:
+    """The entries of the central directory, which begins in the file at ``limit``."""
+    found: list[Record] = []
+    at = 0
+    while at < len(data):
+        record = _entry(data, at, len(found))
+        if record.offset + 30 + len(record.raw_name) + record.packed_bytes > limit:
+            what = "reaches past the end of the data: the file is cut in the middle"
+            raise Broken(f"{record.name} {what}")
+        if _leads_out(record.raw_name):
+            raise Broken(f"a record called {record.name} leads out of the archive")
+        if record.method == 0 and record.packed_bytes != record.bytes:
+            raise Broken(f"{record.name} is not packed, and has two sizes")
+        found.append(record)
+        at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
+    seen = len(found)
+    if at != len(data) or (seen != count and seen & 0xFFFF != count):
+        raise Broken(f"the central directory has {seen} entries, {count} are announced")
+    return tuple(found)
+
+
+def _entry(data: bytes, at: int, place: int) -> Record:
+    if not data.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(data):
+        raise Broken(f"entry {place} of the central directory is damaged")
+    flags, method = struct.unpack_from("<HH", data, at + 8)
+    crc, packed, whole, name_n, extra_n = struct.unpack_from("<IIIHH", data, at + 16)
+    (offset,) = struct.unpack_from("<I", data, at + 42)
+    name = data[at + 46 : at + 46 + name_n]
+    extra = data[at + 46 + name_n : at + 46 + name_n + extra_n]
+    whole, packed, offset = _sizes64(extra, whole, packed, offset)
+    return Record(name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset)
 
 
 def _end_record(peek: Peek) -> tuple[int, bytes]:
@@ -259,11 +233,13 @@ def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
     raise Broken("an entry of the central directory lacks its 64-bit sizes")
 
 
-def _local_headers(peek: Peek, records: Directory) -> int:
-    """Compare local headers with the central directory; returns how many were left out."""
-    ordered = records.by_offset()
+def _local_headers(peek: Peek, records: Sequence[Record], end: int) -> int:
+    """Compare local headers with the central directory, which begins at ``end``.
+
+    Returns how many were left out.
+    """
+    ordered = _by_offset(records)
     stride = -(-len(ordered) // _HEADERS_READ) or 1
-    end = records.begin
     looked_at = 0
     for place in range(len(ordered) - 1, -1, -1):
         record = ordered[place]
@@ -302,11 +278,11 @@ def data_start(peek: Peek, record: Record) -> int:
     return record.offset + 30 + int(name_n) + int(extra_n)
 
 
-def _storages_are_there(records: Directory, pickle: Record, walk: pickle_walk.Walk) -> None:
+def _storages_are_there(by_name: dict[str, Record], pickle: Record, walk: pickle_walk.Walk) -> None:
     """Every storage that ``data.pkl`` wants is a record of the right length, and long enough."""
     prefix = pickle.name[: -len("data.pkl")] + "data/"
     for key, wanted in walk.storages.items():
-        record = records.find(prefix + key)
+        record = by_name.get(prefix + key)
         if record is None:
             raise Broken(f"the tensor data {prefix}{key} is missing")
         if wanted is None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
 from ..formats.extents import Record
-from ..formats.packed import Records
 
 
 class Mismatch(NamedTuple):
@@ -28,61 +25,46 @@ class Sums:
     """Broken records that are kept by name."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self.left_out = 0
+        self.left_out = sum(record.bytes > 0 and record.crc is None for record in records)
         """Records that have bytes and no checksum."""
         self.compared = 0
         self.broken: list[Mismatch] = []
         """The first ``most`` of them, in the order of the file."""
         self.broken_count = 0
-        self._records = records if isinstance(records, Records) else Records(records)
-        self._order = array("L", self._comparable())
-        """Numbers of the records as they come in the file."""
+        summed = [record for record in records if record.bytes and record.crc is not None]
+        self._ordered = sorted(summed, key=lambda record: record.start)
         self._next = 0
-        self._open: list[tuple[int, int]] = []
-        """Number and checksum so far of the records that were begun; one, unless they overlap."""
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def _comparable(self) -> Iterable[int]:
-        """Numbers of the records that have bytes and a checksum, by offset."""
-        starts, sizes, crcs = self._records.starts, self._records.bytes, self._records.crcs
-        for size, crc in zip(sizes, crcs, strict=True):
-            self.left_out += size > 0 > crc
-        found = array("L", (n for n, crc in enumerate(crcs) if crc >= 0 and sizes[n]))
-        ordered = all(starts[a] <= starts[b] for a, b in itertools.pairwise(found))
-        return found if ordered else sorted(found, key=starts.__getitem__)
+        self._open: list[tuple[Record, int]] = []
+        """Records that were begun, with their checksums so far; one, unless they overlap."""
 
     def feed(self, start: int, data: memoryview) -> None:
         """Take the bytes that come next in the file; ``start`` is their offset."""
         end = start + len(data)
-        starts, sizes = self._records.starts, self._records.bytes
         going_on = []
-        for number, crc in self._open:
-            until = starts[number] + sizes[number]
+        for record, crc in self._open:
+            until = record.start + record.bytes
             crc = crc32(data[: until - start] if until < end else data, crc)
             if until > end:
-                going_on.append((number, crc))
+                going_on.append((record, crc))
             else:
-                self._compare(number, crc)
-        while self._next < len(self._order):
-            number = self._order[self._next]
-            if starts[number] >= end:
+                self._compare(record, crc)
+        while self._next < len(self._ordered):
+            record = self._ordered[self._next]
+            if record.start >= end:
                 break
             self._next += 1
-            until = starts[number] + sizes[number]
-            crc = crc32(data[starts[number] - start : until - start])
+            until = record.start + record.bytes
+            crc = crc32(data[record.start - start : until - start])
             if until > end:
-                going_on.append((number, crc))
+                going_on.append((record, crc))
             else:
-                self._compare(number, crc)
+                self._compare(record, crc)
         self._open = going_on
 
-    def _compare(self, number: int, crc: int) -> None:
+    def _compare(self, record: Record, crc: int) -> None:
         self.compared += 1
-        if crc == self._records.crcs[number]:
+        if crc == record.crc:
             return
         self.broken_count += 1
         if len(self.broken) < self.most:
-            record = self._records[number]
             self.broken.append(Mismatch(record.name, record.start, record.start + record.bytes))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from .verdicts import State
 
 if TYPE_CHECKING:
-    from ..formats.packed import Tensors
     from .checksums import Sums
     from .nonfinite import NotFinite, Numbers
 
@@ -44,7 +43,7 @@ class Findings:
         self._records_more = 0
         self._bad: list[str] = []
         self._bad_count = self._tensors = 0
-        self._chunked: set[int] = set()
+        self._chunked: set[str] = set()
         self._bad_chunked: set[str] = set()
         self._remarks: list[str] = []
         self._remark_count = 0
@@ -59,18 +58,21 @@ class Findings:
         """Something to say that changes nothing."""
         self._notes.setdefault(text, []).append(file)
 
-    def read(self, file: str, sums: Sums, numbers: Numbers | None, table: Tensors) -> None:
+    def read(self, file: str, sums: Sums, numbers: Numbers | None) -> None:
         """All of a file with these floating tensors was read."""
         for name, start, end in sums.broken[: SHOWN - len(self._records)]:
             inside = [] if numbers is None else numbers.names_in(start, end, SHOWN + 1)
             holds = f" ({_listed(inside[:SHOWN], len(inside) > SHOWN)})" if inside else ""
             shown = f"{file}: " if self._many else ""
-            self._records.append(f"{shown}the data of {name} does not match its checksum{holds}")
+            text = f"{shown}the data of {name} does not match its checksum{holds}"
+            self._records.append(_printable(text))
         self._records_more += sums.broken_count
-        self._tensors += table.total
-        self._chunked |= table.chunked
-        for tensor in () if numbers is None else numbers.found():
-            text = f"{tensor} in {file}" if self._many else str(tensor)
+        if numbers is None:
+            return
+        self._tensors += numbers.total
+        self._chunked |= numbers.chunked
+        for tensor in numbers.found():
+            text = _printable(f"{tensor} in {file}" if self._many else str(tensor))
             if tensor.bad and not self._again(tensor):
                 self._bad_count += 1
                 if len(self._bad) < SHOWN:
@@ -138,3 +140,8 @@ class Findings:
 
 def _listed(texts: list[str], more: bool) -> str:
     return ", ".join(texts) + (", …" if more else "")
+
+
+def _printable(text: str) -> str:
+    """One line that can be encoded: files name their tensors as they like."""
+    return text.replace("\n", " ").encode("utf-8", "replace").decode()

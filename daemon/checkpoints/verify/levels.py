@@ -9,7 +9,7 @@ from typing import Any
 
 from ..finder import Finder, Place
 from ..formats import names, recognise
-from . import composition, folders, structure, thrift
+from . import composition, folders, structure
 from .verdicts import one_detail
 
 FINITE = "finite"
@@ -29,7 +29,6 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
     are ``None``, numbers that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``;
     ``digest`` is ``None`` unless all was read.
     """
-    thrift.begin()
     verdict = structure.check(path)
     found = {
         "path": path,

@@ -11,9 +11,9 @@ This module imports numpy: never in the resident process.
 from __future__ import annotations
 
 import os
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -22,7 +22,8 @@ os.environ.setdefault(_THREADS, "1")  # one core, and no memory for 64 threads
 
 import numpy as np  # noqa: E402 (it reads the variable as it is loaded)
 
-from ..formats.packed import KINDS, Tensors  # noqa: E402
+from ..formats.dtypes import BITS, Bits  # noqa: E402
+from ..formats.extents import TensorAt  # noqa: E402
 
 if _given is None:  # it was read; a training that this process starts must not inherit it
     del os.environ[_THREADS]
@@ -70,23 +71,44 @@ class NotFinite:
 class Numbers:
     """The floating tensors of one file. Feed it the file from the first byte to the last."""
 
-    def __init__(self, tensors: Tensors) -> None:
-        self._tensors = tensors
-        self._low = np.frombuffer(tensors.low, np.int64)
-        self._high = np.frombuffer(tensors.high, np.int64)
-        self._others = bytearray(len(tensors))
-        """Per tensor: it holds a number that is neither zero nor infinite nor NaN."""
+    def __init__(self, tensors: Sequence[TensorAt]) -> None:
+        self.total = 0
+        """Tensors; chunks are not among them."""
+        self.chunked: set[str] = set()
+        """Names of the tensors that have chunks here, and maybe in other files."""
+        rows: list[_Row] = []
+        owners: dict[str, int] = {}
+        for number, tensor in enumerate(tensors):
+            owner = owners.setdefault(tensor.of, number) if tensor.of else number
+            if tensor.chunk:
+                self.chunked.add(tensor.of)
+            elif owner == number:
+                self.total += 1
+            start, width = tensor.start, BITS[tensor.dtype].width
+            if tensor.bytes >= width:
+                high = start + tensor.bytes // width * width
+                rows.append((tensor.dtype, start % width, start, high, owner, tensor))
+        rows.sort(key=itemgetter(0, 1, 2))  # those of one segment side by side
+        self._tensors = [row[5] for row in rows]
+        """A view with gaps has a row for each of its parts."""
+        self._low: _Array = np.array([row[2] for row in rows], np.int64)
+        self._high: _Array = np.array([row[3] for row in rows], np.int64)
+        """Offset behind the last whole element."""
+        self._owners: _Array = np.array([row[4] for row in rows], np.int64)
+        """A number for each tensor, the same for all of its parts."""
+        self._others = bytearray(len(rows))
+        """Per row: it holds a number that is neither zero nor infinite nor NaN."""
         self._counts: _Array | None = None
-        """Per tensor: NaN, +inf, -inf."""
-        self._segments = _Segments(tensors)
+        """Per row: NaN, +inf, -inf."""
+        self._segments = _segments(rows)
         self._next = 0
         self._open: list[_Segment] = []
 
     def feed(self, start: int, data: memoryview) -> None:
         """Look at the bytes that come next in the file; ``start`` is their offset."""
         end = start + len(data)
-        while self._next < len(self._segments.low) and self._segments.low[self._next] < end:
-            self._open.append(self._segments.at(self._next))
+        while self._next < len(self._segments) and self._segments[self._next].low < end:
+            self._open.append(self._segments[self._next])
             self._next += 1
         if not self._open:
             return
@@ -102,34 +124,33 @@ class Numbers:
             return
         hit = np.flatnonzero(self._counts.any(axis=1))
         hit = hit[np.argsort(self._low[hit], kind="stable")]
-        owners = np.frombuffer(self._tensors.owners, np.int64)
-        for owner in dict.fromkeys(owners[hit].tolist()):
-            yield self._judge(np.flatnonzero(owners == owner))
+        for owner in dict.fromkeys(self._owners[hit].tolist()):
+            yield self._judge(np.flatnonzero(self._owners == owner))
 
     def names_in(self, start: int, end: int, most: int) -> list[str]:
         """Tensors that have bytes in this range of the file, the first ``most`` of them."""
         inside = np.flatnonzero((self._low < end) & (self._high > start))
-        found = dict.fromkeys(self._tensors.whole(row) for row in inside[:_LOOKED_AT].tolist())
+        found = dict.fromkeys(self._tensors[row].whole for row in inside[:_LOOKED_AT].tolist())
         return list(found)[:most]
 
     def _judge(self, rows: _Array) -> NotFinite:
         """One tensor, from all the rows of it that are in this file."""
         assert self._counts is not None
-        tensors, first = self._tensors, int(rows[0])
+        tensor = self._tensors[int(rows[0])]
         nan, plus, minus = (int(count) for count in self._counts[rows].sum(axis=0))
-        name, scalar = tensors.whole(first), tensors.is_scalar(first)
-        width = KINDS[tensors.kinds[first]].width
+        name, scalar = tensor.whole, tensor.scalar
+        width = BITS[tensor.dtype].width
         total = int((self._high[rows] - self._low[rows]).sum()) // width
         ordinary = any(self._others[row] for row in rows.tolist())
         mask = not nan and ("mask" in name.lower() or not (scalar or plus or ordinary))
-        bad = tensors.is_weight(first) and (nan > 0 or not (scalar or mask))
-        return NotFinite(name, nan, plus + minus, total, bad, mask, tensors.is_chunk(first))
+        bad = tensor.weight and (nan > 0 or not (scalar or mask))
+        return NotFinite(name, nan, plus + minus, total, bad, mask, tensor.chunk)
 
     def _part(self, segment: _Segment, start: int, data: memoryview) -> None:
         """Cut the bytes of one segment out of ``data`` and look at its whole elements."""
         begin = max(segment.low - start, 0)
         end = min(segment.high - start, len(data))
-        width = KINDS[segment.kind].width
+        width = segment.bits.width
         if segment.rest:  # an element that the last piece had the beginning of
             taken = min(width - len(segment.rest), end - begin)
             segment.rest += data[begin : begin + taken]
@@ -147,7 +168,7 @@ class Numbers:
 
     def _look(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
         """The gate. ``data`` is whole elements."""
-        bits = KINDS[segment.kind]
+        bits = segment.bits
         if bits.unit in _DOT:
             numbers = np.frombuffer(data, _DOT[bits.unit])
             sum_of_squares = float(numbers.dot(numbers))
@@ -180,11 +201,11 @@ class Numbers:
         if segment.count == 1:
             self._others[segment.first] = segment.ordinary = True
             return
-        bits = KINDS[segment.kind]
+        bits = segment.bits
         self._mark_others(segment, offset, np.frombuffer(data, f"u{bits.unit}") & bits.mask != 0)
 
     def _mark_others(self, segment: _Segment, offset: int, ordinary: _Array) -> None:
-        bits = KINDS[segment.kind]
+        bits = segment.bits
         if bits.parts > 1:
             ordinary = _either(ordinary, bits.parts)
         counts = self._tally(segment, offset, ordinary)
@@ -195,7 +216,7 @@ class Numbers:
 
     def _count(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
         """Count exactly, per tensor: some number here is not finite, or very large."""
-        bits = KINDS[segment.kind]
+        bits = segment.bits
         units = np.frombuffer(data, f"u{bits.unit}")
         magnitudes = (units ^ units.dtype.type(bits.flip)) & units.dtype.type(bits.mask)
         nan: _Array = magnitudes >= bits.nan
@@ -221,7 +242,7 @@ class Numbers:
 
     def _tally(self, segment: _Segment, offset: int, hits: _Array) -> _Array:
         """How many of ``hits``, one per element from ``offset`` on, each tensor covers."""
-        width = KINDS[segment.kind].width
+        width = segment.bits.width
         last = segment.first + segment.count
         low = ((self._low[segment.first : last] - offset) // width).clip(0, len(hits))
         high = ((self._high[segment.first : last] - offset) // width).clip(0, len(hits))
@@ -237,47 +258,37 @@ class _Segment:
 
     low: int
     high: int
-    kind: int
+    bits: Bits
     first: int
-    """Number of its first tensor."""
+    """Number of its first row."""
     count: int
-    """Tensors that cover it, or some of it."""
+    """Rows that cover it, or some of it."""
     rest: bytes = b""
     """The beginning of an element that goes on in the next piece."""
     ordinary: bool = False
     """All its tensors hold ordinary numbers: nothing more to learn."""
 
 
-class _Segments:
-    """All segments of a file by offset, packed.
+_Row = tuple[str, int, int, int, int, TensorAt]
+"""Type, how far from a multiple of its width it begins, where it begins and ends, owner, tensor."""
+
+
+def _segments(rows: list[_Row]) -> list[_Segment]:
+    """All segments of a file by offset.
 
     Ranges that overlap are merged, so that shared numbers are looked at once: if they are of
     one type, and their elements begin at the same places.
     """
-
-    def __init__(self, tensors: Tensors) -> None:
-        low, high, first = array("q"), array("q"), array("q")
-        kinds, phases = tensors.kinds, tensors.phases
-        for index, start in enumerate(tensors.low):
-            same = index > 0 and kinds[index - 1] == kinds[index]
-            if same and phases[index - 1] == phases[index] and start < high[-1]:
-                high[-1] = max(high[-1], tensors.high[index])
-            else:
-                low.append(start)
-                high.append(tensors.high[index])
-                first.append(index)
-        self._after = array("q", first[1:])
-        self._after.append(len(tensors))
-        order = sorted(range(len(low)), key=low.__getitem__)
-        self.low = array("q", map(low.__getitem__, order))
-        self._order, self._high, self._first, self._kinds = array("q", order), high, first, kinds
-
-    def at(self, number: int) -> _Segment:
-        """One of them, to be read now."""
-        index = self._order[number]
-        first = self._first[index]
-        count = self._after[index] - first
-        return _Segment(self.low[number], self._high[index], self._kinds[first], first, count)
+    found: list[_Segment] = []
+    before: tuple[str, int] | None = None
+    for number, (dtype, phase, low, high, _, _) in enumerate(rows):
+        if before == (dtype, phase) and low < found[-1].high:
+            found[-1].high = max(found[-1].high, high)
+            found[-1].count += 1
+        else:
+            found.append(_Segment(low, high, BITS[dtype], number, 1))
+            before = dtype, phase
+    return sorted(found, key=lambda segment: segment.low)
 
 
 def _either(hits: _Array, parts: int) -> _Array:

@@ -19,8 +19,6 @@ import xxhash
 from ...system.files import combined_digest
 from ..formats import contents, distcp, names, recognise, safetensors, torch_zip
 from ..formats.bounded_file import Cut, Peek
-from ..formats.packed import Tensors
-from . import thrift
 from .checksums import Sums
 from .findings import FINITE, STRUCTURE, Findings
 from .findings import Scanned as Scanned
@@ -29,8 +27,6 @@ from .reading import Mark, Reader
 LEVEL = FINITE
 _KNOWN = ("zip", "legacy", "safetensors", "hdf5")
 """Kinds of files of which all is known, even if there is no tensor in them."""
-_MANY = 5000
-"""Tensors and records whose tables, as they were objects, have taken megabytes."""
 _HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
 
 
@@ -114,39 +110,30 @@ class Scan:
             folder, name = os.path.split(member.path)
             if name != ".metadata":
                 continue
-            unread = (
-                OSError,
-                torch_zip.Broken,
-                Cut,
-                safetensors.TooLong,
-            )  # who reads a file says so
+            # Who reads a file says what is wrong with it.
+            unread = (OSError, torch_zip.Broken, Cut, safetensors.TooLong)
             with contextlib.suppress(*unread), Peek(member.path) as peek:
-                self._beside[folder] = found = distcp.survey(peek)
-                if sum(map(len, found.values())) > _MANY:
-                    thrift.now()
+                self._beside[folder] = distcp.survey(peek)
 
     def _file(
         self, member: Member, mark: Mark, digest: xxhash.xxh3_128
     ) -> Generator[None, None, None]:
         found = self._findings
         inside, kind = _inside(member, found, self._beside.get(os.path.dirname(member.path)))
-        sums, table = Sums(inside.records), Tensors(inside.tensors if self._finite else ())
-        unplaced = inside.unplaced + table.unknown if self._finite else 0
+        sums = Sums(inside.records)
+        tensors = inside.tensors if self._finite else ()
+        unplaced = inside.unplaced if self._finite else 0
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
         for note in inside.notes:
             found.note(member.name, note)
         if kind == "zip" and sums.left_out and not any("packed" in note for note in inside.notes):
             of = sum(1 for record in inside.records if record.bytes)
             found.note(member.name, _left_out(sums.left_out, of))
-        del inside
         numbers = None
-        if len(table):
-            # Only now: numpy takes as much memory as the objects of 34,000 tensors, just freed.
-            if len(table) + len(sums) > _MANY:
-                thrift.now()
-            from .nonfinite import Numbers
+        if tensors:
+            from .nonfinite import Numbers  # numpy: not for a file without one
 
-            numbers = Numbers(table)
+            numbers = Numbers(tensors)
         with Reader(member.path) as reader:
             if reader.mark != mark:
                 raise _Changed
@@ -161,7 +148,7 @@ class Scan:
                 yield
             if end != reader.size or reader.changed():
                 raise _Changed
-        found.read(member.name, sums, numbers, table)
+        found.read(member.name, sums, numbers)
         if known or _should_hold_tensors(member.name):
             found.reached(member.name, sums, unplaced, known=known and self._finite)
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats.extents import TensorAt
-from middlewatch.daemon.checkpoints.formats.packed import Tensors
 from middlewatch.daemon.checkpoints.verify.nonfinite import NotFinite, Numbers
 
 ONE, NAN, PLUS, MINUS, ZERO = "one", "nan", "+inf", "-inf", "zero"
@@ -45,7 +44,7 @@ def at(name: str, dtype: str, start: int, count: int, *, weight: bool = True) ->
 
 
 def found(tensors: Sequence[TensorAt], data: bytes, borders: Sequence[int] = ()) -> list[NotFinite]:
-    numbers = Numbers(Tensors(tensors))
+    numbers = Numbers(tensors)
     edges = sorted({0, len(data), *(border for border in borders if 0 < border < len(data))})
     for start, end in itertools.pairwise(edges):
         numbers.feed(start, memoryview(data)[start:end])
@@ -163,8 +162,8 @@ def test_the_parts_of_one_tensor_are_one_tensor() -> None:
         NotFinite("v", 2, 0, 3, bad=True),
         NotFinite("w", 2, 0, 3, bad=True, chunk=True),
     ]
-    table = Tensors(tensors)
-    assert (table.total, table.chunked) == (2, {hash("w")})
+    numbers = Numbers(tensors)
+    assert (numbers.total, numbers.chunked) == (2, {"w"})
 
 
 def test_one_element_of_a_larger_tensor_is_no_scalar() -> None:
@@ -173,15 +172,6 @@ def test_one_element_of_a_larger_tensor_is_no_scalar() -> None:
         [part, TensorAt("v", "float32", 4, 4, of="v")], BITS["float32"][PLUS] + BITS["float32"][ONE]
     )
     assert told == NotFinite("v", 0, 1, 2, bad=True)
-
-
-def test_types_that_are_not_known_are_counted() -> None:
-    rows = [TensorAt("a", "float6", 0, 12), TensorAt("b", "float4_e2m1fn_x2", 12, 12)]
-    table = Tensors(rows)
-    assert (table.unknown, table.total, len(table)) == (1, 2, 0)
-    numbers = Numbers(table)
-    numbers.feed(0, memoryview(b"\xff" * 24))
-    assert list(numbers.found()) == []
 
 
 @given(

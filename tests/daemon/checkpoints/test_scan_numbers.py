@@ -21,8 +21,11 @@ from middlewatch.daemon.checkpoints.verify.reading import CHUNK
 from middlewatch.daemon.checkpoints.verify.scan import Scan, Scanned
 
 MOST_MORE_MB = 20.0
-"""A huge or crowded file may take so much more than a file of one number. What Python and numpy
-take by themselves depends on the machine: scripts/bench-checkpoints prints the whole."""
+"""A huge file may take so much more than a file of one number. What Python and numpy take by
+themselves depends on the machine: scripts/bench-checkpoints prints the whole."""
+MOST_MORE_FOR_TABLES_MB = 100.0
+"""A crowded one. Measured: 20 MB for 34,000 tensors in a safetensors file, 53 MB in a torch file,
+45 MB for 12,000 in a distributed one. The verifier has 1 GiB."""
 
 
 @pytest.fixture(scope="module")
@@ -145,14 +148,14 @@ def test_views_and_tied_weights(tmp_path: Path, torch: ModuleType) -> None:
     assert scanned(tmp_path / "a.pt").state == "ok", "what no tensor shows is nobody's"
 
 
-def assert_takes_little(path: Path) -> None:
+def assert_takes_little(path: Path, most_more_mb: float = MOST_MORE_MB) -> None:
     """Hardly more memory than the smallest file takes; a second look decides a doubtful one."""
     small = path.parent / "smallest.safetensors"
     header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
     small.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
     for _ in range(2):
         more_mb = peak_mb(path) - peak_mb(small)
-        if more_mb < MOST_MORE_MB:
+        if more_mb < most_more_mb:
             return
     pytest.fail(f"{more_mb:.0f} MB more")
 
@@ -204,14 +207,14 @@ def test_memory_for_very_many_tensors(tmp_path: Path) -> None:
     header = json.dumps(entries, separators=(",", ":")).encode()
     body = struct.pack("<16f", *range(16)) * len(names)
     path.write_bytes(len(header).to_bytes(8, "little") + header + body)
-    assert_takes_little(path)
+    assert_takes_little(path, MOST_MORE_FOR_TABLES_MB)
 
 
 @pytest.mark.slow
 def test_memory_for_a_torch_file_with_very_many_tensors(tmp_path: Path, torch: ModuleType) -> None:
     model = {f"model.layers.{n // 20}.{n % 20}.w": torch.ones(16) for n in range(34_000)}
     torch.save({"model": model}, tmp_path / "a.pt")
-    assert_takes_little(tmp_path / "a.pt")
+    assert_takes_little(tmp_path / "a.pt", MOST_MORE_FOR_TABLES_MB)
 
 
 @pytest.mark.slow
@@ -223,7 +226,7 @@ def test_memory_for_a_distributed_one_with_very_many_tensors(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dcp.save(model, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
-    assert_takes_little(tmp_path / "step_1")
+    assert_takes_little(tmp_path / "step_1", MOST_MORE_FOR_TABLES_MB)
 
 
 def test_tensors_that_repeat_their_numbers_in_a_distributed_one(
@@ -237,6 +240,13 @@ def test_tensors_that_repeat_their_numbers_in_a_distributed_one(
         dcp.save(state, storage_writer=dcp.FileSystemWriter(tmp_path / "step_1"))
     found = levels.describe(str(tmp_path / "step_1"))
     assert (found["state"], found["level"], found["detail"]) == ("ok", "finite", "")
+
+
+def test_names_of_tensors_make_one_line_that_can_be_printed(tmp_path: Path) -> None:
+    header = b'{"a\\nb\\ud800":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + struct.pack("<f", float("nan")))
+    assert scanned(path).detail == "1 of 1 tensors is not finite: a b? (1 of 1 NaN)"
 
 
 def test_a_type_that_is_not_known_is_told_with_the_tensor(tmp_path: Path) -> None:
