@@ -63,18 +63,22 @@ def test_a_long_checkpoint_write(box: Any, program: Program) -> None:
 def test_block_buffered_output_is_told_on_the_page(box: Any, program: Program) -> None:
     """``python train.py > log`` without -u: the log grows by whole blocks only."""
     box.configure(HASTY)
-    log = box.root / "train.log"
+    box.command("start")
+    go, log = box.root / "go", box.root / "train.log"
+    # Of a Python program only the first block is a whole number of pages: it has to be seen.
+    script = f'while [ ! -e {go} ]; do sleep 0.1; done; exec "$@"'
+    words = (*program("trainer"), "none", "--sleep", "0.03", "--steps", "9999")
     with log.open("wb") as out:
-        process = box.spawn(
-            *program("trainer"), "none", "--sleep", "0.03", "--steps", "9999", stdout=out
-        )
+        process = box.spawn("/bin/sh", "-c", script, "sh", *words, stdout=out)
     box.command("watch", "--pid", str(process.pid))
     run = box.status()["run"]
-    box.until(lambda: box.status(run)["logs"][0]["buffered"], "the buffering is noticed")
-    seen = box.status(run)["now"]["step"]
-    box.steps(seen + 1, run)
-    page = box.command("status", run, check=False).stdout
-    assert "stdout is block-buffered" in page
+    go.touch()
+
+    def told() -> bool:
+        page = box.command("status", run, check=False).stdout
+        return "stdout is block-buffered" in page
+
+    box.until(told, "the page says it")
     assert box.receiver.pushes == []
 
 
