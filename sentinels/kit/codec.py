@@ -295,11 +295,7 @@ class _Class:
         def put(plain: Any, values: dict[str, Any]) -> None:
             if not isinstance(plain, (list, tuple)):
                 raise misfit(list, plain)
-            for at, (one, part) in enumerate(zip(puts, plain, strict=False)):
-                try:
-                    one(part, values)
-                except Unfit as error:
-                    raise error.under(at) from None
+            _put_each(zip(range(fixed), puts, plain, strict=False), values)
             if rest is not None:
                 rest[1](list(plain[fixed:]), values)
 
@@ -315,18 +311,21 @@ class _Class:
         def put(plain: Any, values: dict[str, Any]) -> None:
             if not isinstance(plain, Mapping):
                 raise misfit(dict, plain)
-            for key, part in plain.items():
-                node = nodes.get(key)
-                if node is None:
-                    if strict:
-                        raise UnknownKey(key, tuple(nodes))
-                    continue
-                try:
-                    node[1](part, values)
-                except Unfit as error:
-                    raise error.under(key) from None
+            unknown = [key for key in plain if key not in nodes]
+            if strict and unknown:
+                raise UnknownKey(unknown[0], tuple(nodes))
+            known = ((key, node[1], plain[key]) for key, node in nodes.items() if key in plain)
+            _put_each(known, values)
 
         return write, put
+
+
+def _put_each(parts: Iterable[tuple[str | int, Put, Any]], values: dict[str, Any]) -> None:
+    for key, put, plain in parts:
+        try:
+            put(plain, values)
+        except Unfit as error:
+            raise error.under(key) from None
 
 
 def _leaves(layout: Any) -> Iterable[str]:

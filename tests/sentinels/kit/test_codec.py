@@ -67,7 +67,7 @@ many = st.builds(
     newest=st.lists(numbers, max_size=3).map(lambda some: deque(some, 3)),
     by_name=st.dictionaries(st.text(max_size=3), st.lists(numbers, max_size=3), max_size=2),
     by_number=st.dictionaries(st.integers(), st.builds(Place, numbers), max_size=2),
-    some=st.frozensets(st.text(max_size=3), max_size=3),
+    some=st.frozensets(st.text(max_size=3), max_size=1),  # larger ones have no order to compare
     rows=st.lists(rows, max_size=2).map(lambda some: {one.name: one for one in some}),
     _hidden=st.integers(),
 )
@@ -81,6 +81,12 @@ def test_what_is_written_is_read_again(value: Many) -> None:
     assert again.newest.maxlen == 3
     assert "away" not in plain
     assert plain["hidden"] == value._hidden
+
+
+def test_a_set_is_written_in_order() -> None:
+    plain = codec.dump(Many(some=frozenset("cab")))
+    assert plain["some"] == ["a", "b", "c"]
+    assert codec.load(Many, plain).some == frozenset("abc")
 
 
 def test_the_shape_that_a_class_asks_for() -> None:
