@@ -227,6 +227,7 @@ def test_two_ranks_are_one_run(stage: Stage, tmp_path: Path) -> None:
     script = stage.script("pretrain.py", WORKERS)
     stage.shell(f"$PYTHON {launcher} {script} --output_dir out 2>&1 | tee run.log")
     pids = stage.pids(script, count=7)  # the launcher's own line, two ranks, two workers each
+    until(lambda: (tmp_path / "run.log").exists())
     run = found(*pids)
     (main,) = stage.pids(launcher)
     assert run.pid == main
