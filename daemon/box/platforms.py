@@ -61,13 +61,6 @@ class Platform:
     """Hours after which it ends everything itself."""
 
 
-def detect(
-    root: str = "/", environ: Mapping[str, str] | None = None, name: str = ""
-) -> Platform | None:
-    """The platform that counts most; ``None`` where nothing is sure enough."""
-    return next(iter(recognise(root, environ, name)), None)
-
-
 def recognise(
     root: str = "/", environ: Mapping[str, str] | None = None, name: str = ""
 ) -> tuple[Platform, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,27 +29,20 @@ def build(
     now: float,
     *,
     rules: Rules | None = None,
-    metric: str = "",
     started_at: float | None = None,
     steps: Sequence[Step] = (),
     claims: Sequence[CheckpointSaved] = (),
-    digests: Mapping[str, str] | None = None,
-    milestones: Collection[str] = (),
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The index as one JSON-ready dict; oldest checkpoint first.
 
-    ``rules``: what makes a checkpoint the best one, or a milestone; ``metric`` stands in where
-    they name none. ``started_at``: when the run began (epoch seconds); what was saved before is
-    of an older run and never the newest, however high its step. ``digests``: ``sha256:…`` or
-    ``xxh3:…`` by path, where the checkpoints do not carry their own. ``milestones``: paths of
-    checkpoints to keep beside those that the rules find. ``before``: the index as it was, which
-    remembers what the log said about a save when its lines are no longer at hand, and the
-    digest of the first reading: another one now is rot.
+    ``rules``: what makes a checkpoint the best one, or a milestone. ``started_at``: when the run
+    began (epoch seconds); what was saved before is of an older run and never the newest, however
+    high its step. ``before``: the index as it was, which remembers what the log said about a save
+    when its lines are no longer at hand, and the digest of the first reading: another one now is
+    rot.
     """
     rules = rules or Rules()
-    if metric and not rules.best_metric:
-        rules = replace(rules, best_metric=metric)
     known = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
     known = {c.path: known[c.path] for c in checkpoints if _same(known.get(c.path), c)}
     checkpoints = [_remembered(c, known.get(c.path, {})) for c in checkpoints]
@@ -63,10 +56,10 @@ def build(
         tags = {
             "latest": seen.path == latest,
             "best": seen.path == best.path,
-            "milestone": seen.path in milestones or is_milestone(seen, rules),
+            "milestone": is_milestone(seen, rules),
         }
         entry = _entry(joined[seen.path], [tag for tag, holds in tags.items() if holds])
-        entry["digest"] = seen.digest or (digests or {}).get(seen.path)
+        entry["digest"] = seen.digest
         entries.append(entry)
     return {
         "schema": SCHEMA,

@@ -97,8 +97,6 @@ XIDS: dict[int, Xid] = {
 
 HARMLESS = tuple(sorted(code for code, xid in XIDS.items() if not xid.fatal))
 """The program goes on: worth a note, no reason to stop."""
-PROGRAM = tuple(sorted(code for code, xid in XIDS.items() if xid.program))
-"""Raised by programs, or fallout of their end: no verdict on the card."""
 
 
 def meaning(code: int) -> str:

@@ -78,7 +78,6 @@ class Story:
         self.first_save: Save | None = None
         self.save_count = 0
         self.restarts: deque[Restart] = deque(maxlen=RESTARTS)
-        self.restart_count = 0
         self.curves: dict[str, Curve] = {}
         self._newest: dict[str, tuple[float, float]] = {}
         self.wrapped = False
@@ -199,7 +198,6 @@ class Story:
             if self._interrupted:
                 here = Happening(order, one.file, one.line, number)
                 self.restarts.append(Restart(here, before, self._offset + number))
-                self.restart_count += 1
             else:
                 self._offset += before
                 self.wrapped = True

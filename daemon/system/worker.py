@@ -57,8 +57,6 @@ class JsonChild:
         """Of the living child; ``None`` when there is none."""
         self.exit_status: int | None = None
         """How the newest child ended, once that is known; negative: the signal that did it."""
-        self.garbage = 0
-        """Lines that were not a JSON object, since the beginning."""
         self.starts = 0
         self.start_error = ""
         """Why the latest attempt to start one failed; empty after a good one."""
@@ -124,7 +122,7 @@ class JsonChild:
     def answers(self) -> list[dict[str, Any]]:
         """The JSON objects that have arrived, oldest first; call when ``fileno`` is readable.
 
-        Lines that are no object or longer than 1 MiB are dropped and counted in ``garbage``.
+        Lines that are no object or longer than 1 MiB are dropped.
         """
         found: list[dict[str, Any]] = []
         hung_up = False
@@ -146,7 +144,6 @@ class JsonChild:
             self._bury(failed=False)
         else:
             self._look_after()
-        self.garbage += len(found[_ANSWERS_AT_ONCE:])
         return found[:_ANSWERS_AT_ONCE]
 
     def overdue(self, mono: float) -> float:
@@ -238,17 +235,13 @@ class JsonChild:
         if len(self._partial) > LONGEST_LINE:
             self._partial.clear()
             self._skipping = True
-            self.garbage += 1
 
     def _object(self, line: bytes) -> list[dict[str, Any]]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             value = None
-        if isinstance(value, dict):
-            return [value]
-        self.garbage += 1
-        return []
+        return [value] if isinstance(value, dict) else []
 
     def _listen(self) -> None:
         """Take what the child wrote to stderr, so that it never blocks on it."""

@@ -71,7 +71,8 @@ class Machine:
         stream = io.BytesIO(self.data)
         stream.seek(start)
         stack, memo, acts = self.stack, self.memo, _ACTS
-        at = start
+        argument: Any
+        at: Any = start
         for opcode, argument, at in pickletools.genops(stream):
             name = opcode.name
             if name in _PUTS:
@@ -80,7 +81,7 @@ class Machine:
                 stack.append(memo[argument])
             elif name in acts:
                 acts[name](self, argument, at)
-        return at + 1
+        return int(at) + 1
 
     def count(self) -> None:
         """One more container or call."""

@@ -185,16 +185,6 @@ class Reader:
         return _resident(self._fd, start, count) or bytes(pages)
 
 
-def cached_bytes(path: str) -> int:
-    """Bytes of a file that are in the page cache, in whole pages. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        size = os.fstat(fd).st_size
-        return (_resident(fd, 0, size) or b"").count(b"\1") * _PAGE if size else 0
-    finally:
-        os.close(fd)
-
-
 def _whole_pages(count: int) -> int:
     return -(-count // _PAGE) * _PAGE
 

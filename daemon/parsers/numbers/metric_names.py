@@ -6,21 +6,6 @@ Keys are written in the form in which ``keys.fold`` compares them: lower case, w
 
 from __future__ import annotations
 
-CANONICAL = (
-    "train_loss",
-    "eval_loss",
-    "lr",
-    "grad_norm",
-    "tokens_per_s",
-    "samples_per_s",
-    "step_time_s",
-    "mfu",
-    "loss_scale",
-    "gpu_mem_bytes",
-    "accuracy",
-)
-"""Names of ``metric.values`` in the contract; every other number keeps the log's own name."""
-
 _NAMES = {
     "step": "step|steps|global step|global steps|global step num|global step/max steps|step num|iteration|iter|iters|it"
     "|current steps|train step|training step|num updates|update|trainer/global step|current step"

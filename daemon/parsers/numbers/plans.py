@@ -180,13 +180,13 @@ def _reader_for(plan: Plan) -> Read | None:
     pieces.append(between(line[at:]))
     if not found or any(name in _COUNTS for name in plan.constants):
         return None
-    match = re.compile(b"".join(pieces), re.DOTALL).fullmatch
+    whole = re.compile(b"".join(pieces), re.DOTALL).fullmatch
     names = [name for name, _, _ in found]
     adjusted = [each for each in found if each[1:] != (1.0, "plain")]
     constants = plan.constants
 
     def read_line(line: bytes) -> Values | None:
-        numbers = match(line)
+        numbers = whole(line)
         if numbers is None:
             return None
         values = dict(zip(names, map(float, numbers.groups())))  # noqa: B905 (one group each)

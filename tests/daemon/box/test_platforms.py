@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.box.platforms import ROLES, detect, recognise
+from middlewatch.daemon.box.platforms import ROLES, recognise
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.platform_facts import NOBODY, facts_of_all, names
 from middlewatch.daemon.system.errors import ConfigError
@@ -74,8 +74,7 @@ def box(tmp_path: Path) -> BoxTree:
 @pytest.mark.parametrize(("name", "build"), BOXES, ids=[n for n, _ in BOXES])
 def test_a_platform_is_recognised_from_inside(box: BoxTree, name: str, build: Build) -> None:
     build(box)
-    found = detect(str(box.root))
-    assert found is not None
+    found = recognise(str(box.root))[0]
     assert found.id == name
     assert found.signs
 
@@ -113,8 +112,7 @@ def test_no_value_is_ever_kept(box: BoxTree) -> None:
 
 
 def test_our_own_environment_counts_where_the_first_process_is_a_secret(box: BoxTree) -> None:
-    found = detect(str(box.root), {"RUNPOD_POD_ID": "abc"})
-    assert found is not None
+    found = recognise(str(box.root), {"RUNPOD_POD_ID": "abc"})[0]
     assert (found.id, found.signs) == ("runpod", ("env RUNPOD_POD_ID",))
 
 

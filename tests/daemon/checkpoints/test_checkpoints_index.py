@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,11 @@ def by_path(built: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_the_shape_of_the_contract() -> None:
     built = index.build(
         "run7",
-        [seen("/c/a.pt", 100, 10, eval_loss=2.0), seen("/c/final.pt", 200, 20.5, "pending")],
+        [
+            replace(seen("/c/a.pt", 100, 10, eval_loss=2.0), digest="xxh3:00"),
+            seen("/c/final.pt", 200, 20.5, "pending"),
+        ],
         NOW,
-        digests={"/c/a.pt": "sha256:00"},
     )
     assert built["schema"] == "middlewatch/checkpoints/v1"
     assert built["run"] == "run7"
@@ -73,7 +76,7 @@ def test_the_shape_of_the_contract() -> None:
         "metrics_origin": "checkpoint",
         "parts": [],
         "durability": None,
-        "digest": "sha256:00",
+        "digest": "xxh3:00",
     }
     assert second["step"] == 20.5
     assert second["tags"] == ["latest", "milestone"]
@@ -125,7 +128,8 @@ def test_the_best_one() -> None:
         seen("/f", 6, 6, train_loss=0.01),
     ]
     assert index.build("r", rated, NOW)["best"] == "/d"
-    assert index.build("r", rated, NOW, metric="perplexity")["best"] == "/f"
+    told = ranking.Rules("perplexity")
+    assert index.build("r", rated, NOW, rules=told)["best"] == "/f"
     assert index.build("r", rated[4:5], NOW)["best"] is None
 
 

@@ -90,7 +90,9 @@ def test_train_loss_stands_in_and_stays_a_loss() -> None:
 
 
 def test_the_index_says_by_what() -> None:
-    built = build("r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, metric="accuracy")
+    built = build(
+        "r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, rules=Rules("accuracy")
+    )
     assert (built["best"], built["best_metric"], built["best_mode"]) == (
         "/out/step-2.pt",
         "accuracy",

@@ -175,12 +175,11 @@ def test_an_answer_given_just_before_the_end_is_not_lost() -> None:
         pytest.param("9" * 10_000, id="long number"),
     ],
 )
-def test_garbage_is_counted_and_passed_over(line: str) -> None:
+def test_garbage_is_passed_over(line: str) -> None:
     program = f"import os, sys; os.write(1, b'{line}\\n' + b'{{}}\\n'); sys.stdin.read()"
     with child_of(program) as child:
         assert child.ask({}, 0.0)
         assert heard(child) == [{}]
-        assert child.garbage == 1
 
 
 def test_a_huge_line_is_dropped_and_what_follows_is_read() -> None:
@@ -191,7 +190,6 @@ def test_a_huge_line_is_dropped_and_what_follows_is_read() -> None:
     with child_of(program) as child:
         assert child.ask({}, 0.0)
         assert until(child.answers) == [{"after": 1}]
-        assert child.garbage == 1
         assert len(child._partial) <= LONGEST_LINE
 
 
@@ -232,7 +230,6 @@ def test_lines_survive_any_cut(lines: list[bytes], cuts: list[int]) -> None:
         if isinstance(value, dict):
             objects.append(value)
     assert found == objects
-    assert child.garbage == len(lines) - len(objects)
 
 
 def test_it_is_niced_leads_its_session_and_gets_a_clean_signal_mask() -> None:
