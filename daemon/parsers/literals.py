@@ -25,20 +25,20 @@ except ImportError:  # Python 3.10
 
 GAP = "\0"
 """In a path: any text, or none."""
-MAX_PATHS = 1024
-"""Ways through one alternative of a pattern that are told apart; the largest row has 700."""
+MAX_PATHS = 8192
+"""Ways through one alternative of a pattern that are told apart."""
 MAX_CHARS = 8
 """Characters of a class that are told apart."""
 STRONG = 8.0
 """Strength of an atom that is rare enough; weaker ones are worth a closer look."""
-ENOUGH = 12.0
+ENOUGH = 9.0
 """Strength above which a text that several alternatives share is preferred to a longer one."""
 WEAKEST = 1.5
 """No atom is weaker, as long as nobody asked for it by ``narrow``."""
 
 USUAL = re.compile(
-    "batch|checkpoints?|epoch|error|eval|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?"
-    "|state|step|the|to|train(?:ing)?|val(?:idation)?|value|warning|weights|with"
+    "batch|checkpoints?|epoch|error|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?|seconds?"
+    "|state|step|the|to|train(?:ing)?|(?:e?val|(?:evalu|valid)ation)|value|warning|weights|with"
 )
 """Words that say nothing about a line of a training's log."""
 
@@ -84,9 +84,13 @@ def derive(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
     used: set[str] = set()
     rest: set[tuple[str, ...]] = set()
     for alternative, flags in _alternatives(tree, tree.state.flags):
-        named, others = _sorted_out(_Walk(detailed=False).sequence(alternative, flags), narrow)
+        named, others = _sorted_out(
+            _Walk(narrow, detailed=False).sequence(alternative, flags), narrow
+        )
         if min(map(_best, others), default=STRONG) < STRONG:
-            named, others = _sorted_out(_Walk(detailed=True).sequence(alternative, flags), narrow)
+            named, others = _sorted_out(
+                _Walk(narrow, detailed=True).sequence(alternative, flags), narrow
+            )
         used |= named
         rest |= others
     unproved = [text for text in narrow if text not in used]
@@ -160,14 +164,15 @@ def _alternatives(items: Any, flags: int) -> Iterable[tuple[Any, int]]:
 class _Walk:
     """Paths through parts of a parsed pattern."""
 
-    def __init__(self, *, detailed: bool) -> None:
+    def __init__(self, narrow: Sequence[str], *, detailed: bool) -> None:
+        self._narrow = narrow
         self._detailed = detailed
         """What is optional is followed both ways; else it is a gap."""
 
     def sequence(self, items: Any, flags: int) -> Paths:
         paths = _NOTHING
         for name, value in items:
-            paths = _behind(paths, self._item(name, value, flags))
+            paths = self._behind(paths, self._item(name, value, flags))
         return paths
 
     def _item(self, name: Any, value: Any, flags: int) -> Paths:
@@ -198,12 +203,37 @@ class _Walk:
             return once
         paths = once
         for _ in range(min(least, 4) - 1):
-            paths = _behind(paths, once)
+            paths = self._behind(paths, once)
         if most == least <= 4:
             return paths
-        paths = _behind(paths, _ANYTHING)
+        paths = self._behind(paths, _ANYTHING)
         # the last one stands before what follows; with a single text it is known which
-        return _behind(paths, once) if len(once) == 1 else paths
+        return self._behind(paths, once) if len(once) == 1 else paths
+
+    def _behind(self, left: Paths, right: Paths) -> Paths:
+        """Every path of one followed by every path of the other, if they are not too many."""
+        if len(left) * len(right) > MAX_PATHS:
+            left, right = (frozenset(GAP + self._told(p) + GAP for p in s) for s in (left, right))
+        if len(left) * len(right) > MAX_PATHS:
+            if self._worth(left) >= self._worth(right):
+                right = _ANYTHING
+            else:
+                left = _ANYTHING
+        return frozenset(a + b for a in left for b in right)
+
+    def _told(self, path: str) -> str:
+        """The stretch of a path that is worth most."""
+        stretches = _SPLIT.split(path)
+        asked = (s for s in stretches if any(text in s for text in self._narrow))
+        return next(asked, None) or max(stretches, key=strength)
+
+    def _worth(self, paths: Paths) -> float:
+        """Of the path that is worth least."""
+        told = map(self._told, paths)
+        return min(
+            ENOUGH if any(text in s for text in self._narrow) else min(ENOUGH, strength(s)) - 1
+            for s in told
+        )
 
 
 def _char(code: int, flags: int) -> Paths:
@@ -226,24 +256,3 @@ def _class(items: Any, flags: int) -> Paths:
         else:
             return _ANYTHING
     return frozenset(chars) if len(chars) <= MAX_CHARS and GAP not in chars else _ANYTHING
-
-
-def _behind(left: Paths, right: Paths) -> Paths:
-    """Every path of one followed by every path of the other, as far as they can be told apart."""
-    if len(left) * len(right) > MAX_PATHS:
-        left, right = _shorter(left), _shorter(right)
-    if len(left) * len(right) > MAX_PATHS:
-        if min(map(_strength_of, left)) >= min(map(_strength_of, right)):
-            right = _ANYTHING
-        else:
-            left = _ANYTHING
-    return frozenset(a + b for a in left for b in right)
-
-
-def _shorter(paths: Paths) -> Paths:
-    """Of each path its best stretch alone."""
-    return frozenset(GAP + max(_SPLIT.split(path), key=strength) + GAP for path in paths)
-
-
-def _strength_of(path: str) -> float:
-    return _best(_SPLIT.split(path))

@@ -114,7 +114,10 @@ _NOT = re.compile(
     r"|args|skip\w*|preparing|metrics|results?|history|summary|embedding cache|stats|statistics|deleting|removing|steps =)\b)"
     r"|将|失败|无法"
 )
-_VERBS = ("save", "saving", "wrote", "write", "writing", "written", "dump", "stor", "export")
+_VERBS = (
+    *("saved", "saving", "save ", "wrote ", "writing ", "written ", "write "),
+    *("dumping ", "dumped ", "storing ", "stored ", "exporting ", "exported "),
+)
 
 
 class Claim(NamedTuple):
@@ -131,7 +134,7 @@ SAVED: tuple[Claim, ...] = (
         rf"{_VERB} (?:(?i:a|the|an|best|latest|last|final|full|new|model|training|current|async|sharded|state and|training state and|model and optimizer) ){{0,4}}(?i:checkpoints?|snapshot|ckpt)\b",
         _VERBS,
     ),
-    Claim(rf"{_VERB}(?: [\w/-]{{1,30}}){{0,8}}? {_THING}.{{0,80}}?{_AT}\s*:?\s*{_PATH}", _VERBS),
+    Claim(rf"{_VERB} (?:[\w/-]{{1,30}} ){{0,8}}?{_THING}.{{0,80}}?{_AT}\s*:?\s*{_PATH}", _VERBS),
     Claim(
         rf"{_THING}(?: of [\w. ]{{1,20}})?(?: (?:successfully|was|were|is|has been|have been|weights|file|states?))*\s(?i:saved|written|exported)\b.{{0,40}}?{_AT}\s*:?\s*{_PATH}",
         ("saved", "written", "exported"),

@@ -45,7 +45,7 @@ def key_of(pattern: str, narrow: Sequence[str] = ()) -> int:
 def atoms(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
     """Atoms of a pattern; ``narrow`` as in :func:`.literals.derive`.
 
-    They stand in a table, because walking all patterns takes 0.4 s and a daemon starts often.
+    They stand in a table, because walking all patterns takes some seconds.
     A pattern that is not in it, because it was edited just now, is walked here.
     """
     known = ATOMS.get(key_of(pattern, narrow))

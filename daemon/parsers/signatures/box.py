@@ -80,7 +80,7 @@ BOX: tuple[Signature, ...] = (
         r"|Plattenspeicherplatz.{0,12}überschritten"
         r"|quota d'espace disque"
         r"|Se ha excedido la cuota de disco)"
-        r"|[Пп]ревышена дисковая квота"
+        r"|(?:П|п)ревышена дисковая квота"
         r"|\[Errno 122\]"
         r"|\(os error 122\)"
         r"|\bEDQUOT\b"

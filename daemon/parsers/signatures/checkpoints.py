@@ -33,6 +33,7 @@ CHECKPOINTS: tuple[Signature, ...] = (
         r"|StepAlreadyExistsError"
         r"|Some tensors share memory, this will lead to duplicate memory on disk"
         r"|saved contained shared tensors .{1,400} mismatching the transformers base configuration",
+        narrow=("failed ", "unable to ", "could not ", "couldn't ", "cannot ", "error "),
         source="pytorch caffe2/serialize, torch/distributed/checkpoint, safetensors, h5py, flax errors.py, Torch7",
     ),
     Signature(

@@ -31,7 +31,7 @@ JOBS: tuple[Signature, ...] = (
         "process_killed",
         rf"{EXIT}(?:137|-9){STATUS_ENDS}"
         r"|\breturned non-zero exit status (?:137|-9)\b"
-        r"|\breturn(?:ed)?(?: ?code)?\s?[=:]? ?-9\b"
+        r"|\breturn(?:ed)?(?: ?code)? ?[=:]? ?-9\b"
         r"|\bdied with <Signals\.SIGKILL"
         r"|\bstatus=9/KILL"
         r"|(?<!nding )(?<!end )(?i:\bsignal:? (?:9\b|SIGKILL\b|killed\b(?! by)))(?!\.)"

@@ -19,7 +19,7 @@ RUN: tuple[Signature, ...] = (
     Signature(
         "loss-null",
         "loss_missing",
-        r"(?i)^(?!.*(?:eval|valid|\bval|test)).*?(?<![\w/.])[\"']?(?:train(?:ing)?[_/ ])?loss[\"']?\s?[:=]?\s?(?:null|none)(?![\w.-])",
+        r"(?i)^(?!.*(?:eval|valid|\bval|test)).*?(?<![\w/.])[\"']?(?:train(?:ing)?[_/ ])?loss[\"']? ?[:=]? ?(?:null|none)(?![\w.-])",
         role="confirmation",
         severity="info",
         fatal=False,
@@ -37,7 +37,8 @@ RUN: tuple[Signature, ...] = (
     Signature(
         "loss-nan-skipped",
         "loss_nan",
-        rf"(?i)(?:\b{_BAD}\b.{{0,40}}\bloss\b|\bloss\b.{{0,40}}\b{_BAD}\b).{{0,80}}\b{_SKIPPED}",
+        # within one column of a line of metrics: Megatron counts skipped iterations in another
+        rf"(?i)(?:\b{_BAD}\b[^|]{{0,40}}\bloss\b|\bloss\b[^|]{{0,40}}\b{_BAD}\b)[^|]{{0,80}}\b{_SKIPPED}",
         narrow=(
             "skip",
             "ignor",
