@@ -74,7 +74,7 @@ def incident_page(incident: Answer, link: Link, width: int) -> list[Row]:
     opened, seen = link.since(incident, "opened_at"), link.since(incident, "last_seen_at")
     times = answer.finite(incident, "count")
     alerted = link.since(incident, "alerted_at")
-    told = "nobody was alerted yet" if alerted is None else f"alerted {figures.ago(alerted)}"
+    told = "not pushed yet" if alerted is None else f"alerted {figures.ago(alerted)}"
     rows = [
         row("  ", Span(severity.upper(), SEVERITY.get(severity, "")),
             f"  {answer.text(incident, 'state') or 'open'}  on run {answer.text(incident, 'run') or '?'}",

@@ -218,7 +218,7 @@ def blind(found: Answer, run: Answer, link: Link) -> list[Row]:
         if trouble:
             rows.append(_note("blind", says, f": {trouble}", "warn"))
     if daemon.get("alert_urls") == 0:
-        rows.append(_note("no phone", "nobody is told: no alert URL is configured", "", "warn"))
+        rows.append(_note("no phone", "no push is sent: no alert URL is configured", "", "warn"))
     broken, waiting, absent = [], [], []
     for source in answer.records(found, "watch"):
         state = answer.text(source, "state") or "unknown"

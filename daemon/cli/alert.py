@@ -40,7 +40,7 @@ def _test_push(config: Config) -> list[dict[str, Any]]:
     message = {
         "id": "test",
         "title": "[TEST] middlewatch can reach you",
-        "body": "This is a test push: the way to your phone works.",
+        "body": "This is a test push: alerts reach your phone.",
         "kind": "info",
         "urls": list(config.alert_urls),
         "mode": "all",

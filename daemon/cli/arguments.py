@@ -118,13 +118,13 @@ def _runs(add: Add) -> None:
         "middlewatch resume gpt --exec",
     )
     sub.add_argument(
-        "run", nargs="?", help="id or name; default: the newest that failed and did not go on"
+        "run", nargs="?", help="id or name; default: the newest that failed and was not resumed"
     )
     sub.add_argument(
         "--from",
         dest="from_path",
         metavar="PATH",
-        help="this checkpoint, not the newest that passed",
+        help="from this checkpoint instead of the newest that passed",
     )
     sub.add_argument(
         "--exec",
@@ -135,7 +135,7 @@ def _runs(add: Add) -> None:
     sub.add_argument(
         "--force",
         action="store_true",
-        help="even if the handbook is against a second try of this class",
+        help="even if the handbook advises against a retry after this class",
     )
     _json(sub)
 
@@ -146,7 +146,7 @@ def _shows(add: Add) -> None:
     sub = add("status", "status:status", "show what is true now", "middlewatch status gpt")
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
-        "--oneline", action="store_true", help="one line, exit 1 when somebody must look"
+        "--oneline", action="store_true", help="one line, exit 1 when an incident needs attention"
     )
     _json(sub)
     sub = add(
@@ -154,7 +154,7 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("--run", help="only of this run")
     sub.add_argument("--all", action="store_true", help="resolved ones too")
-    sub.add_argument("--follow", action="store_true", help="go on printing changes as they happen")
+    sub.add_argument("--follow", action="store_true", help="keep printing changes as they happen")
     _json(sub)
     sub = add(
         "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
@@ -179,7 +179,7 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
-        "--rescan", action="store_true", help="believe nothing known: verify what lies on disk"
+        "--rescan", action="store_true", help="ignore known verdicts: verify what is on disk"
     )
     sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder, and no run")
     _json(sub)
@@ -240,7 +240,7 @@ def _checks(add: Add) -> None:
     sub.add_argument(
         "--quick",
         action="store_true",
-        help="read for troubles alone, at the speed of a text search: no losses, no curve",
+        help="look for troubles only, at the speed of a text search: no losses, no curve",
     )
     _json(sub)
     sub = add(
@@ -250,7 +250,7 @@ def _checks(add: Add) -> None:
         "middlewatch audit --json",
     )
     _json(sub)
-    sub = add("alert", "alert:alert", "test the way to the phone", "middlewatch alert test")
+    sub = add("alert", "alert:alert", "send a test push to every alert URL", "middlewatch alert test")
     sub.add_argument("action", choices=("test",), help="what to do")
     _json(sub)
     sub = add(

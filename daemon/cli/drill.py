@@ -68,7 +68,7 @@ def drill(args: argparse.Namespace) -> int:
     config = configuration(args)
     if not config.alert_urls:
         raise ConfigError(
-            "no alert URL is set: nobody would hear the drill",
+            "no alert URL is set: the drill could not be pushed anywhere",
             'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
         )
     with _interruptible(), _Scene(args, config) as scene:
@@ -189,7 +189,7 @@ class _Scene:
             messages = self._ask("outbox")
             if messages and told is None:
                 told = messages[0]
-                _say(f"told: {told['title']}")
+                _say(f"pushed: {told['title']}")
                 patience = self._clock.monotonic() + DEADLINE_S + 5
             if messages and (messages[0]["results"] or messages[0]["error"]):
                 first: dict[str, Any] = messages[0]
@@ -257,9 +257,9 @@ def _report(
         )
     error = ""
     if message is None:
-        error = f"nothing was told within {kind.told_s:.0f} s; the toy's last line: {log[-1:]}"
+        error = f"nothing was pushed within {kind.told_s:.0f} s; the toy's last line: {log[-1:]}"
     elif not right:
-        error = f"told as {told['class'] if told else 'nothing that is known'}"
+        error = f"pushed under the wrong class: {told['class'] if told else 'none'}"
     elif not urls:
         error = message["error"] or "the notifier gave no answer"
     return {
@@ -284,7 +284,7 @@ def _print(report: dict[str, Any]) -> None:
         after = (
             "" if report["told_after_s"] is None else f" {report['told_after_s']} s after it began"
         )
-        print(f"  told{after}: {console.clean(report['title'])}")
+        print(f"  pushed{after}: {console.clean(report['title'])}")
     for url in report["urls"]:
         if url["ok"]:
             print(f"  {console.clean(url['url'])}: delivered after {url['seconds']} s")

@@ -99,7 +99,7 @@ def _index(book: Mapping[str, Entry], rules: Mapping[str, Entry], width: int) ->
             if entry.sections.get("Topic") == topic:
                 yield _line(entry, names, width)
         yield row()
-    yield row(Span("rules that tell of several classes", "title"))
+    yield row(Span("rules with several classes", "title"))
     for rule in rules.values():
         if rule.name not in book:
             yield _line(rule, names, width)
@@ -137,7 +137,7 @@ def _whose(about: Entry, rules: Mapping[str, Entry]) -> str:
     if about.classes:
         return f"a rule; its limits: [sentinels.{about.name}] in middlewatch config show"
     rule = _rule_of(about.name, rules)
-    told = f"; told by the rule {rule.name}, see [sentinels.{rule.name}]" if rule else ""
+    told = f"; reported by the rule {rule.name}, see [sentinels.{rule.name}]" if rule else ""
     return about.sections.get("Topic", "") + told
 
 

@@ -31,7 +31,7 @@ def mirror(args: argparse.Namespace) -> int:
     settings = configuration(args).mirror
     text = args.to or settings.to
     if not text:
-        raise UsageError("nothing says where to copy to", "--to DEST, or [mirror] to = … ")
+        raise UsageError("no destination is given", "--to DEST, or [mirror] to = … ")
     limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
     clock = SystemClock()
     try:

@@ -126,7 +126,7 @@ def apply(plan: Plan) -> None:
             except Unsafe as error:
                 plan.refused[path] = str(error)
             except FileNotFoundError:
-                plan.refused[path] = "somebody else has deleted it"
+                plan.refused[path] = "another program has deleted it"
             except OSError as error:
                 plan.failed[path] = error.strerror or str(error)
             else:
@@ -257,7 +257,7 @@ def _confirm(plan: Plan, args: argparse.Namespace, policy: Policy) -> None:
         return
     if not sys.stdin.isatty():
         raise Refused(
-            f"{len(plan.doomed)} checkpoints would be deleted, and nobody can be asked here",
+            f"{len(plan.doomed)} checkpoints would be deleted, and there is no terminal to ask on",
             "look at the proposal without --apply, then say --apply --yes",
         )
     if args.json:

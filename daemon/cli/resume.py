@@ -131,7 +131,7 @@ def _check(path: str) -> dict[str, Any]:
 def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
     """Why it may not go on, if it may not; ``--force`` lifts only what the handbook says."""
     if shown["refused"]:
-        return Refused("; ".join(shown["refused"]), "end it first, or let it go on")
+        return Refused("; ".join(shown["refused"]), "end it first, or let it continue")
     if shown["checkpoint"] is None and args.from_path:
         bad = shown["skipped"][0]
         return Refused(f"{bad['path']} did not pass: {bad['state']}, {bad['detail']}")

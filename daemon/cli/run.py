@@ -104,13 +104,13 @@ def begin(
 def show(started: Mapping[str, Any]) -> None:
     """A run that has just been started, for a person."""
     folders = ", ".join(started["checkpoint_dirs"])
-    print(f"{started['run']}: pid {started['pid']}, goes on without this session")
+    print(f"{started['run']}: pid {started['pid']}, continues without this session")
     print(f"  log          {started['log']}")
     print(f"  checkpoints  {folders or 'no folder known (--checkpoints DIR)'}")
     print(f"  status page  {started['status_page']}")
     if started["look"]:
         print(f"  look at it   {started['look']}")
-    print(f"  what is true now: middlewatch status {started['run']}")
+    print(f"  current state: middlewatch status {started['run']}")
 
 
 def _name_of(command: list[str]) -> str:

@@ -50,11 +50,11 @@ def compose(
 ) -> Message:
     """The push for one change of an incident of run ``name`` on ``host``."""
     incident = change.incident
-    heard = incident.alerted_at is not None
+    alerted = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
         "raised": incident.severity.label.upper(),
-        "corrected": "CORRECTED" if heard and not change.worse else incident.severity.label.upper(),
+        "corrected": "CORRECTED" if alerted and not change.worse else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
     if change.kind == "resolved":
@@ -65,9 +65,9 @@ def compose(
         body.append(f"Incident {incident.id}.")
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
-    if change.kind == "raised" and heard:
+    if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
-    if change.kind == "corrected" and heard:  # who heard nothing before has nothing to unlearn
+    if change.kind == "corrected" and alerted:  # without an earlier push there is nothing to correct
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
@@ -81,8 +81,8 @@ def compose(
 
 def _corrected(was: str, trouble: str) -> str:
     if was in FORECASTS:
-        return f"We warned of {was} before; now it has come to {trouble}."
-    return f"We said {was} before; the cause is {trouble}."
+        return f"The warning {was} has come true: {trouble}."
+    return f"Reported as {was} before; the cause is {trouble}."
 
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
@@ -95,7 +95,7 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
         lines.append(f"Last step {number(now['step'])}{told}")
     resume = status["checkpoints"]["resume_from"]
     lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
-    lines.append("Pull and verify the results, then mind the meter.")
+    lines.append("Copy and verify the results, then stop the box: it is still billed.")
     return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
 
 
@@ -119,7 +119,7 @@ def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str
     elif isinstance(step, (int, float)):
         good = [c for c in good if c.step is None or c.step < step]
     if not good:
-        return "No good checkpoint from before it is known."
+        return "No good checkpoint is known from before the trouble."
     newest = max(good, key=lambda c: c.saved_at)
     at = "" if newest.step is None else f" (step {number(newest.step)})"
     return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"

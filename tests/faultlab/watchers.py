@@ -38,7 +38,7 @@ class Watcher(Protocol):
 LABELS: dict[str, Severity] = {"CRITICAL": "page", "WARNING": "warning", "INFO": "note"}
 INCIDENT = re.compile(r"^Incident (\S+?)[:.]", re.MULTILINE)
 STEP = re.compile(r"^First step(?: \(costly\))?: (.*)$", re.MULTILINE)
-CORRECTED = re.compile(r"^We said (\S+) before; the cause is (\S+)\.$", re.MULTILINE)
+CORRECTED = re.compile(r"^Reported as (\S+) before; the cause is (\S+)\.$", re.MULTILINE)
 
 
 class Middlewatch:

@@ -213,7 +213,7 @@ TITLES = {"Not": "What not to do", "Retry": "Trying again", "See": "See also", "
 def class_page(entry: Entry) -> str:
     """What to do about one class, from its text."""
     rule = next((r.name for r in RULES.values() if entry.name in r.classes), None)
-    told = f", told by the rule [`{rule}`](rules/{rule}.md)" if rule else ""
+    told = f", reported by the rule [`{rule}`](rules/{rule}.md)" if rule else ""
     parts = [NOTE, f"# {entry.name}", entry.title, f"*{entry.sections['Topic']}*{told}"]
     for label in ("Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources", "See"):
         if label not in entry.sections:

@@ -168,7 +168,7 @@ def test_troubles_of_the_watch_itself_are_shown() -> None:
     screen = draw(answered(daemon=daemon), height=40)
     assert "alerts do not go out: ntfy: 401" in screen
     assert "not kept on disk: disk full" in screen
-    assert "nobody is told: no alert URL is configured" in screen
+    assert "no push is sent: no alert URL is configured" in screen
 
 
 def test_blind_sources_without_room_are_counted() -> None:
@@ -218,7 +218,7 @@ def test_a_costly_step_says_so() -> None:
     one = incident(remedy={"first_step": "move the run", "safe": False}, alerted_at=None)
     screen = draw(answered(run(incidents=[one])), view="incident", incident="a1b2")
     assert "costly" in screen
-    assert "nobody was alerted yet" in screen
+    assert "not pushed yet" in screen
 
 
 def test_an_incident_resolved_meanwhile_is_not_replaced_by_another() -> None:

@@ -71,7 +71,7 @@ def test_the_push_of_the_contract() -> None:
     ("kind", "was", "label", "words"),
     [
         ("raised", "warning", "CRITICAL", "It got worse: warning before."),
-        ("corrected", "hang", "CORRECTED", "We said hang before; the cause is loss_nan."),
+        ("corrected", "hang", "CORRECTED", "Reported as hang before; the cause is loss_nan."),
         ("resolved", "", "RESOLVED", "Over after 60 s: loss_nan."),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_was_never_pushed_is_not_taken_back(kind: ChangeKind) -> None:
     message = push(incident(), kind, "loss_zero")
     assert message.title.startswith("[CRITICAL] run7 on box3: ")
     assert "It got worse" not in message.body
-    assert "We said" not in message.body
+    assert "Reported as" not in message.body
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_was_never_pushed_is_not_taken_back(kind: ChangeKind) -> None:
 )
 def test_no_checkpoint_is_promised_that_may_hold_the_trouble(known: list[CheckpointSeen]) -> None:
     body = push(incident(), checkpoints=known).body
-    assert "No good checkpoint from before it is known." in body
+    assert "No good checkpoint is known from before the trouble." in body
 
 
 @pytest.mark.parametrize("key", ["valid", "finite"])
