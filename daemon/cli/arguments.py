@@ -250,7 +250,9 @@ def _checks(add: Add) -> None:
         "middlewatch audit --json",
     )
     _json(sub)
-    sub = add("alert", "alert:alert", "send a test push to every alert URL", "middlewatch alert test")
+    sub = add(
+        "alert", "alert:alert", "send a test push to every alert URL", "middlewatch alert test"
+    )
     sub.add_argument("action", choices=("test",), help="what to do")
     _json(sub)
     sub = add(

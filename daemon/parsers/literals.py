@@ -186,7 +186,8 @@ class _Walk:
             _, added, removed, inner = value
             return self.sequence(inner, (flags | added) & ~removed)
         if name in (op.MAX_REPEAT, op.MIN_REPEAT) or name.name == "POSSESSIVE_REPEAT":
-            return self._repeat(*value, flags)
+            least, most, inner = value
+            return self._repeat(least, most, inner, flags)
         if name.name == "ATOMIC_GROUP":
             return self.sequence(value, flags)
         if name in (op.AT, op.ASSERT, op.ASSERT_NOT):

@@ -54,7 +54,9 @@ def compose(
     label = {
         "opened": incident.severity.label.upper(),
         "raised": incident.severity.label.upper(),
-        "corrected": "CORRECTED" if alerted and not change.worse else incident.severity.label.upper(),
+        "corrected": "CORRECTED"
+        if alerted and not change.worse
+        else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
     if change.kind == "resolved":
@@ -67,7 +69,8 @@ def compose(
     lines = [_short(incident.summary, 300)]
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
-    if change.kind == "corrected" and alerted:  # without an earlier push there is nothing to correct
+    # Without an earlier push there is nothing to correct.
+    if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]

@@ -89,9 +89,7 @@ def test_a_corrected_push_says_what_changed() -> None:
         change.incident.alerted_at = now
     message = compose(change, "gpt", "box3", None, (), 1900.0)
     assert message.title.startswith("[CRITICAL] gpt on box3: cgroup_oom_kill")
-    assert "The warning memory_pressure has come true: cgroup_oom_kill." in (
-        message.body
-    )
+    assert "The warning memory_pressure has come true: cgroup_oom_kill." in (message.body)
 
 
 def test_a_drill_is_marked_and_keeps_its_last_lines() -> None:

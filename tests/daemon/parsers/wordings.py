@@ -5,11 +5,16 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from middlewatch.daemon.parsers.literals import op, parser
+try:
+    from re import _constants as op  # type: ignore[attr-defined, unused-ignore]
+    from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
+except ImportError:  # Python 3.10
+    import sre_constants as op
+    import sre_parse as parser
 
 FILL = "xq Zé,9_-./:"
 """What stands where a pattern takes anything."""
@@ -21,7 +26,7 @@ KINDS = {
     "CATEGORY_WORD": r"\w",
     "CATEGORY_NOT_WORD": r"\W",
 }
-CASES = (str, str.lower, str.upper, str.title)
+CASES: tuple[Callable[[str], str], ...] = (str, str.lower, str.upper, str.title)
 
 
 class Wordings:
