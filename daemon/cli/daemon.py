@@ -7,13 +7,13 @@ import faulthandler
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..config.paths import StateDir, config_file
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
+from ..system.worker import module_argv
 from . import console
 from .context import client, configuration, state
 
@@ -81,7 +81,8 @@ def _about(answer: dict[str, Any], where: StateDir, *, started: bool) -> dict[st
 
 
 def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "middlewatch.daemon", "daemon", "--state-dir", str(where.root)]
+    # Not by -m, which looks in the working directory first: a checkout at /middlewatch is no package.
+    command = [*module_argv("middlewatch.daemon.cli"), "daemon", "--state-dir", str(where.root)]
     env = dict(os.environ)
     if args.config:
         command += ["--config", str(Path(args.config).absolute())]

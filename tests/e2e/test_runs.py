@@ -89,7 +89,10 @@ def test_watch_without_options_finds_every_run_of_the_box(box: Any, program: Pro
     (folder / "ddp").mkdir()
     with (folder / "ddp" / "log").open("wb") as log:
         box.spawn(
-            *(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
+            # What --standalone comes to, but for the name "localhost", which a bare box does not know.
+            *(python, "-m", "torch.distributed.run", "--nproc-per-node", "2"),
+            *("--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0"),
+            *("--local-addr", "127.0.0.1"),
             *program("rank")[1:],
             env={"OMP_NUM_THREADS": "1"},
             cwd=folder / "ddp",

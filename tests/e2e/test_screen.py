@@ -78,9 +78,9 @@ def test_the_screen_over_ssh(
 ) -> None:
     run = box.run(*program("trainer"), "nan", "--at", "40", "--sleep", "0.1", name="gpt")
     box.steps(10)
-    remote = (
-        f"TERM=xterm-256color {sys.executable} -m middlewatch.daemon tui --state-dir {box.state}"
-    )
+    # The command, not `python -m`: that one looks in the home directory first, for a checkout there.
+    command = Path(sys.executable).with_name("middlewatch")
+    remote = f"TERM=xterm-256color {command} tui --state-dir {box.state}"
     terminal("new-session", "-d", "-x", "80", "-y", "24", *ssh, remote)
 
     def shows(*words: str) -> bool:
