@@ -26,7 +26,8 @@ ROWS = "sentinels/kit/classes.py"
 DISCOVER = "from middlewatch.sentinels.kit import discover; print(*discover())"
 COPIED = (
     *("daemon", "sentinels", "tui", "src", "docs", "tests", "scripts", "pyproject.toml"),
-    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "changelog.d"),
+    "systemd",
 )
 
 

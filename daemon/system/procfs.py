@@ -227,6 +227,13 @@ def io(pid: int, root: str = PROC) -> Io | None:
     return Io(*known) if len(known) == len(names) else None
 
 
+def peak_bytes(pid: int, root: str = PROC) -> int | None:
+    """The most memory the program had resident. ``ru_maxrss`` says another thing: it starts
+    with what the parent had, across fork and exec."""
+    kib = number(read_or_none(f"{root}/{pid}/status") or b"", b"VmHWM:")
+    return None if kib is None else kib << 10
+
+
 def wchan(pid: int, root: str = PROC) -> str | None:
     """The kernel function the first thread sleeps in; ``None`` when it runs or is hidden."""
     data = read_or_none(f"{root}/{pid}/wchan", 128)

@@ -76,7 +76,7 @@ def test_the_state_that_0_1_0_left_is_taken_up(box: Any) -> None:
     box.command("start")
     (run,) = box.ask("runs")
     assert run["run"] == old_state.RUN
-    box.push(lambda push: "was rebooted at step 483" in push.title, 40, "its end, read to the end")
+    box.push(lambda push: "was rebooted at step 483" in push.title, "its end, read to the end")
     (known,) = [i for i in box.ask("incidents", all=True) if i["id"] == old_state.INCIDENT]
     assert known["opened_at"] == "2026-11-22T13:44:05.789+00:00"
     assert [i["class"] for i in box.ask("incidents", all=True)].count("loss_inf") <= 1

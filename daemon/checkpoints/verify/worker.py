@@ -25,6 +25,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...system import procfs
 from ...system.worker_main import serve, step_back
 from ..formats import names
 from . import structure
@@ -71,8 +72,8 @@ def _patience_s() -> float:
     if _job:
         return PAUSE_S
     # The next one would begin on top of what a very large table has left behind.
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    return BRIEF_S if grown > LARGE_BYTES else QUIET_S
+    grown = procfs.peak_bytes(os.getpid())
+    return BRIEF_S if grown is not None and grown > LARGE_BYTES else QUIET_S
 
 
 def limit_memory() -> None:
@@ -134,7 +135,7 @@ def writer_of(path: str) -> int | None:
 
     ``None`` when there is none, or none that we may look at.
     """
-    from ...system import processes, procfs  # most checkpoints are whole, and nobody is asked
+    from ...system import processes  # most checkpoints are whole, and nobody is asked
 
     inside = os.path.realpath(path)
     folder = inside.rpartition("/")[0] if path.endswith(".index.json") else inside

@@ -123,3 +123,16 @@ def test_it_ends_after_a_very_large_table(tmp_path: Path) -> None:
     assert child.process.wait(120) == 0
     child.stdin.close()
     child.stdout.close()
+
+
+def test_a_large_parent_does_not_make_it_hurry() -> None:
+    """The kernel hands ``ru_maxrss`` on to the program that a large process starts."""
+    asked = "from middlewatch.daemon.checkpoints.verify import worker; print(worker._patience_s())"
+    large = (
+        "import os, sys; kept = b'x' * (96 << 20);"
+        "os.execv(sys.executable, [sys.executable, '-c', sys.argv[1]])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", large, asked], capture_output=True, text=True, check=True
+    )
+    assert float(told.stdout) == worker.QUIET_S
