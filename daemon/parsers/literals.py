@@ -31,9 +31,9 @@ MAX_CHARS = 8
 """Characters of a class that are told apart."""
 STRONG = 8.0
 """Strength of an atom that is rare enough; weaker ones are worth a closer look."""
-ENOUGH = 9.0
+ENOUGH = 7.5
 """Strength above which a text that several alternatives share is preferred to a longer one."""
-WEAKEST = 1.5
+WEAKEST = 1.1
 """No atom is weaker, as long as nobody asked for it by ``narrow``."""
 
 USUAL = re.compile(
@@ -62,15 +62,17 @@ def fold(text: str) -> str:
 def strength(atom: str) -> float:
     """How rare a text is in the logs of trainings, judged by its letters.
 
-    One for each letter of a word, a quarter for one of a word that every such log is full of.
+    One for each letter of a word, a quarter for one of a word that every such log is full of;
+    less where one word stands alone.
     """
     value = 0.0
-    for word in _WORD.findall(atom):
+    words = _WORD.findall(atom)
+    for word in words:
         if word.isascii():
             value += len(word) * (0.25 if USUAL.fullmatch(word) else 1.0)
         else:
             value += sum(1.5 if c.lower() != c.upper() else 3.0 for c in word)
-    return value + 0.25 * len(_WORD.sub("", atom))
+    return value * (0.7 if len(words) == 1 else 1.0) + 0.25 * len(_WORD.sub("", atom))
 
 
 def derive(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
