@@ -415,7 +415,7 @@ class Quickstart:
         return found
 
     def _trainers(self) -> list[int]:
-        # The keeper of the run names the trainer as well, but not as its own program.
+        # The supervisor of the run names the trainer as well, but not as its own program.
         return [pid for pid, words in self._processes().items() if words[1:2] == [str(TRAINER)]]
 
     def clear(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
 from .kit.numbers import pace, span
-from .kit.pace.silence import Patience, case_of
+from .kit.pace.silence import SilenceLimits, case_of
 
 TOGETHER_S = 60.0
 """A run that took steps for so long after NVML fell silent does not stand still for that."""
@@ -62,7 +62,7 @@ def _stands_still(view: View, since: float) -> bool:
     """True when the steps ended about ``since``, and that is longer than this run ever paused."""
     if pace(view.step_times) is None or view.step_times[-1][0] - since > TOGETHER_S:
         return False
-    return case_of(view, Patience()).open
+    return case_of(view, SilenceLimits()).open
 
 
 SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)

@@ -23,7 +23,7 @@ from .kit.numbers import number, short_path, size
 from .kit.progress import completed
 from .kit.saves.damage import Damage, is_nonfinite
 from .kit.saves.siblings import is_newest, last_good
-from .kit.troubles import Troubles, said_in_old_log, say
+from .kit.troubles import Troubles, describe_event, said_in_old_log
 
 WORDS = {"ckpt_corrupt": "is corrupt", "ckpt_incomplete": "is not whole"}
 
@@ -44,7 +44,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live:
         return
     yield from _unread(view, limits)
-    damage = view.ledger(Damage)
+    damage = view.accumulator(Damage)
     if damage is not None and not damage.quiet:
         yield from _on_disk(view, limits, damage)
 
@@ -53,7 +53,7 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
     """A line says that a checkpoint cannot be read, and the run did not go on after it."""
     said = (e for e in reversed(view.events) if e.trouble == "ckpt_corrupt")
     event = next((e for e in said if e.severity != "info"), None)
-    if event is None or view.overcame(event):
+    if event is None or view.went_on_after(event):
         return
     ending, failed = view.ending, False
     if ending is not None:
@@ -67,7 +67,7 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
         key="read",
         severity=Severity.CRITICAL if failed else Severity.WARNING,
         fatal=failed,
-        summary=f"a checkpoint cannot be read: {say(event)}",
+        summary=f"a checkpoint cannot be read: {describe_event(event)}",
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
@@ -144,5 +144,5 @@ SENTINEL = Sentinel(
     on=(CheckpointSeen, LogEvent, ProcessEnded),
     every_tick=True,
     clears_after_s=30.0,
-    ledgers=(Damage, Troubles),
+    accumulators=(Damage, Troubles),
 )

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
-from .kit.ledger import Mark
+from .kit.accumulator import LoggedValue
 from .kit.loss.finite import Finiteness
 from .kit.numbers import number, short_path
 from .kit.saves.damage import Damage, is_nonfinite
@@ -38,7 +38,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about every save whose numbers were read and are not finite."""
-    damage = view.ledger(Damage)
+    damage = view.accumulator(Damage)
     if not view.live or damage is None or not damage.found:
         return
     by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
@@ -55,7 +55,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _worth_naming(
-    newest_first: Sequence[CheckpointSeen], since: Mark | None
+    newest_first: Sequence[CheckpointSeen], since: LoggedValue | None
 ) -> list[CheckpointSeen]:
     """Good saves that can be advised here: those whose numbers were read, if there are any.
 
@@ -67,9 +67,9 @@ def _worth_naming(
     return read or [c for c in good if since is None or not _is_after(c, since)]
 
 
-def _loss_lost(view: View) -> Mark | None:
+def _loss_lost(view: View) -> LoggedValue | None:
     """The first report without a finite training loss, if there was one."""
-    values = view.ledger(Finiteness)
+    values = view.accumulator(Finiteness)
     if values is None or values.quiet:
         return None
     ended = values.ended("train_loss")
@@ -80,7 +80,7 @@ def _loss_lost(view: View) -> Mark | None:
 def _not_finite(
     seen: CheckpointSeen,
     good: CheckpointSeen | None,
-    since: Mark | None,
+    since: LoggedValue | None,
     *,
     newest: bool,
     over: bool,
@@ -126,7 +126,7 @@ def _not_finite(
     )
 
 
-def _is_after(seen: CheckpointSeen, since: Mark) -> bool:
+def _is_after(seen: CheckpointSeen, since: LoggedValue) -> bool:
     if seen.step is not None and since.step is not None:
         return seen.step >= since.step
     return seen.saved_at >= since.at
@@ -142,6 +142,6 @@ SENTINEL = Sentinel(
     on=(CheckpointSeen,),
     every_tick=True,
     clears_after_s=600.0,
-    ledgers=(Damage,),
-    learns=(Finiteness,),
+    accumulators=(Damage,),
+    also_reads=(Finiteness,),
 )

@@ -35,7 +35,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about saves on disk that have less than the ones before them."""
-    siblings = view.ledger(Siblings)
+    siblings = view.accumulator(Siblings)
     if not view.live or siblings is None or siblings.quiet:
         return
     here = {(c.path, c.saved_at): c for c in view.checkpoints}
@@ -101,5 +101,5 @@ SENTINEL = Sentinel(
     on=(CheckpointSeen,),
     every_tick=True,
     clears_after_s=30.0,
-    ledgers=(Siblings,),
+    accumulators=(Siblings,),
 )

@@ -67,7 +67,7 @@ def _steps_due(view: View, limits: Limits) -> bool:
     whole = (c for c in reversed(view.checkpoints) if written(c))
     known = [c.step for c in whole if c.step is not None]
     if len(known) < 2:
-        known = [c.step for c in reversed(view.claims) if c.step is not None]
+        known = [c.step for c in reversed(view.claimed_saves) if c.step is not None]
     every = [a - b for a, b in pairwise(islice(known, LOOKED_AT)) if a > b]
     if not every or max(every) - min(every) > limits.even_ratio * max(every):
         return False

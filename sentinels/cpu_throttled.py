@@ -38,7 +38,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the quota runs out in a long and a short window."""
-    quota = view.ledger(Quota)
+    quota = view.accumulator(Quota)
     if not view.live or view.ending is not None or quota is None or quota.last is None:
         return
     last, now = quota.last, quota.last.at
@@ -57,7 +57,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 def _finding(
     view: View, limits: Limits, quota: Quota, last: CpuQuotaSample, share: float, *, lowered: bool
 ) -> Finding:
-    speed = view.ledger(Windows)
+    speed = view.accumulator(Windows)
     ratio: float | None = 1.0 if speed is None else speed.short_ratio
     less = speed is None or speed.cores_ratio is None or speed.cores_ratio < limits.slow_ratio
     slow = ratio is not None and ratio < limits.slow_ratio and (less or lowered)
@@ -92,5 +92,5 @@ def _finding(
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(CpuQuotaSample,), clears_after_s=120.0, ledgers=(Quota, Windows)
+    check, Limits(), on=(CpuQuotaSample,), clears_after_s=120.0, accumulators=(Quota, Windows)
 )

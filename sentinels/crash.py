@@ -24,7 +24,7 @@ from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentin
 from .kit.classes import Lines, row, which
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
-from .kit.troubles import Troubles, say
+from .kit.troubles import Troubles, describe_event
 from .kit.vanished import killed_for_memory, vanished
 
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
@@ -59,9 +59,9 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about the end of the main process, or a fatal error that nothing followed."""
     if not view.live:
-        troubles = view.ledger(Troubles)
+        troubles = view.accumulator(Troubles)
         if troubles is not None:
-            yield from troubles.told(but=ELSEWHERE)
+            yield from troubles.findings_of_log(but=ELSEWHERE)
         return
     ending = view.ending
     if ending is None:
@@ -87,7 +87,10 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
     return [
         e
         for e in view.events
-        if e.at >= since and e.severity != "info" and e.file != "kernel" and not view.overcame(e)
+        if e.at >= since
+        and e.severity != "info"
+        and e.file != "kernel"
+        and not view.went_on_after(e)
     ]
 
 
@@ -114,7 +117,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary = f"process {ending.pid} {how}"
     else:
         trouble = cause.trouble
-        summary = f"{say(cause)}; the run {how}"
+        summary = f"{describe_event(cause)}; the run {how}"
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
@@ -184,13 +187,17 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
         return  # a program that goes on talking has handled it, or is not yet at its end
-    alive = "; its process still lives" if view.looks and view.looks[-1].processes else ""
+    alive = (
+        "; its process still lives"
+        if view.process_samples and view.process_samples[-1].processes
+        else ""
+    )
     yield Finding(
         trouble=cause.trouble,
         key="error",
         severity=row(cause.trouble).severity,
         fatal=True,
-        summary=f"{say(cause)}; no step since {span(view.now - cause.at)}{alive}",
+        summary=f"{describe_event(cause)}; no step since {span(view.now - cause.at)}{alive}",
         evidence=(Evidence("log", cause.text, cause.at),),
         file=cause.file,
         line=cause.line,

@@ -34,7 +34,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None:
         return
-    recovered = view.overcame(event)
+    recovered = view.went_on_after(event)
     if recovered and view.live:
         return
     count = sum(1 for e in view.events if e.trouble == event.trouble)

@@ -48,7 +48,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about full mounts, mounts too small for the next save, and failed writes."""
     error = _error(view, limits)
-    fresh = None if error is None or view.overcame(error) else error
+    fresh = None if error is None or view.went_on_after(error) else error
     explained = False
     for now in view.mounts:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
@@ -136,7 +136,7 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     """A write error in the log although every mount has room: a quota, or space freed since."""
     if any(no_inodes(sample) for sample in view.mounts):
         return  # inodes_full tells it
-    overcame = view.overcame(error)
+    overcame = view.went_on_after(error)
     was_full = _was_full(view, limits, error)
     unproven = was_full is None and view.ending is None and not overcame
     if view.live and view.now - error.at < (limits.unproven_s if unproven else limits.settle_s):

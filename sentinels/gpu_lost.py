@@ -40,7 +40,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live:
         yield from _replayed(view)
         return
-    event = next((e for e in reversed(view.events) if _fatal(e) and not view.overcame(e)), None)
+    event = next(
+        (e for e in reversed(view.events) if _fatal(e) and not view.went_on_after(e)), None
+    )
     spoken = False
     for index, samples in view.gpus.items():
         newest = list(islice(reversed(samples), max(1, limits.answers)))
@@ -138,7 +140,7 @@ def _replayed(view: View) -> Iterator[Finding]:
             newest[key] = event
     for key, event in first.items():
         severity = Severity.parse(event.severity)
-        yield _told(event, Severity.INFO if view.overcame(newest[key]) else severity)
+        yield _told(event, Severity.INFO if view.went_on_after(newest[key]) else severity)
 
 
 def _fatal(event: LogEvent) -> bool:

@@ -35,11 +35,11 @@ from .kit import (
 )
 from .kit.numbers import span
 from .kit.pace.pauses import Pauses
-from .kit.pace.silence import Case, case_of
-from .kit.pace.stack_summary import folded, standings, told
-from .kit.pace.suspects import patience
-from .kit.pace.verdicts import Verdict, idle_verdict, spin_verdict
-from .kit.pace.work import Work, progress, starved, trainers, work_of
+from .kit.pace.silence import Silence, case_of
+from .kit.pace.stack_summary import describe_groups, folded, stack_summaries
+from .kit.pace.suspects import silence_limits
+from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
+from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
 from .kit.troubles import Troubles
 
@@ -85,30 +85,30 @@ class _Judged(NamedTuple):
     """What is said of a silent run."""
 
     severity: Severity
-    verdict: Verdict
+    verdict: HangVerdict
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Open a case by silence, decide it by what the processes do."""
     if not view.live:
-        troubles = view.ledger(Troubles)
+        troubles = view.accumulator(Troubles)
         if troubles is not None:
-            yield from troubles.told(of=CLASSES)
+            yield from troubles.findings_of_log(of=CLASSES)
         return
     if view.ending is not None:
         return
-    case = case_of(view, patience(limits))
+    case = case_of(view, silence_limits(limits))
     if case.silent_s < case.limit_s + limits.evidence_s:
         return
-    work = work_of(view.looks, view.now, limits.evidence_s)
-    if work is None or any(p.state in ("T", "t") for p in view.looks[-1].processes):
+    work = work_of(view.process_samples, view.now, limits.evidence_s)
+    if work is None or any(p.state in ("T", "t") for p in view.process_samples[-1].processes):
         return  # no evidence, no verdict; a stopped process has its own sentinel
     judged = _judge(view, limits, work, case)
     if judged is not None:
         yield _finding(view, work, judged, case)
 
 
-def _judge(view: View, limits: Limits, work: Work, case: Case) -> _Judged | None:
+def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Judged | None:
     """What there is to say; ``None`` while there is nothing, or another rule says it."""
     since = view.now - case.silent_s
     gets_on = progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s)
@@ -127,7 +127,7 @@ def _judge(view: View, limits: Limits, work: Work, case: Case) -> _Judged | None
         if case.silent_s < max(limits.first_step_s, 3 * max(case.limit_s, case.longest_s)):
             return None
         remedy = "look at what it does: py-spy dump --pid PID"
-        works = Verdict("working", "works, but no step came for very long", remedy)
+        works = HangVerdict("working", "works, but no step came for very long", remedy)
         return _Judged(Severity.INFO, works)
     if completed(view):
         return None
@@ -136,15 +136,15 @@ def _judge(view: View, limits: Limits, work: Work, case: Case) -> _Judged | None
     if case.silent_s < limits.hardly_times * case.limit_s:
         return None
     # Neither idle nor at work: a crowded box shows that for moments, so all of it must be so.
-    whole = work_of(view.looks, view.now, min(case.silent_s, LONGEST_LOOK_S))
+    whole = work_of(view.process_samples, view.now, min(case.silent_s, LONGEST_LOOK_S))
     if whole is None or whole.cores >= limits.busy_cores:
         return None
     if whole.runnable_ratio >= limits.busy_runnable_ratio:
         return None
-    return _Judged(Severity.WARNING, Verdict("idle", "hardly does anything", ""))
+    return _Judged(Severity.WARNING, HangVerdict("idle", "hardly does anything", ""))
 
 
-def _finding(view: View, work: Work, judged: _Judged, case: Case) -> Finding:
+def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> Finding:
     severity, verdict = judged
     steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
@@ -167,15 +167,17 @@ def _finding(view: View, work: Work, judged: _Judged, case: Case) -> Finding:
     )
 
 
-def _evidence(view: View, work: Work, verdict: Verdict, since: float) -> Iterator[Evidence]:
+def _evidence(
+    view: View, work: RunActivity, verdict: HangVerdict, since: float
+) -> Iterator[Evidence]:
     moved = "unknown bytes"
     if work.bytes_per_s is not None:
         moved = f"{work.bytes_per_s / 1024:.0f} KiB/s"
     did = f"{work.cores:.2f} cores and {moved} read and written over {work.seconds:.0f} s"
     yield Evidence("process", did, view.now)
-    standing = standings(view, since, (d.sample.pid for d in trainers(view, work)))
+    standing = stack_summaries(view, since, (d.sample.pid for d in trainers(view, work)))
     if standing:
-        yield Evidence("stack", told(folded(standing)), standing[-1].stack.at)
+        yield Evidence("stack", describe_groups(folded(standing)), standing[-1].stack.at)
         for one in (verdict.odd or standing)[:2]:
             yield Evidence("stack", f"{one.name}: {' < '.join(one.stack.frames[:6])}"[:400])
     else:
@@ -203,5 +205,5 @@ SENTINEL = Sentinel(
     on=(LogEvent, Step, ProcessesSeen, StackSeen),
     every_tick=True,
     clears_after_s=5.0,
-    learns=(Pauses,),
+    also_reads=(Pauses,),
 )

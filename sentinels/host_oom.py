@@ -43,7 +43,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None or (view.live and view.now - event.at < limits.settle_s):
         return
-    overcame = event.severity == "info" or view.overcame(event)
+    overcame = event.severity == "info" or view.went_on_after(event)
     if overcame and view.live:
         return
     yield Finding(

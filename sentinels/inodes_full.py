@@ -39,7 +39,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     event = next((e for e in reversed(view.events) if e.trouble == "inode_exhausted"), None)
     if event is None or spoken:
         return
-    overcame = view.overcame(event)
+    overcame = view.went_on_after(event)
     if overcame and view.live:
         return
     yield Finding(

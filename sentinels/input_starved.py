@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, Step, View
 from .kit.numbers import median, span
-from .kit.pace.silence import Patience, case_of
+from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import starved, work_of
 
 RECENT = 5
@@ -51,10 +51,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if slow is None:
             return
     else:
-        case = case_of(view, Patience(floor_s=limits.floor_s))
+        case = case_of(view, SilenceLimits(floor_s=limits.floor_s))
         if case.silent_s < case.limit_s + limits.evidence_s:
             return
-    work = work_of(view.looks, view.now, limits.evidence_s)
+    work = work_of(view.process_samples, view.now, limits.evidence_s)
     found = None if work is None or work.blocked else starved(view, work)
     if work is None or found is None:
         return

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
-from .kit.loss.flat import Stillness
+from .kit.loss.flat import FlatMetrics
 from .kit.numbers import number
 
 
@@ -28,7 +28,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the newest reports all have one loss."""
-    still = view.ledger(Stillness)
+    still = view.accumulator(FlatMetrics)
     if still is None or still.constant is None or still.constant.count < limits.in_a_row:
         return
     constant = still.constant
@@ -45,4 +45,4 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), ledgers=(Stillness,))
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))

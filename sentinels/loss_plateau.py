@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
-from .kit.loss.flat import Stillness
+from .kit.loss.flat import FlatMetrics
 from .kit.numbers import number
 
 
@@ -27,7 +27,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the best mean is long ago."""
-    still = view.ledger(Stillness)
+    still = view.accumulator(FlatMetrics)
     plateau = None if still is None else still.plateau
     if plateau is None or plateau.reports < limits.reports:
         return
@@ -44,4 +44,4 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), ledgers=(Stillness,))
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))

@@ -39,7 +39,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak of resets: in a live run while they last, in an old log of all."""
-    losses = view.ledger(Losses)
+    losses = view.accumulator(Losses)
     if losses is None:
         return
     for place, reset in enumerate(losses.resets, 1):
@@ -81,4 +81,4 @@ def _finding(reset: Reset, place: int, limits: Limits) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), ledgers=(Losses,))
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(Losses,))

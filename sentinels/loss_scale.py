@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
-from .kit.ledger import Mark
+from .kit.accumulator import LoggedValue
 from .kit.loss.scaling import Scaling, Skip
 from .kit.numbers import number
 from .kit.troubles import Troubles
@@ -33,9 +33,9 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak of skips that no scaler needs, and of a scaler that gave up."""
     said = [e for e in view.events if e.trouble == "loss_scale_exhausted" and e.severity != "info"]
-    if said and not (view.live and view.overcame(said[-1])):
-        yield _gave_up(said[0], view.overcame(said[-1]), said[0].text.strip()[:160])
-    skips = view.ledger(Scaling)
+    if said and not (view.live and view.went_on_after(said[-1])):
+        yield _gave_up(said[0], view.went_on_after(said[-1]), said[0].text.strip()[:160])
+    skips = view.accumulator(Scaling)
     if skips is None:
         return
     yield from _reported(skips, view, told=bool(said))
@@ -73,7 +73,7 @@ def _gave_up(event: LogEvent, overcome: bool, text: str) -> Finding:
     )
 
 
-def _at_the_bottom(first: Mark, skips: Scaling) -> Finding:
+def _at_the_bottom(first: LoggedValue, skips: Scaling) -> Finding:
     since = "" if first.step is None else f" since step {number(first.step)}"
     decided = skips.bottom_decided or first
     return Finding(
@@ -88,7 +88,7 @@ def _at_the_bottom(first: Mark, skips: Scaling) -> Finding:
     )
 
 
-def _spell(first: Mark, skips: Scaling) -> Finding:
+def _spell(first: LoggedValue, skips: Scaling) -> Finding:
     since = "" if first.step is None else f" since step {number(first.step)}"
     return Finding(
         trouble="overflow_skip",
@@ -117,4 +117,4 @@ def _skipped(first: Skip, skips: Scaling, severity: Severity) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step, LogEvent), ledgers=(Scaling, Troubles))
+SENTINEL = Sentinel(check, Limits(), on=(Step, LogEvent), accumulators=(Scaling, Troubles))

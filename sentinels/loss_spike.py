@@ -56,7 +56,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak of jumps: in a live run of the newest, in an old log of all."""
     yield from said_in_old_log(view, CLASSES)
-    losses = view.ledger(Losses)
+    losses = view.accumulator(Losses)
     if losses is None:
         return
     for jump in losses.jumps:
@@ -99,7 +99,7 @@ def _pages(jump: Jump, limits: Limits) -> bool:
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     over = view.ended or view.ending is not None
     # the last report of all may be a sum over an epoch: one alone proves nothing
-    values = view.ledger(Finiteness)
+    values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
     stayed = jump.state == "open" and jump.gross and over and proven
     patient = jump.gross or jump.reports >= limits.patience_reports
@@ -182,7 +182,7 @@ SENTINEL = Sentinel(
     check,
     Limits(),
     on=(Step, LogEvent),
-    ledgers=(
+    accumulators=(
         Troubles,
         Losses,
     ),

@@ -42,7 +42,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the loss is zero or gone; in an old log also when it came back."""
     yield from said_in_old_log(view, IN_WORDS)
-    losses = view.ledger(Losses)
+    losses = view.accumulator(Losses)
     if losses is None:
         return
     shown = set()
@@ -117,7 +117,7 @@ SENTINEL = Sentinel(
     check,
     Limits(),
     on=(Step, LogEvent),
-    ledgers=(
+    accumulators=(
         Troubles,
         Losses,
     ),

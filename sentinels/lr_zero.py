@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Finding, Sentinel, Severity, Step, View
-from .kit.loss.flat import NoRate, Stillness
+from .kit.loss.flat import FlatMetrics, NoRate
 from .kit.numbers import number
 from .kit.progress import planned
 
@@ -32,7 +32,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the newest reports all have a rate of zero."""
-    still = view.ledger(Stillness)
+    still = view.accumulator(FlatMetrics)
     none = None if still is None else still.no_rate
     if none is None or none.count < limits.in_a_row:
         return
@@ -66,4 +66,4 @@ def _finding(none: NoRate, severity: Severity, where: str) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), ledgers=(Stillness,))
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))

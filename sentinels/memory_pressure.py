@@ -50,7 +50,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when memory runs out soon by its slope, or is waited for already."""
-    use = view.ledger(MemoryUse)
+    use = view.accumulator(MemoryUse)
     if use is None or not view.live or view.ending is not None or not view.memory:
         return
     newest = view.memory[-1]
@@ -151,4 +151,6 @@ def _running_out(
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(MemorySample,), clears_after_s=900.0, ledgers=(MemoryUse,))
+SENTINEL = Sentinel(
+    check, Limits(), on=(MemorySample,), clears_after_s=900.0, accumulators=(MemoryUse,)
+)

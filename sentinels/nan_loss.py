@@ -48,7 +48,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the newest reports of a metric are all non-finite, or a line says so."""
     in_a_row = max(1, limits.in_a_row)
     said = {f.key: f for f in _told(view, in_a_row)}
-    values = view.ledger(Finiteness)
+    values = view.accumulator(Finiteness)
     if values is not None and not values.quiet:
         for finding in _values(values, view, in_a_row):
             told = said.pop(finding.key, None)
@@ -123,11 +123,11 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             by_metric.setdefault(ABOUT[event.trouble], []).append(event)
     for metric, events in by_metric.items():
         newest = events[-1]
-        overcame = view.overcame(newest)
+        overcame = view.went_on_after(newest)
         if view.live and (overcame or newest.severity == "info"):
             continue
         severity = Severity.INFO if overcame else Severity.parse(newest.severity)
-        lasts = len([e for e in events[-in_a_row:] if not view.overcame(e)]) == in_a_row
+        lasts = len([e for e in events[-in_a_row:] if not view.went_on_after(e)]) == in_a_row
         if view.live and view.ending is None and not lasts:
             severity = min(severity, Severity.WARNING)
         yield Finding(
@@ -160,5 +160,5 @@ def _spell(value: float) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, LogEvent, ProcessEnded), ledgers=(Finiteness, Troubles)
+    check, Limits(), on=(Step, LogEvent, ProcessEnded), accumulators=(Finiteness, Troubles)
 )

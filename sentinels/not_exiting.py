@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Phase, ProcessesSeen, Sentinel, Severity, Step, View
 from .kit.numbers import number, span
-from .kit.pace.stack_summary import standings
+from .kit.pace.stack_summary import stack_summaries
 from .kit.pace.work import progress, trainers, work_of
 from .kit.progress import completed
 
@@ -38,26 +38,26 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when a run is complete, lives, and does nothing."""
-    if not view.live or view.ending is not None or not view.looks:
+    if not view.live or view.ending is not None or not view.process_samples:
         return
     last = _last(view)
     silent_s = view.now - last
     if silent_s < limits.for_s or not completed(view):
         return
-    work = work_of(view.looks, view.now, limits.evidence_s)
+    work = work_of(view.process_samples, view.now, limits.evidence_s)
     if work is None or work.blocked or work.cores >= limits.idle_cores:
         return
     if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or work.runnable_ratio >= 0.25:
         return
-    if any(p.state in ("T", "t") for p in view.looks[-1].processes):
+    if any(p.state in ("T", "t") for p in view.process_samples[-1].processes):
         return
     if progress(view, work, last, limits.evidence_s, limits.idle_bytes_per_s):
         return
     late = silent_s >= limits.wakes_after_s
     reached = f"step {number(view.step_times[-1][1])}" if view.step_times else "its end"
     who = trainers(view, work)
-    pids = [d.sample.pid for d in who] or [p.pid for p in view.looks[-1].processes[:1]]
-    stacks = standings(view, last, pids)
+    pids = [d.sample.pid for d in who] or [p.pid for p in view.process_samples[-1].processes[:1]]
+    stacks = stack_summaries(view, last, pids)
     yield Finding(
         trouble="not_exiting",
         severity=Severity.CRITICAL if late else Severity.WARNING,

@@ -56,7 +56,7 @@ class _Left:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak about mounts on which only few more saves fit, or that fill up within hours."""
-    log = view.ledger(SaveLog)
+    log = view.accumulator(SaveLog)
     if log is None or not view.live or view.ending is not None:
         return
     for now in view.mounts:
@@ -274,5 +274,5 @@ SENTINEL = Sentinel(
     Limits(),
     on=(DiskSample, CheckpointSeen),
     clears_after_s=3600.0,
-    ledgers=(SaveLog,),
+    accumulators=(SaveLog,),
 )

@@ -40,7 +40,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     known = ending.exit_code is not None or ending.signal is not None
     if known and ending.exit_code != 0:
         return  # crash tells it
-    if any(_may_end(e) and not view.overcame(e) for e in view.events):
+    if any(_may_end(e) and not view.went_on_after(e) for e in view.events):
         return  # its log tells why
     reached = view.last_step.number if view.last_step else None
     if reached is None and view.step_times:

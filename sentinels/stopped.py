@@ -24,12 +24,12 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when a process was in state T in every look of the last ``for_s`` seconds."""
-    if not view.live or not view.looks:
+    if not view.live or not view.process_samples:
         return
-    newest = view.looks[-1]
+    newest = view.process_samples[-1]
     since: dict[int, float] = {}
     still = {p.pid for p in newest.processes if p.state == "T"}
-    for look in reversed(view.looks):
+    for look in reversed(view.process_samples):
         if not still:
             break
         still &= {p.pid for p in look.processes if p.state == "T"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import span
-from .kit.pace.silence import Patience, case_of
+from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import progress, work_of
 
 
@@ -34,14 +34,14 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when a silent run has a process that was in state D all the time."""
-    if not view.live or view.ending is not None or not view.looks:
+    if not view.live or view.ending is not None or not view.process_samples:
         return
-    if not any(p.state == "D" for p in view.looks[-1].processes):
+    if not any(p.state == "D" for p in view.process_samples[-1].processes):
         return
-    case = case_of(view, Patience(floor_s=limits.floor_s))
+    case = case_of(view, SilenceLimits(floor_s=limits.floor_s))
     if case.silent_s < case.limit_s + limits.evidence_s:
         return
-    work = work_of(view.looks, view.now, limits.evidence_s)
+    work = work_of(view.process_samples, view.now, limits.evidence_s)
     if work is None or not work.blocked:
         return
     since = view.now - case.silent_s

@@ -25,7 +25,7 @@ from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Ste
 from .kit.gpus import newest, used
 from .kit.numbers import median, number, span
 from .kit.pace.quota import Quota
-from .kit.pace.throughput import Hole, Speed, Tempo
+from .kit.pace.throughput import LogGap, Speed, Throughput
 from .kit.pace.windows import Windows
 from .kit.troubles import Troubles, said_in_old_log
 
@@ -53,7 +53,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak while the newest block of reports is far slower than the best one."""
     yield from said_in_old_log(view, CLASSES)
-    speed = view.ledger(Windows)
+    speed = view.accumulator(Windows)
     if view.live and speed is not None and not speed.quiet:
         if view.ending or _known(view) or _as_before(view, limits, speed):
             return
@@ -61,7 +61,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if slower:
             yield from slower
             return
-    tempo = view.ledger(Tempo)
+    tempo = view.accumulator(Throughput)
     if tempo is None:
         return
     if tempo.hole is not None and not view.live:
@@ -108,7 +108,7 @@ def _as_before(view: View, limits: Limits, speed: Windows) -> bool:
 
 def _known(view: View) -> bool:
     """True while the CPU quota or a GPU that is held back explains it: they are told as such."""
-    quota = view.ledger(Quota)
+    quota = view.accumulator(Quota)
     if quota is not None and quota.last is not None and quota.last.cores is not None:
         share = quota.share(quota.last.at, 120.0)
         if share is not None and share >= 0.5:
@@ -149,14 +149,14 @@ def _evidence(view: View, speed: Windows) -> Iterator[Evidence]:
         told += [" ".join(last.throttle)] if last.throttle else []
         if told:
             yield Evidence("gpu", f"GPU {index}: {', '.join(told)}", last.at)
-    quota = view.ledger(Quota)
+    quota = view.accumulator(Quota)
     if quota is not None and quota.last is not None and quota.last.cores is not None:
         share = quota.share(quota.last.at, 300.0)
         often = "" if share is None else f", run out in {share:.0%} of the periods"
         yield Evidence("cgroup", f"CPU quota {number(quota.last.cores)}{often}", quota.last.at)
 
 
-def _slow(tempo: Tempo, speed: Speed) -> Iterator[Finding]:
+def _slow(tempo: Throughput, speed: Speed) -> Iterator[Finding]:
     if tempo.since is None or tempo.decided is None:
         return
     since = "" if tempo.since.step is None else f" since step {number(tempo.since.step)}"
@@ -172,7 +172,7 @@ def _slow(tempo: Tempo, speed: Speed) -> Iterator[Finding]:
     )
 
 
-def _hole(hole: Hole, limits: Limits) -> Finding:
+def _hole(hole: LogGap, limits: Limits) -> Finding:
     """Two reports whose own times lie far apart; while a run lives, silence is for `hang`."""
     step = hole.before.number
     after = "" if step is None else f" after step {number(step)}"
@@ -192,9 +192,9 @@ SENTINEL = Sentinel(
     check,
     Limits(),
     on=(Step, LogEvent),
-    ledgers=(
+    accumulators=(
         Troubles,
-        Tempo,
+        Throughput,
         Windows,
     ),
     clears_after_s=300.0,

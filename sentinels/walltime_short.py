@@ -45,7 +45,7 @@ BLOCKS = 8
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Speak when the end comes before the last step, or before the next save."""
-    clocks = view.ledger(Deadlines)
+    clocks = view.accumulator(Deadlines)
     if clocks is None or not view.live or view.ending is not None:
         return
     end = clocks.next(view.now)
@@ -103,7 +103,7 @@ def _lost(
         return None
     began = max(view.run.started_at, view.run.watched_since)
     if saves is None:
-        if view.claims or not _looked_for_saves(view):
+        if view.claimed_saves or not _looked_for_saves(view):
             return None  # nobody knows where they lie
         lost_s, bearable = end.ends_at - began, limits.lost_s
     else:
@@ -166,4 +166,6 @@ def _proof(view: View, end: Deadline) -> tuple[Evidence, ...]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Deadline,), clears_after_s=1800.0, ledgers=(Deadlines,))
+SENTINEL = Sentinel(
+    check, Limits(), on=(Deadline,), clears_after_s=1800.0, accumulators=(Deadlines,)
+)

@@ -18,7 +18,7 @@ from middlewatch.daemon.text.rows import Row
 from . import details, state
 from .lines import Lines
 from .poll import Poller, Reply
-from .state import SECTIONS, Focus, Link, Look, View
+from .state import SECTIONS, Focus, Link, ScreenState, View
 
 PERIOD_S = 1.0
 """Seconds between two questions; the daemon takes its readings once a second."""
@@ -27,7 +27,7 @@ LATE_S = 3.0
 """Age of the last answer from which the header says so: two answers in a row did not come."""
 
 
-class Answered(Message):
+class ReplyReceived(Message):
     """The poller has a reply."""
 
     def __init__(self, reply: Reply) -> None:
@@ -71,7 +71,7 @@ class WatchApp(App[None]):
         monotonic: Callable[[], float] | None = None,
     ) -> None:
         super().__init__(ansi_color=True)
-        self.look = Look()
+        self.look = ScreenState()
         self._fetch = fetch
         self._period_s = period_s
         self._monotonic = monotonic
@@ -105,7 +105,7 @@ class WatchApp(App[None]):
         silent = bool(self._failed.reason) or age >= LATE_S
         return Link(self._last.answer, age, silent, self._failed.reason, self._failed.hint)
 
-    def on_answered(self, message: Answered) -> None:
+    def on_reply_received(self, message: ReplyReceived) -> None:
         """A reply came: show it, or that there was none."""
         reply = message.reply
         if reply.answer is None:
@@ -151,7 +151,7 @@ class WatchApp(App[None]):
         self.screen.refresh(layout=True)
 
     def _tell(self, reply: Reply) -> None:
-        self.post_message(Answered(reply))
+        self.post_message(ReplyReceived(reply))
 
     def _grow_old(self) -> None:
         """Once a second without an answer the age in the header grows."""

@@ -9,7 +9,7 @@ from . import answer, overview
 from .answer import Answer
 from .overview import footer, guilty_lines, header, incident_rows, log_title
 from .panels import SEVERITY, paragraph
-from .state import Link, Look, chosen_incident, chosen_run, incidents
+from .state import Link, ScreenState, chosen_incident, chosen_run, incidents
 
 KEYS = (
     ("q, Ctrl+C", "quit; the runs and the daemon go on"),
@@ -32,7 +32,7 @@ MARKS = (
 )
 
 
-def draw(link: Link, look: Look, width: int, height: int) -> list[Row]:
+def draw(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     """Whatever the person looks at: exactly ``height`` rows of ``width`` cells."""
     if width < overview.LEAST_WIDTH or height < overview.LEAST_HEIGHT:
         return _too_small(width, height)
@@ -44,7 +44,7 @@ def draw(link: Link, look: Look, width: int, height: int) -> list[Row]:
     return [pad(line, width) for line in (*lines, footer(width))]
 
 
-def _body(link: Link, look: Look, width: int, height: int) -> tuple[Row, list[Row]]:
+def _body(link: Link, look: ScreenState, width: int, height: int) -> tuple[Row, list[Row]]:
     found = link.answer or {}
     if look.view == "incidents":
         count = len(incidents(found))
@@ -114,7 +114,9 @@ def _evidence(incident: Answer, width: int) -> list[Row]:
     return rows
 
 
-def _log(run: Answer, link: Link, look: Look, width: int, height: int) -> tuple[Row, list[Row]]:
+def _log(
+    run: Answer, link: Link, look: ScreenState, width: int, height: int
+) -> tuple[Row, list[Row]]:
     tail = answer.texts(run, "log_tail")
     guilty = guilty_lines(run, tail)
     rows: list[Row] = []

@@ -22,7 +22,7 @@ from middlewatch.daemon.text.rows import (
 
 from . import answer, box, panels
 from .answer import Answer
-from .state import Link, Look, chosen_incident, chosen_run, incidents, index_of, runs
+from .state import Link, ScreenState, chosen_incident, chosen_run, incidents, index_of, runs
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 """Below this the sections would no longer hold a row each, or a run's state would be cut."""
@@ -32,7 +32,7 @@ SHORTEST_MARK = 8
 same, when one is part of the other: a lone ``Killed`` would mark half the log."""
 
 
-class Plan(NamedTuple):
+class Layout(NamedTuple):
     """Rows that each section gets, without its heading."""
 
     runs: int
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     log: int
 
 
-def plan(height: int, runs: int, middle: int, incidents: int, blind: int) -> Plan:
+def plan_layout(height: int, runs: int, middle: int, incidents: int, blind: int) -> Layout:
     """Share ``height`` out among sections that would like so many rows; the log takes the rest.
 
     Header, footer, four headings and the checkpoint row are seven rows that are always there.
@@ -54,10 +54,10 @@ def plan(height: int, runs: int, middle: int, incidents: int, blind: int) -> Pla
     left = room - of_runs - of_incidents - of_blind
     tall = max(middle, room // 3)
     of_middle = max(2, min(tall, max(4, room * 2 // 3), left - max(2, room // 4)))
-    return Plan(of_runs, of_middle, of_incidents, of_blind, left - of_middle)
+    return Layout(of_runs, of_middle, of_incidents, of_blind, left - of_middle)
 
 
-def draw(link: Link, look: Look, width: int, height: int) -> list[Row]:
+def draw(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     """The overview, ``height`` rows of ``width`` cells."""
     found = link.answer
     if found is None:
@@ -69,7 +69,7 @@ def draw(link: Link, look: Look, width: int, height: int) -> list[Row]:
     machine = answer.record(found, "box")
     wanted = sum(max(1, len(answer.records(machine, kind))) for kind in ("gpus", "disks")) + 1
     blind = panels.blind(found, run, link)
-    share = plan(height, len(runs(found)) or 2, wanted, len(listed), len(blind))
+    share = plan_layout(height, len(runs(found)) or 2, wanted, len(listed), len(blind))
     lines = [header(link, width)]
     lines += _runs(link, look, width, share.runs)
     lines += _middle(run, machine, link, width, share.middle)
@@ -119,7 +119,7 @@ def _waiting(link: Link, width: int) -> list[Row]:
             row(Span("  Trying again every second. The runs do not need this screen.", "dim"))]  # fmt: skip
 
 
-def _runs(link: Link, look: Look, width: int, height: int) -> list[Row]:
+def _runs(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     listed = runs(link.answer or {})
     if not listed:
         hints = [row("  No run is under watch. Find the ones on this box: ", Span("middlewatch watch", "title")),
@@ -168,7 +168,7 @@ def _middle(run: Answer, machine: Answer, link: Link, width: int, height: int) -
     ]
 
 
-def _incidents(link: Link, look: Look, width: int, height: int) -> list[Row]:
+def _incidents(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     found = link.answer or {}
     listed = incidents(found)
     focused = look.focus == "incidents"
@@ -180,7 +180,7 @@ def _incidents(link: Link, look: Look, width: int, height: int) -> list[Row]:
     return [heading("Incidents", row(f"{len(listed)} open", *worst), width, focused), *rows]
 
 
-def incident_rows(link: Link, look: Look, width: int, height: int) -> list[Row]:
+def incident_rows(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     """``height`` rows of the incident list around the chosen one."""
     found = link.answer or {}
     listed = incidents(found)
@@ -205,7 +205,7 @@ def _first_of(rows: list[Row], width: int, height: int) -> list[Row]:
     return shown
 
 
-def _log(run: Answer, link: Link, look: Look, width: int, height: int) -> list[Row]:
+def _log(run: Answer, link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     tail = answer.texts(run, "log_tail")
     end = max(0, len(tail) - min(look.scroll, max(0, len(tail) - height)))
     shown = tail[max(0, end - height) : end]

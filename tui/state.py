@@ -16,7 +16,7 @@ SEVERITIES = ("critical", "warning", "info")
 
 
 @dataclass
-class Look:
+class ScreenState:
     """Where the person is. Things are chosen by id, so that a new answer moves nothing."""
 
     view: View = "overview"
@@ -67,7 +67,7 @@ def _newness(run: Answer) -> tuple[bool, float]:
     return run.get("ended_at") is not None, -(answer.epoch(run, "started_at") or 0.0)
 
 
-def chosen_run(found: Answer, look: Look) -> Answer:
+def chosen_run(found: Answer, look: ScreenState) -> Answer:
     """The run that the lower half of the screen is about; ``{}`` when there is none."""
     return _chosen(runs(found), "run", look.run)
 
@@ -78,7 +78,7 @@ def incidents(found: Answer) -> list[Answer]:
     return sorted((i for i in listed if answer.text(i, "state") != "resolved"), key=_urgency)
 
 
-def chosen_incident(found: Answer, look: Look) -> Answer:
+def chosen_incident(found: Answer, look: ScreenState) -> Answer:
     """The incident that Enter opens; ``{}`` when there is none."""
     if look.view == "incident":  # it may have been resolved meanwhile: never show another
         return next((i for i in incidents(found) if answer.text(i, "id") == look.incident), {})
@@ -100,7 +100,7 @@ def _urgency(incident: Answer) -> tuple[int, float]:
     return rank, -(answer.epoch(incident, "opened_at") or 0.0)
 
 
-def move(look: Look, found: Answer, delta: int) -> None:
+def move(look: ScreenState, found: Answer, delta: int) -> None:
     """Up or down by ``delta``: the choice in a list, the rows of a text."""
     if look.view == "overview" and look.focus == "runs":
         look.run = _moved(runs(found), "run", look.run, delta)
@@ -118,7 +118,7 @@ def _moved(listed: Sequence[Answer], key: str, wanted: str, delta: int) -> str:
     return answer.text(listed[min(max(0, place), len(listed) - 1)], key)
 
 
-def open_view(look: Look, view: View) -> None:
+def open_view(look: ScreenState, view: View) -> None:
     """Go to another screen; Esc comes back."""
     if view == look.view:
         return
@@ -126,12 +126,12 @@ def open_view(look: Look, view: View) -> None:
     look.view, look.scroll = view, 0
 
 
-def go_back(look: Look) -> None:
+def go_back(look: ScreenState) -> None:
     """Esc: one screen up."""
     look.view, look.back, look.scroll = look.back, "overview", 0
 
 
-def enter(look: Look, found: Answer) -> None:
+def enter(look: ScreenState, found: Answer) -> None:
     """Enter: open what is chosen."""
     if look.view == "overview" and look.focus == "log":
         open_view(look, "log")
@@ -142,6 +142,6 @@ def enter(look: Look, found: Answer) -> None:
             open_view(look, "incident")
 
 
-def focus(look: Look, section: Focus) -> None:
+def focus(look: ScreenState, section: Focus) -> None:
     """Give the arrow keys to a section of the overview."""
     look.focus, look.scroll = section, 0

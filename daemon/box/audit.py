@@ -30,7 +30,7 @@ from ..system.errors import MiddlewatchError
 from ..system.inotify import Inotify
 from ..system.source import Source
 from . import save_interval
-from .durability import Places
+from .durability import PathDurability
 from .platforms import Platform
 
 NVML_S = 10.0
@@ -45,7 +45,7 @@ MOST_SIGNS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class AuditLine:
     """One line of the audit."""
 
     what: str
@@ -73,7 +73,7 @@ def audit(
     memory = next(
         (s for s in _once(CgroupMemory(os.getpid()), now) if isinstance(s, MemorySample)), None
     )
-    places = Places.of_box(config, root)
+    places = PathDurability.of_box(config, root)
     storage = [*_storage(places, here, runs)]
     advice = _advice(config, places, runs)
     places.close()
@@ -87,7 +87,7 @@ def audit(
         *(_disk_check(d) for d in disks),
         *(_storage_check(row) for row in storage),
         _cadence_check(advice),
-        *(Check(f"cadence {one['run']}", "ok", one["text"]) for one in advice["runs"]),
+        *(AuditLine(f"cadence {one['run']}", "ok", one["text"]) for one in advice["runs"]),
         _memory_check(memory),
         _cpu_check(),
         _shm_check(),
@@ -117,16 +117,16 @@ def _platform(one: Platform) -> dict[str, Any]:
     return {key: getattr(one, key) for key in shown}
 
 
-def _platform_check(platforms: Sequence[Platform]) -> Check:
+def _platform_check(platforms: Sequence[Platform]) -> AuditLine:
     if not platforms:
-        return Check("platform", "unknown", "not recognised; say it under [platform] name")
+        return AuditLine("platform", "unknown", "not recognised; say it under [platform] name")
     told = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
     spot = f"; {platforms[0].spot}" if platforms[0].spot else ""
-    return Check("platform", "ok", "; ".join(told) + spot)
+    return AuditLine("platform", "ok", "; ".join(told) + spot)
 
 
 def _storage(
-    places: Places, here: Path, runs: Sequence[Mapping[str, Any]]
+    places: PathDurability, here: Path, runs: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """What each folder outlives where training writes, or would."""
     holds: dict[str, list[str]] = {str(here): ["cwd"]}
@@ -147,14 +147,16 @@ def _storage(
         }
 
 
-def _storage_check(row: Mapping[str, Any]) -> Check:
+def _storage_check(row: Mapping[str, Any]) -> AuditLine:
     state = {True: "ok", False: "warn", None: "unknown"}[row["survives_stop"]]
     better = f"; {row['better']}" if row["better"] and state == "warn" else ""
     what = f"storage {row['path']} ({', '.join(row['holds'])})"
-    return Check(what, state, row["text"] + better)
+    return AuditLine(what, state, row["text"] + better)
 
 
-def _advice(config: Config, places: Places, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _advice(
+    config: Config, places: PathDurability, runs: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """How often to save: by the length of the job, and by what a save costs where M is known."""
     between, told_by = save_interval.interruptions(config, places.platforms)
     known = ((run["run"], (run.get("checkpoints") or {}).get("cadence")) for run in runs)
@@ -178,7 +180,7 @@ def _advice(config: Config, places: Places, runs: Sequence[Mapping[str, Any]]) -
     }
 
 
-def _cadence_check(advice: Mapping[str, Any]) -> Check:
+def _cadence_check(advice: Mapping[str, Any]) -> AuditLine:
     rule = advice["rule_of_thumb"]
     parts = [
         f"{span(row['every_s'])} for jobs under {span(row['job_s_below'])}"
@@ -189,14 +191,14 @@ def _cadence_check(advice: Mapping[str, Any]) -> Check:
     text = f"rule of thumb: save every {', '.join(parts)}"
     if not advice["by_save_time"]:
         more = "; for better advice say [checkpoints] interruption_hours"
-        return Check("cadence", "ok", text + more)
+        return AuditLine("cadence", "ok", text + more)
     told = (
         f"{span(row['daly_s'])} where a save takes {span(row['save_s'])}"
         for row in advice["by_save_time"]
     )
     between = span(advice["interruption_hours"] * save_interval.HOUR_S)
     first = f"Young/Daly, one interruption every {between} ({advice['interruption_from']}): "
-    return Check("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
+    return AuditLine("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
 
 
 def _disks(here: Path, state_root: Path) -> Disks:
@@ -231,17 +233,17 @@ def look_at_gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
         source.close()
 
 
-def _gpu_check(gpus: list[GpuSample], trouble: str) -> Check:
+def _gpu_check(gpus: list[GpuSample], trouble: str) -> AuditLine:
     if not gpus:
-        return Check("GPUs", "warn", f"none can be seen: {trouble}")
+        return AuditLine("GPUs", "warn", f"none can be seen: {trouble}")
     lost = [g.index for g in gpus if g.lost]
     if lost:
-        return Check("GPUs", "bad", f"lost: {lost}")
+        return AuditLine("GPUs", "bad", f"lost: {lost}")
     names = ", ".join(sorted({g.name for g in gpus}))
-    return Check("GPUs", "ok", f"{len(gpus)} x {names}")
+    return AuditLine("GPUs", "ok", f"{len(gpus)} x {names}")
 
 
-def _disk_check(disk: DiskSample) -> Check:
+def _disk_check(disk: DiskSample) -> AuditLine:
     inodes = (
         "inodes unknown"
         if disk.free_inodes is None
@@ -256,33 +258,39 @@ def _disk_check(disk: DiskSample) -> Check:
     state = "bad" if disk.read_only or min(share, inode_share) < 0.01 else "ok"
     if state == "ok" and min(share, inode_share) < 0.1:
         state = "warn"
-    return Check(f"disk {disk.mount}", state, detail + (", READ-ONLY" if disk.read_only else ""))
+    return AuditLine(
+        f"disk {disk.mount}", state, detail + (", READ-ONLY" if disk.read_only else "")
+    )
 
 
-def _machine_checks(machine: Mapping[str, Any], now: float) -> Iterator[Check]:
+def _machine_checks(machine: Mapping[str, Any], now: float) -> Iterator[AuditLine]:
     """Since when it runs, who is here, and disks where nothing of ours lies."""
     cores = f"{machine['cores']} cores, " if machine["cores"] else ""
     swap = f"{size(machine['swap_bytes'])} of swap" if machine["swap_bytes"] else "no swap"
     up = span(max(0.0, now - machine["booted_at"]))
     memory = size(machine["memory_bytes"])
-    yield Check(
+    yield AuditLine(
         "machine", "ok", f"up for {up}; {cores}{machine['threads']} threads, {memory}, {swap}"
     )
     if machine["users"]:
-        yield Check("users", "ok", f"logged in: {', '.join(machine['users'])}")
+        yield AuditLine("users", "ok", f"logged in: {', '.join(machine['users'])}")
     for disk in machine["other_disks"]:
         room = f"{size(disk['free'])} of {size(disk['total'])} free, {disk['fstype']}"
-        yield Check(f"disk {disk['mount']}", "ok", f"{room} (not in use by what is looked at here)")
+        yield AuditLine(
+            f"disk {disk['mount']}", "ok", f"{room} (not in use by what is looked at here)"
+        )
 
 
-def _memory_check(memory: MemorySample | None) -> Check:
+def _memory_check(memory: MemorySample | None) -> AuditLine:
     if memory is None:
-        return Check("memory", "unknown", "the cgroup's memory files cannot be read")
+        return AuditLine("memory", "unknown", "the cgroup's memory files cannot be read")
     host = memory.host_available_bytes
     of_host = "" if host is None else f"; the host has {size(host)} available, which is not yours"
     if memory.limit_bytes is None:
-        return Check("memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use")
-    return Check(
+        return AuditLine(
+            "memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use"
+        )
+    return AuditLine(
         "memory",
         "ok" if memory.working_set_bytes < 0.9 * memory.limit_bytes else "warn",
         f"cgroup limit {size(memory.limit_bytes)}, {size(memory.working_set_bytes)} in use{of_host}",
@@ -305,57 +313,61 @@ def _quota() -> float | None:
     return group.cores if group else None
 
 
-def _cpu_check() -> Check:
+def _cpu_check() -> AuditLine:
     have = cpu()
     real = min(have["allowed"], have["quota"] or have["allowed"])
     detail = f"{real:g} cores are ours of {have['host']} on the host"
     if have["quota"] and have["quota"] < have["allowed"] and not have["threads"]:
-        return Check("CPU", "warn", detail + "; set OMP_NUM_THREADS, libraries count the host's")
-    return Check("CPU", "ok", detail)
+        return AuditLine(
+            "CPU", "warn", detail + "; set OMP_NUM_THREADS, libraries count the host's"
+        )
+    return AuditLine("CPU", "ok", detail)
 
 
-def _shm_check() -> Check:
+def _shm_check() -> AuditLine:
     try:
         total = os.statvfs("/dev/shm")
     except OSError as error:
-        return Check("/dev/shm", "warn", f"not there: {error.strerror}")
+        return AuditLine("/dev/shm", "warn", f"not there: {error.strerror}")
     have = total.f_blocks * total.f_frsize
     state = "ok" if have >= SMALL_SHM_BYTES else "warn"
-    return Check("/dev/shm", state, f"{size(have)}; DataLoader workers pass batches through it")
+    return AuditLine("/dev/shm", state, f"{size(have)}; DataLoader workers pass batches through it")
 
 
-def _network_check() -> Check:
+def _network_check() -> AuditLine:
     routes = procfs.default_routes()
     if routes:
-        return Check("network", "ok", f"default route over {', '.join(sorted(routes))}")
-    return Check("network", "warn", "no default route: pushes will not leave this box")
+        return AuditLine("network", "ok", f"default route over {', '.join(sorted(routes))}")
+    return AuditLine("network", "warn", "no default route: pushes will not leave this box")
 
 
-def _coverage() -> Iterator[Check]:
+def _coverage() -> Iterator[AuditLine]:
     """What this box lets us see."""
     try:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
-        yield Check("kernel log", "ok", "readable: Xid and OOM kills will be seen")
+        yield AuditLine("kernel log", "ok", "readable: Xid and OOM kills will be seen")
     except OSError as error:
-        yield Check("kernel log", "unknown", f"{error.strerror}: GPU faults only through NVML")
+        yield AuditLine("kernel log", "unknown", f"{error.strerror}: GPU faults only through NVML")
     hints = Inotify()
     detail = "wakes us at once" if hints.available else f"{hints.why_not}: looking once a second"
-    yield Check("inotify", "ok" if hints.available else "warn", detail)
+    yield AuditLine("inotify", "ok" if hints.available else "warn", detail)
     hints.close()
     if shutil.which("py-spy"):
-        yield Check("stacks", "ok", "py-spy is there")
+        yield AuditLine("stacks", "ok", "py-spy is there")
     else:
-        yield Check("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")
+        yield AuditLine("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")
 
 
-def _alerts_check(config: Config) -> Check:
+def _alerts_check(config: Config) -> AuditLine:
     count = len(config.alert_urls)
     if not count:
-        return Check("alerts", "bad", "no URL is set: nobody would be told; see [alerts] urls")
-    return Check("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
+        return AuditLine("alerts", "bad", "no URL is set: nobody would be told; see [alerts] urls")
+    return AuditLine("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
 
 
-def _service_check() -> Check:
+def _service_check() -> AuditLine:
     if Path("/run/systemd/system").is_dir():
-        return Check("service", "ok", "systemd runs: install systemd/middlewatch.service")
-    return Check("service", "ok", "no systemd: middlewatch start, and @reboot or the on-start hook")
+        return AuditLine("service", "ok", "systemd runs: install systemd/middlewatch.service")
+    return AuditLine(
+        "service", "ok", "no systemd: middlewatch start, and @reboot or the on-start hook"
+    )

@@ -40,7 +40,7 @@ _EMPTY_DIR = "/volumes/kubernetes.io~empty-dir/"
 """In the source of a bind mount that the kubelet made."""
 
 
-class Places:
+class PathDurability:
     """Where paths lie. Answers are kept until something is mounted or unmounted.
 
     ``told``: folder -> what a person says of it. ``root`` stands before every path that is
@@ -63,11 +63,11 @@ class Places:
         self._watch: TableWatch | None = None
 
     @classmethod
-    def of_box(cls, config: Config, root: str = "/") -> Places:
+    def of_box(cls, config: Config, root: str = "/") -> PathDurability:
         """With the platform recognised here, and what the configuration says."""
         from .platforms import recognise  # here: reads a file of facts
 
-        return cls(recognise(root, name=config.platform.name), told(config), root)
+        return cls(recognise(root, name=config.platform.name), declared_durability(config), root)
 
     def of(self, path: str) -> Durability:
         """What becomes of ``path``, an absolute one that need not exist. Never raises."""
@@ -152,10 +152,10 @@ class Places:
         return self.platforms[0].better if self.platforms else ""
 
 
-class Marked:
+class MarkDurability:
     """The checkpoints of one run, each with what becomes of it."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: PathDurability) -> None:
         self._places = places
         self._turn = 0
         self._known: list[CheckpointSeen] = []
@@ -170,7 +170,7 @@ class Marked:
         return self._marked
 
 
-def told(config: Config) -> dict[str, Durability]:
+def declared_durability(config: Config) -> dict[str, Durability]:
     """Folder -> what ``[platform]`` says of it."""
     where, said = "as configured", config.platform
     found = {folder: Durability(False, False, where) for folder in said.dies_with_stop}

@@ -81,7 +81,7 @@ def by_length(job_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SaveTiming:
     """What is known about a run's saves; ``None``: not known."""
 
     every_s: float | None = None
@@ -97,7 +97,7 @@ class Measured:
     """Boxes that must all live for the run to go on."""
 
 
-def advise(seen: Measured, between_s: float | None, told_by: str | None) -> dict[str, Any]:
+def advise(seen: SaveTiming, between_s: float | None, told_by: str | None) -> dict[str, Any]:
     """Everything about the cadence, JSON-ready; seconds, and ``None`` for what is not known.
 
     ``between_s``: mean time between interruptions of one box, and who says so.
@@ -179,18 +179,18 @@ def interruptions(config: Config, platforms: Sequence[Platform]) -> tuple[float 
 # ------------------------------------------------------------------------ measuring
 
 
-def measure(history: RunHistory, now: float) -> Measured:
+def measure(history: RunHistory, now: float) -> SaveTiming:
     """What the newest saves and steps of a run tell."""
     marks = [*_apart(history.step_times)]
     step_s = _step_s(marks)
-    log = history.ledgers.get(SaveLog)
+    log = history.accumulators.get(SaveLog)
     saves = log.saves if isinstance(log, SaveLog) else []
     own = [s for s in saves if s.at >= history.facts.started_at and not s.open][-SAVES:]
     saving = expected(history.view(now))
     cost, told_by = _save_s(own, marks, None if _bursts(history) else step_s)
     total = history.total or history.facts.expected_steps
     lasted = max(0.0, now - history.facts.started_at)
-    return Measured(
+    return SaveTiming(
         every_s=saving.every_s if saving else None,
         save_s=cost,
         save_from=told_by,
@@ -264,7 +264,7 @@ def _bursts(history: RunHistory) -> bool:
 def _nodes(history: RunHistory) -> int:
     """Boxes of the run: all its ranks by those that run here."""
     world = history.facts.world_size
-    if not world or not history.looks:
+    if not world or not history.process_samples:
         return 1
-    here = {p.rank for p in history.looks[-1].processes if p.rank is not None}
+    here = {p.rank for p in history.process_samples[-1].processes if p.rank is not None}
     return max(1, math.ceil(world / len(here))) if here else 1

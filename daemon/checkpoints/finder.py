@@ -26,7 +26,7 @@ _NAMES_PER_S = 2_000
 _NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
 
 
-class Place(NamedTuple):
+class CheckpointPath(NamedTuple):
     """Where a checkpoint is, or may be becoming one."""
 
     path: str
@@ -46,11 +46,11 @@ class _Folder:
     entries: int = 0
     again_at: float = 0.0
     kind: names.Kind | None = None
-    here: list[Place] = field(default_factory=list)
+    here: list[CheckpointPath] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
 
 
-class Finder:
+class CheckpointFinder:
     """Follows the watched folders; one that does not exist yet is waited for."""
 
     def __init__(self, folders: Sequence[str]) -> None:
@@ -59,21 +59,21 @@ class Finder:
         self._left = 0
         self._seen: dict[str, _Folder] = {}
 
-    def scan(self, now: float) -> dict[str, Place]:
+    def scan(self, now: float) -> dict[str, CheckpointPath]:
         """Everything there is now, by path. ``now``: wall time in epoch seconds.
 
         Raises OSError when no watched folder can be read and at least one is there.
         """
         self._left = MOST_NAMES
         self._seen = {}
-        places: dict[str, Place] = {}
+        places: dict[str, CheckpointPath] = {}
         refused = [error for root in self.roots if (error := self._root(root, now, places))]
         if refused and not self._seen:
             raise refused[0]
         self._folders = self._seen
         return places
 
-    def _root(self, path: str, now: float, places: dict[str, Place]) -> OSError | None:
+    def _root(self, path: str, now: float, places: dict[str, CheckpointPath]) -> OSError | None:
         try:
             self._visit(path, os.stat(path).st_mtime_ns, 0, now, places)
         except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +83,7 @@ class Finder:
         return None
 
     def _visit(
-        self, path: str, mtime_ns: int, depth: int, now: float, places: dict[str, Place]
+        self, path: str, mtime_ns: int, depth: int, now: float, places: dict[str, CheckpointPath]
     ) -> None:
         if path in self._seen:
             return  # one watched folder inside another
@@ -94,7 +94,7 @@ class Finder:
         self._left -= folder.entries
         if folder.kind is not None:
             leftover = names.is_leftover(path.rpartition("/")[2])
-            places[path] = Place(path, folder.kind, leftover, mtime_ns)
+            places[path] = CheckpointPath(path, folder.kind, leftover, mtime_ns)
             return
         for place in folder.here:
             places[place.path] = place
@@ -102,7 +102,7 @@ class Finder:
             self._descend(folder.below, depth + 1, now, places)
 
     def _descend(
-        self, paths: Sequence[str], depth: int, now: float, places: dict[str, Place]
+        self, paths: Sequence[str], depth: int, now: float, places: dict[str, CheckpointPath]
     ) -> None:
         """Folders inside, the one changed last first, until enough names are kept."""
         found = []
@@ -144,7 +144,7 @@ class Finder:
             folder.kind = folder.kind or "folder"
         if folder.kind is None:
             folder.here = [
-                Place(e.path, None, names.is_leftover(e.name), 0)
+                CheckpointPath(e.path, None, names.is_leftover(e.name), 0)
                 for e in files
                 if (names.is_checkpoint_file(e.name) or names.is_leftover_checkpoint(e.name))
                 and (not among_data or names.says_save(e.name))

@@ -13,7 +13,7 @@ from middlewatch.sentinels.kit.numbers import size, span
 from middlewatch.sentinels.kit.observations import VerifiedState
 
 from ..system.clock import epoch, iso
-from .finder import Place
+from .finder import CheckpointPath
 from .formats import names, recognise
 from .verify import bitrot
 from .verify.verdicts import one_detail
@@ -30,7 +30,7 @@ FULL_LOOK_EVERY = 16
 can only be damaged in place, which is rare: 32 s later is soon enough."""
 
 
-class Mark(NamedTuple):
+class FilesFingerprint(NamedTuple):
     """How the files of a checkpoint stand. Equal marks: nothing was written in between."""
 
     bytes: int = 0
@@ -46,13 +46,13 @@ class Mark(NamedTuple):
 class Followed:
     """A checkpoint between its first byte and its verdict, and afterwards."""
 
-    place: Place
-    mark: Mark
+    place: CheckpointPath
+    fingerprint: FilesFingerprint
     changed_at: float
     """When we last saw it change, or the time of its newest file when it is older than us."""
     grew_at: float | None = None
     seen: CheckpointSeen | None = None
-    asked: Mark | None = None
+    asked: FilesFingerprint | None = None
     """What the verifier was asked about; an answer for another state of the files is void."""
     ask_at: float = 0.0
     settled: bool = False
@@ -81,7 +81,7 @@ class Followed:
         """Where it is."""
         return self.place.path
 
-    def look(self, place: Place, now: float) -> bool:
+    def check_files(self, place: CheckpointPath, now: float) -> bool:
         """Look at the files again; whether they have changed."""
         moved = place.mtime_ns != self.place.mtime_ns
         self.place = place
@@ -90,17 +90,17 @@ class Followed:
             if self.skipped < FULL_LOOK_EVERY:
                 return False
             self.skipped = 0
-        mark = mark_of(place)
-        if mark == self.mark:
+        mark = fingerprint_of(place)
+        if mark == self.fingerprint:
             return False
-        if mark.bytes > self.mark.bytes or mark.newest_ns > self.mark.newest_ns:
+        if mark.bytes > self.fingerprint.bytes or mark.newest_ns > self.fingerprint.newest_ns:
             self.grew_at = now
         # Touched, with size and time as they were: whoever did it, no save. What was read
         # before is what it is measured by.
-        same = mark[:3] == self.mark[:3]
+        same = mark[:3] == self.fingerprint[:3]
         self.earlier = (self._known() or self.earlier) if same else None
         self.again = self.earlier is not None
-        self.mark = mark
+        self.fingerprint = mark
         self.changed_at = self.ask_at = now
         self.settled = False
         self.failures = 0
@@ -142,7 +142,7 @@ class Followed:
         self.seen = self._bare(now, detail)
         return self.seen
 
-    def met(self, now: float) -> CheckpointSeen:
+    def restored(self, now: float) -> CheckpointSeen:
         """As what an earlier watch knew of these very files, until they are verified again."""
         seen, entry = self.pending(now, "being saved"), self.earlier or {}
         verified, kind = entry.get("verified"), entry.get("format")
@@ -188,9 +188,9 @@ class Followed:
         return CheckpointSeen(
             at=now,
             path=self.path,
-            saved_at=self.mark.newest_ns / 1e9,
-            bytes=self.mark.bytes,
-            files=self.mark.files,
+            saved_at=self.fingerprint.newest_ns / 1e9,
+            bytes=self.fingerprint.bytes,
+            files=self.fingerprint.files,
             format=kind if kind in ("dcp", "deepspeed", "hf") else format_,
             step=progress.step,
             epoch=progress.epoch,
@@ -200,7 +200,7 @@ class Followed:
             metrics_origin="name" if progress.metrics else None,
         )
 
-    def judged(self, answer: Mapping[str, object], now: float) -> CheckpointSeen:
+    def add_verdict(self, answer: Mapping[str, object], now: float) -> CheckpointSeen:
         """What the verifier has said. A field that makes no sense is taken as unknown."""
         state = answer.get("state")
         kind = answer.get("format")
@@ -208,9 +208,9 @@ class Followed:
         self.seen = CheckpointSeen(
             at=now,
             path=self.path,
-            saved_at=self.mark.newest_ns / 1e9,
-            bytes=self.mark.bytes,
-            files=self.mark.files,
+            saved_at=self.fingerprint.newest_ns / 1e9,
+            bytes=self.fingerprint.bytes,
+            files=self.fingerprint.files,
             format=str(kind) if kind in recognise.FORMATS else "unknown",
             step=number(answer.get("step")),
             epoch=number(answer.get("epoch")),
@@ -250,7 +250,7 @@ class Followed:
             digest=digest,
         )
         first = (self.earlier or {}).get("digest")
-        rotten = bitrot.told(self.earlier or {}, digest, self.seen.bytes, self.seen.saved_at)
+        rotten = bitrot.why_corrupt(self.earlier or {}, digest, self.seen.bytes, self.seen.saved_at)
         if rotten and state == "corrupt":
             self.seen = dataclasses.replace(self.seen, digest=_word(first))
         elif rotten:
@@ -310,7 +310,7 @@ def _when(text: object, otherwise: float) -> float:
         return otherwise
 
 
-def mark_of(place: Place) -> Mark:
+def fingerprint_of(place: CheckpointPath) -> FilesFingerprint:
     """How the files stand now; all zero when they are gone, or in a folder that nobody may read."""
     total = files = newest = mixed = 0
     weights = place.kind != "folder"
@@ -321,10 +321,10 @@ def mark_of(place: Place) -> Mark:
             newest = max(newest, found.st_mtime_ns)
             mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
             weights = weights or names.is_weights(name)
-    return Mark(total, files, newest, mixed, weights)
+    return FilesFingerprint(total, files, newest, mixed, weights)
 
 
-def _members(place: Place) -> Iterator[tuple[str, os.stat_result]]:
+def _members(place: CheckpointPath) -> Iterator[tuple[str, os.stat_result]]:
     """Names and stats of the files that make up a checkpoint."""
     if place.kind is not None:
         for part in recognise.parts(place.path):

@@ -17,7 +17,7 @@ from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 
 from ..system.clock import iso
 from .from_log import Joined, attach_metrics
-from .ranking import Rules, best_of, in_order, is_milestone, size_trend
+from .ranking import RankingRules, best_of, in_order, is_milestone, size_trend
 from .verify import bitrot
 
 SCHEMA = "middlewatch/checkpoints/v1"
@@ -28,7 +28,7 @@ def build(
     checkpoints: Sequence[CheckpointSeen],
     now: float,
     *,
-    rules: Rules | None = None,
+    rules: RankingRules | None = None,
     started_at: float | None = None,
     steps: Sequence[Step] = (),
     claims: Sequence[CheckpointSaved] = (),
@@ -42,7 +42,7 @@ def build(
     when its lines are no longer at hand, and the digest of the first reading: another one now is
     rot.
     """
-    rules = rules or Rules()
+    rules = rules or RankingRules()
     known = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
     known = {c.path: known[c.path] for c in checkpoints if _same(known.get(c.path), c)}
     checkpoints = [_remembered(c, known.get(c.path, {})) for c in checkpoints]
@@ -101,7 +101,7 @@ def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSee
     first = entry.get("digest")
     if not isinstance(first, str) or entry["bytes"] != seen.bytes:
         return seen
-    why = bitrot.told(entry, seen.digest, seen.bytes, seen.saved_at)
+    why = bitrot.why_corrupt(entry, seen.digest, seen.bytes, seen.saved_at)
     if not why:
         return seen if seen.digest else replace(seen, digest=first)
     if seen.state == "corrupt":

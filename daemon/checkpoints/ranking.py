@@ -44,7 +44,7 @@ metrics that is saved as well grows by less."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RankingRules:
     """What makes a checkpoint the best one, or a milestone; section `[checkpoints]`."""
 
     best_metric: str = ""
@@ -57,7 +57,7 @@ class Rules:
     """0: none."""
 
     @classmethod
-    def of(cls, config: Config) -> Rules:
+    def of(cls, config: Config) -> RankingRules:
         """As a person has set them."""
         told = config.checkpoints
         return cls(told.best_metric, told.best_mode, told.milestones, told.milestone_every_steps)
@@ -92,7 +92,7 @@ def in_order(
     return [k[4] for k in keyed]
 
 
-def best_of(sound: Sequence[CheckpointSeen], rules: Rules) -> Best:
+def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
     """The best of those that are ok, oldest first; the newest of equals."""
     told, told_mode = (None, None) if rules.best_metric else trainers_own(sound)
     wanted = [told] if told else []
@@ -170,7 +170,7 @@ def _spellings(metric: str) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def is_milestone(seen: CheckpointSeen, rules: Rules) -> bool:
+def is_milestone(seen: CheckpointSeen, rules: RankingRules) -> bool:
     """Its name or its step makes it one to keep."""
     name = seen.path.rpartition("/")[2]
     if _MILESTONE.search(name) or any(fnmatchcase(name, p) for p in rules.milestones):

@@ -7,10 +7,10 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
-from .finder import Finder, Place
-from .followed import Followed, mark_of
+from .finder import CheckpointFinder, CheckpointPath
+from .followed import Followed, fingerprint_of
 from .index import build
-from .ranking import Rules
+from .ranking import RankingRules
 from .verify import levels
 
 
@@ -22,32 +22,32 @@ def on_disk(folders: Sequence[str], now: float) -> list[Followed]:
     found = []
     for folder in folders:
         try:
-            places = Finder([folder]).scan(now).values()
+            places = CheckpointFinder([folder]).scan(now).values()
         except OSError:
             continue
         found += [followed for place in places if (followed := _followed(place, now))]
-    return sorted(found, key=lambda f: (-f.mark.newest_ns, f.path))
+    return sorted(found, key=lambda f: (-f.fingerprint.newest_ns, f.path))
 
 
-def _followed(place: Place, now: float) -> Followed | None:
-    mark = mark_of(place)
+def _followed(place: CheckpointPath, now: float) -> Followed | None:
+    mark = fingerprint_of(place)
     if place.leftover or not mark.files or not mark.weights:
         return None
     return Followed(place, mark, now)
 
 
-def checked(
+def verify_one(
     followed: Followed, now: float, level: str, progress: levels.Told | None = None
 ) -> CheckpointSeen:
     """One of them, verified in this process up to ``level``."""
-    return followed.judged(levels.describe(followed.path, level, progress), now)
+    return followed.add_verdict(levels.describe(followed.path, level, progress), now)
 
 
 def rebuilt(
     run: str,
     folders: Sequence[str],
     now: float,
-    rules: Rules,
+    rules: RankingRules,
     *,
     level: str = levels.FINITE,
     started_at: float | None = None,
@@ -60,7 +60,7 @@ def rebuilt(
     ``before``: an earlier index of it, for what the log said and for digests to compare with.
     ``marked`` adds what is known of the places where they lie.
     """
-    seen = [checked(each, now, level, progress) for each in on_disk(folders, now)]
+    seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now)]
     index = build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)
     for entry in index["checkpoints"]:
         entry["mirrored"] = None

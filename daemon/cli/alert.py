@@ -10,7 +10,7 @@ from ..config.secrets import mask_urls
 from ..report.outbox import DEADLINE_S, NOTIFIER_ARGV
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, UsageError
-from ..system.worker import JsonChild
+from ..system.worker import JsonWorker
 from . import console
 from .context import configuration
 
@@ -36,7 +36,7 @@ def alert(args: argparse.Namespace) -> int:
 def _test_push(config: Config) -> list[dict[str, Any]]:
     """Every URL is tried, whatever the mode: a ladder's lower steps must hold too."""
     clock = SystemClock()
-    child = JsonChild(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
+    child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
     message = {
         "id": "test",
         "title": "[TEST] middlewatch can reach you",

@@ -10,9 +10,9 @@ from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number, size
 
-from ..box.durability import Marked, Places
+from ..box.durability import MarkDurability, PathDurability
 from ..checkpoints.index import read
-from ..checkpoints.ranking import Rules
+from ..checkpoints.ranking import RankingRules
 from ..checkpoints.rebuild import on_disk, rebuilt
 from ..client import Client
 from ..config.run_spec import RunSpec
@@ -108,7 +108,7 @@ def _verified(
     before: Index | None = None,
 ) -> Index:
     clock, config = SystemClock(), configuration(args)
-    total = sum(each.mark.bytes for each in on_disk(folders, clock.now()))
+    total = sum(each.fingerprint.bytes for each in on_disk(folders, clock.now()))
     shown = console.ProgressBar(total, clock, shown=console.progress_wanted(as_json=args.json))
     taken: dict[str, int] = {}
 
@@ -121,11 +121,11 @@ def _verified(
             run,
             folders,
             clock.now(),
-            Rules.of(config),
+            RankingRules.of(config),
             started_at=started_at,
             before=before,
             progress=progress,
-            marked=Marked(Places.of_box(config)),
+            marked=MarkDurability(PathDurability.of_box(config)),
         )
     finally:
         shown.clear()

@@ -97,7 +97,7 @@ def coloured() -> bool:
     return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
-def put(rows: Iterable[Row]) -> None:
+def print_rows(rows: Iterable[Row]) -> None:
     """Print rows."""
     colour = coloured()
     narrow = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "gb18030")

@@ -309,7 +309,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(toy: Launched) -> None:
-    """End the toy, if it is still the one that was started; its keeper follows by itself."""
+    """End the toy, if it is still the one that was started; its supervisor follows by itself."""
     from ..system import procfs
 
     with contextlib.suppress(OSError):

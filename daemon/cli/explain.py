@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from middlewatch.sentinels.handbook import TOPICS, page, pages
-from middlewatch.sentinels.kit import Entry, handbook
+from middlewatch.sentinels.kit import HandbookPage, handbook
 
 from ..system.errors import DaemonUnreachable, UsageError
 from ..text.rows import Row, Span, Tone, cut, fill, row, wrap
 from . import console, incidents
-from .console import columns, put
+from .console import columns, print_rows
 from .context import client, state
 from .offline import stored_incidents
 
@@ -29,7 +29,7 @@ def explain(args: argparse.Namespace) -> int:
         if args.json:
             console.as_json([_entry(e, rules) for e in book.values()])
         else:
-            put(_index(book, rules, columns()))
+            print_rows(_index(book, rules, columns()))
         return 0
     about, one = _find(args, rules)
     if args.json:
@@ -38,11 +38,11 @@ def explain(args: argparse.Namespace) -> int:
     if one is not None:
         incidents.describe(one)
         print()
-    put(_page(about, rules, columns()))
+    print_rows(_page(about, rules, columns()))
     return 0
 
 
-def _find(args: argparse.Namespace, rules: Mapping[str, Entry]) -> tuple[Entry, Any]:
+def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[HandbookPage, Any]:
     """The page that is meant, and the incident where one was asked for."""
     about = _named(args.what, rules)
     if about is not None:
@@ -63,16 +63,16 @@ def _find(args: argparse.Namespace, rules: Mapping[str, Entry]) -> tuple[Entry, 
     return about, one
 
 
-def _named(name: str, rules: Mapping[str, Entry]) -> Entry | None:
+def _named(name: str, rules: Mapping[str, HandbookPage]) -> HandbookPage | None:
     """A class comes before a rule of the same name: it is what incidents are called."""
     return page(name) or rules.get(name) or _rule_of(name, rules)
 
 
-def _rule_of(trouble: str, rules: Mapping[str, Entry]) -> Entry | None:
+def _rule_of(trouble: str, rules: Mapping[str, HandbookPage]) -> HandbookPage | None:
     return next((e for e in rules.values() if trouble in e.classes), None)
 
 
-def _entry(about: Entry, rules: Mapping[str, Entry]) -> dict[str, Any]:
+def _entry(about: HandbookPage, rules: Mapping[str, HandbookPage]) -> dict[str, Any]:
     """A page as programs read it."""
     rule = about if about.classes else _rule_of(about.name, rules)
     return {
@@ -90,7 +90,9 @@ def _entry(about: Entry, rules: Mapping[str, Entry]) -> dict[str, Any]:
     }
 
 
-def _index(book: Mapping[str, Entry], rules: Mapping[str, Entry], width: int) -> Iterator[Row]:
+def _index(
+    book: Mapping[str, HandbookPage], rules: Mapping[str, HandbookPage], width: int
+) -> Iterator[Row]:
     """Classes by topic, then the rules that are called otherwise."""
     names = max(len(name) for name in (*book, *rules))
     for topic in TOPICS:
@@ -107,11 +109,11 @@ def _index(book: Mapping[str, Entry], rules: Mapping[str, Entry], width: int) ->
     yield row(Span(cut("One page: middlewatch explain NAME", width), "dim"))
 
 
-def _line(entry: Entry, names: int, width: int) -> Row:
+def _line(entry: HandbookPage, names: int, width: int) -> Row:
     return row(Span(f"  {fill(entry.name, names)}  "), Span(cut(entry.title, width - names - 4)))
 
 
-def _page(about: Entry, rules: Mapping[str, Entry], width: int) -> Iterator[Row]:
+def _page(about: HandbookPage, rules: Mapping[str, HandbookPage], width: int) -> Iterator[Row]:
     for line in wrap(f"{about.name}: {about.title}", width):
         yield row(Span(line, "title"))
     yield from _told("  ", _whose(about, rules), width, "dim")
@@ -133,7 +135,7 @@ def _page(about: Entry, rules: Mapping[str, Entry], width: int) -> Iterator[Row]
         yield from _told("  ", " ".join(see), width)
 
 
-def _whose(about: Entry, rules: Mapping[str, Entry]) -> str:
+def _whose(about: HandbookPage, rules: Mapping[str, HandbookPage]) -> str:
     if about.classes:
         return f"a rule; its limits: [sentinels.{about.name}] in middlewatch config show"
     rule = _rule_of(about.name, rules)
@@ -141,7 +143,7 @@ def _whose(about: Entry, rules: Mapping[str, Entry]) -> str:
     return about.sections.get("Topic", "") + told
 
 
-def _confirm(about: Entry, width: int) -> Iterator[Row]:
+def _confirm(about: HandbookPage, width: int) -> Iterator[Row]:
     """Commands stay on one line, however long: they are there to be copied."""
     for check in about.checks:
         if check.command:
@@ -149,7 +151,7 @@ def _confirm(about: Entry, width: int) -> Iterator[Row]:
         yield from _told("    " if check.command else "  ", check.expect, width)
 
 
-def _ladder(about: Entry, width: int) -> Iterator[Row]:
+def _ladder(about: HandbookPage, width: int) -> Iterator[Row]:
     for number, step in enumerate(about.steps, 1):
         word, tone = _SAFETY[step.safe]
         begin = f"  {number}. "

@@ -11,7 +11,7 @@ from ..system.errors import Refused
 
 
 @contextlib.contextmanager
-def alone(folder: str | os.PathLike[str], busy: str) -> Iterator[None]:
+def hold_folder_lock(folder: str | os.PathLike[str], busy: str) -> Iterator[None]:
     """Hold the lock of a folder. Raises Refused with ``busy`` where somebody else holds it.
 
     Where the file system has no locks nobody is kept out. Raises OSError where the folder

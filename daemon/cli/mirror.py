@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from ..checkpoints.verify import levels
-from ..mirror.copy import Copying, far_of
-from ..mirror.receipt import Gone, Parcel, Trouble, is_of, pack
+from ..mirror.copy import Copying, destination_of
+from ..mirror.receipt import CheckpointGone, CopyJob, MirrorError, is_of, job_for
 from ..mirror.source import place_of
-from ..mirror.targets import Place, parse, same_disk
+from ..mirror.targets import MirrorTarget, parse, same_disk
 from ..system.clock import Clock, SystemClock, iso
 from ..system.errors import UsageError
 from ..system.worker_main import step_back
 from . import console
 from .context import configuration, state
-from .selection import Known, known
+from .selection import Selection, select
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?(?:/s)?")
 Row = dict[str, Any]
@@ -36,9 +36,9 @@ def mirror(args: argparse.Namespace) -> int:
     clock = SystemClock()
     try:
         place = parse(text)
-    except Trouble as trouble:
+    except MirrorError as trouble:
         raise UsageError(str(trouble)) from None
-    found = known(args)
+    found = select(args)
     _check_apart(place, found.folders)
     rows = []
     with contextlib.suppress(OSError):  # what was mounted is remembered there
@@ -69,8 +69,8 @@ class _Job:
     def __init__(
         self,
         entry: Row,
-        found: Known,
-        place: Place,
+        found: Selection,
+        place: MirrorTarget,
         limit: int,
         memory: str,
         args: argparse.Namespace,
@@ -96,10 +96,10 @@ class _Job:
             "at": None,
         }
         try:
-            parcel = self._parcel()
-            row["bytes"] = parcel.bytes
+            copy_job = self._job_of()
+            row["bytes"] = copy_job.bytes
             copying = Copying(
-                parcel,
+                copy_job,
                 self._place,
                 lambda: str(iso(clock.now())),
                 limit_bytes_per_s=self._limit,
@@ -109,44 +109,44 @@ class _Job:
             progress = console.ProgressBar(copying.total, clock, shown=shown)
 
             def tell() -> bool:
-                progress.at(copying.done, parcel.base)
+                progress.at(copying.done, copy_job.base)
                 return False
 
             try:
-                outcome = copying.go(tell)
+                outcome = copying.advance(tell)
             finally:
                 copying.close()
                 progress.clear()
-        except Gone as trouble:
+        except CheckpointGone as trouble:
             return row | {"state": "gone", "detail": str(trouble)}
-        except Trouble as trouble:
+        except MirrorError as trouble:
             return row | {"detail": str(trouble)}
         assert outcome is not None, "nothing has stopped it"
         told = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
         return row | {"state": "ok", "copied": outcome.copied, **told}
 
-    def _parcel(self) -> Parcel:
-        """Raises :class:`Trouble` when it does not pass."""
+    def _job_of(self) -> CopyJob:
+        """Raises :class:`MirrorError` when it does not pass."""
         entry = self._entry
         verified: Mapping[str, Any] = entry["verified"]
         digest = entry.get("digest")
-        bare = pack(entry["path"], self._below, step=entry["step"], verified=verified)
+        bare = job_for(entry["path"], self._below, step=entry["step"], verified=verified)
         if digest is None and not self._is_there(bare):
             found = levels.describe(entry["path"])
             if found["state"] != "ok":
-                raise Trouble(f"{found['state']}: {found['detail']}")
+                raise MirrorError(f"{found['state']}: {found['detail']}")
             verified = {**verified, "level": found["level"], "detail": found["detail"]}
             digest = found["digest"]
         return replace(bare, verified=verified, digest=digest)
 
-    def _is_there(self, parcel: Parcel) -> bool:
+    def _is_there(self, copy_job: CopyJob) -> bool:
         """Its copy was proved before: no need to read it again."""
-        asking = far_of(self._place, 0).receipt_of(parcel)
+        asking = destination_of(self._place, 0).receipt_of(copy_job)
         while True:
             try:
                 next(asking)
             except StopIteration as end:
-                return is_of(end.value, parcel)
+                return is_of(end.value, copy_job)
 
 
 def _wanted(index: Mapping[str, Any], *, best_only: bool) -> list[Row]:
@@ -155,7 +155,7 @@ def _wanted(index: Mapping[str, Any], *, best_only: bool) -> list[Row]:
     return [e for e in entries if not best_only or e["path"] == index["best"]]
 
 
-def _check_apart(place: Place, folders: Sequence[str]) -> None:
+def _check_apart(place: MirrorTarget, folders: Sequence[str]) -> None:
     """A copy inside the folder would be found as a checkpoint, and copied again."""
     if place.kind != "folder":
         return
@@ -165,7 +165,7 @@ def _check_apart(place: Place, folders: Sequence[str]) -> None:
             raise UsageError(f"{place.path} lies in the folder that is copied, {folder}")
 
 
-def _warning(place: Place, folders: Sequence[str]) -> str:
+def _warning(place: MirrorTarget, folders: Sequence[str]) -> str:
     if place.kind == "folder" and any(same_disk(place.path, folder) for folder in folders):
         return f"{place.path} is on the same file system as the checkpoints: it goes when they go"
     return ""

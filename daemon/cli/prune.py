@@ -20,17 +20,17 @@ from ..checkpoints.verify import bitrot, levels, structure
 from ..system.clock import epoch
 from ..system.errors import Refused, UsageError
 from . import console
-from .folder_lock import alone
-from .selection import Known, known, mark_now, unchanged
+from .folder_lock import hold_folder_lock
+from .selection import Selection, mark_now, select, unchanged
 
 _CHANGED = "the one that everything rests on has changed; look again"
 
 
 @dataclass(slots=True)
-class Plan:
+class PrunePlan:
     """What is proposed, and afterwards what became of it."""
 
-    known: Known
+    known: Selection
     choices: list[Choice]
     prints: dict[str, Footprint]
     """Of every checkpoint that can be looked at."""
@@ -55,7 +55,7 @@ def prune(args: argparse.Namespace) -> int:
             raise UsageError(f"--{name.replace('_', '-')} cannot be less than nothing")
     if not math.isfinite(args.every):
         raise UsageError("--every wants a number of steps")
-    plan = propose(known(args), policy, again=args.apply)
+    plan = propose(select(args), policy, again=args.apply)
     if args.apply and plan.doomed:
         _confirm(plan, args, policy)
         apply(plan)
@@ -70,7 +70,7 @@ def prune(args: argparse.Namespace) -> int:
     return int(bool(plan.failed))
 
 
-def propose(found: Known, policy: Policy, *, again: bool = False) -> Plan:
+def propose(found: Selection, policy: Policy, *, again: bool = False) -> PrunePlan:
     """Look at every checkpoint and at who uses it, and choose.
 
     ``again``: read what others rest on to the last byte, even if it was read once.
@@ -102,17 +102,17 @@ def propose(found: Known, policy: Policy, *, again: bool = False) -> Plan:
         doomed = [c.path for c in choices if not c.keep] + unfinished
         if _rest_on_rock(found.index, policy, doomed, read, again=again):
             break
-    return Plan(found, choices, prints, unfinished)
+    return PrunePlan(found, choices, prints, unfinished)
 
 
-def apply(plan: Plan) -> None:
+def apply(plan: PrunePlan) -> None:
     """Delete what the plan proposes, each looked at again just before."""
     stand = rocks(plan.known.index)
     doomed = plan.doomed
     devices = {plan.prints[path].home for path in doomed}
     with contextlib.ExitStack() as locks:
         for folder in sorted({p.home for p in plan.prints.values()}):
-            locks.enter_context(alone(folder, f"another prune is at work in {folder}"))
+            locks.enter_context(hold_folder_lock(folder, f"another prune is at work in {folder}"))
         before = _free(devices)
         gone: list[Footprint] = []
         for path in doomed:
@@ -178,7 +178,7 @@ def _rest_on_rock(
             continue
         read.add(path)
         told = levels.describe(path)
-        why = bitrot.told(rock, told["digest"], told["bytes"], epoch(rock["saved_at"]))
+        why = bitrot.why_corrupt(rock, told["digest"], told["bytes"], epoch(rock["saved_at"]))
         found = {"state": told["state"], "level": told["level"], "detail": told["detail"]}
         if why and told["state"] == "ok":
             found = {"state": "corrupt", "level": "checksum", "detail": why}
@@ -251,7 +251,7 @@ def _free(folders: set[str]) -> tuple[int, int]:
     return sum(size for size, _ in seen.values()), sum(inodes for _, inodes in seen.values())
 
 
-def _confirm(plan: Plan, args: argparse.Namespace, policy: Policy) -> None:
+def _confirm(plan: PrunePlan, args: argparse.Namespace, policy: Policy) -> None:
     """Raises Refused unless a person, or ``--yes``, agrees."""
     if args.yes:
         return
@@ -269,12 +269,12 @@ def _confirm(plan: Plan, args: argparse.Namespace, policy: Policy) -> None:
         raise Refused("nothing was deleted")
 
 
-def _cost(plan: Plan, path: str) -> tuple[int | None, int | None]:
+def _cost(plan: PrunePlan, path: str) -> tuple[int | None, int | None]:
     one = plan.prints.get(path)
     return removal.reckon([one]) if one is not None else (None, None)
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: PrunePlan) -> None:
     entries = {entry["path"]: entry for entry in plan.known.index["checkpoints"]}
     rows = []
     for choice in plan.choices:
@@ -300,7 +300,7 @@ def _show(plan: Plan) -> None:
         console.table(("DO", "STEP", "VERIFIED", "FREES", "INODES", "PATH", "WHY"), rows)
 
 
-def _conclude(plan: Plan, *, applied: bool) -> None:
+def _conclude(plan: PrunePlan, *, applied: bool) -> None:
     size, inodes = removal.reckon(plan.prints[path] for path in plan.doomed)
     if not plan.choices and not plan.unfinished:
         print("no checkpoint found")
@@ -328,7 +328,7 @@ def _signed(count: int) -> str:
     return f"{'-' if count < 0 else '+'}{levels.human_bytes(abs(count))}"
 
 
-def _as_json(plan: Plan, policy: Policy, *, applied: bool) -> dict[str, Any]:
+def _as_json(plan: PrunePlan, policy: Policy, *, applied: bool) -> dict[str, Any]:
     entries = {entry["path"]: entry for entry in plan.known.index["checkpoints"]}
     rows = []
     for choice in (*plan.choices, *(Choice(p, keep=False, why=()) for p in plan.unfinished)):

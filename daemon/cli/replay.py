@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from middlewatch.sentinels.kit import discover
 
 from ..parsers import backlog
-from ..replay.decompress import Damaged
-from ..replay.interleave import Merged
-from ..replay.log_input import Source, open_log
-from ..replay.log_stream import Voice, size_of
+from ..replay.decompress import DamagedLog
+from ..replay.interleave import InterleavedText
+from ..replay.log_input import LogInput, open_log
+from ..replay.log_stream import LogStream, size_of
 from ..replay.many_logs import RunReplay, tells_steps
-from ..replay.one_log import Record, Replay, Rules
-from ..replay.rank_files import lanes
+from ..replay.one_log import Record, Replay, ReplayRules
+from ..replay.rank_files import group_by_rank
 from ..system import jsonlines
 from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
@@ -37,7 +37,7 @@ def replay(args: argparse.Namespace) -> int:
     config = configuration(args)
     sentinels = {n: s for n, s in discover().items() if n not in config.disabled}
     reader = backlog.events_alone if args.quick else backlog.everything
-    reading = _Reading(args, names, Rules(sentinels, dict(config.limits), _bug, reader))
+    reading = _Reading(args, names, ReplayRules(sentinels, dict(config.limits), _bug, reader))
     try:
         if run is None:
             reading.each(names)
@@ -66,7 +66,7 @@ def _bug(text: str) -> None:
 class _Reading:
     """One call of the command."""
 
-    def __init__(self, args: argparse.Namespace, names: list[str], rules: Rules) -> None:
+    def __init__(self, args: argparse.Namespace, names: list[str], rules: ReplayRules) -> None:
         self.bar = console.ProgressBar(
             sum(map(size_of, names)),
             SystemClock(),
@@ -111,17 +111,17 @@ class _Reading:
 
             table(subjects)
 
-    def _one(self, source: Source, *, one_of_many: bool) -> Subject | None:
+    def _one(self, source: LogInput, *, one_of_many: bool) -> Subject | None:
         story = self._story()
         replay = Replay(source.name, self._rules, None if story is None else story.add)
         extra = self._quick | ({"packing": source.packing} if source.packing else {})
         try:
             for chunk in source.chunks():
                 if story is not None:
-                    story.look(chunk)
+                    story.add_text(chunk)
                 self._emit(replay.feed(chunk, metrics=self._metrics))
                 self.bar.at(self._past + source.taken, source.name)
-        except Damaged as damage:
+        except DamagedLog as damage:
             extra["damage"] = str(damage)
             self._complain(source.name, damage)
         except UsageError as error:
@@ -138,11 +138,11 @@ class _Reading:
         if story is None or (not source.bytes and "damage" in extra):
             return None
         from ..replay.subject import Subject
-        from .replay_report import tell
+        from .replay_report import print_report
 
         self.bar.clear()
         subject = Subject.of_file(source, replay, story, extra, one_of_many=one_of_many)
-        tell(subject)
+        print_report(subject)
         return subject
 
     # -------------------------------------------------------------------- as one run
@@ -150,23 +150,23 @@ class _Reading:
     def together(self, run: str, names: list[str]) -> None:
         """All files are logs of one run."""
         story = self._story()
-        voices = [Voice(lane, self._complain) for lane in lanes(names)]
-        merged = Merged(voices, tells_steps)
-        replay = RunReplay(run, voices, self._rules, None if story is None else story.add)
+        streams = [LogStream(lane, self._complain) for lane in group_by_rank(names)]
+        merged = InterleavedText(streams, tells_steps)
+        replay = RunReplay(run, streams, self._rules, None if story is None else story.add)
         extra = dict(self._quick)
         try:
             for number, chunk in merged.chunks():
                 if story is not None:
-                    story.look(chunk)
+                    story.add_text(chunk)
                 records = replay.feed(number, chunk, metrics=self._metrics)
                 self._emit(records)
-                self.bar.at(sum(voice.taken for voice in voices), voices[number].name)
+                self.bar.at(sum(stream.taken for stream in streams), streams[number].name)
         except KeyboardInterrupt:
             self.interrupted = extra["interrupted"] = True
-            for number, voice in enumerate(voices):
-                if rest := voice.rest():
+            for number, stream in enumerate(streams):
+                if rest := stream.rest():
                     self._emit(replay.feed(number, rest, metrics=self._metrics))
-        if not any(voice.parts for voice in voices):
+        if not any(stream.parts for stream in streams):
             return
         ends = []
         for record in replay.end(exact=merged.exact, metrics=self._metrics):
@@ -178,10 +178,10 @@ class _Reading:
             self._emit((record,))
         if story is not None:
             from ..replay.subject import Subject
-            from .replay_report import tell
+            from .replay_report import print_report
 
             self.bar.clear()
-            tell(Subject.of_run(voices, replay, story, ends))
+            print_report(Subject.of_run(streams, replay, story, ends))
 
     # -------------------------------------------------------------------- what is printed
 

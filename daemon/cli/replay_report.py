@@ -11,14 +11,14 @@ from middlewatch.sentinels.kit.numbers import number, size, span
 
 from ..config.secrets import mask
 from ..replay.log_stream import size_of
-from ..replay.one_log import Place, proof
+from ..replay.one_log import FileLine, proof
 from ..replay.picture import picture
 from ..replay.story import Story
 from ..replay.subject import Subject, grouped
 from ..replay.timeline import entries
 from ..text.rows import Row, Span, Tone, cut, cut_left, fill, row, wrap
 from . import console
-from .console import columns, put
+from .console import columns, print_rows
 
 LABEL = 10
 """Columns of the words at the left edge."""
@@ -29,10 +29,10 @@ _VERDICTS: dict[str, tuple[str, Tone]] = {
 }
 
 
-def tell(subject: Subject) -> None:
+def print_report(subject: Subject) -> None:
     """Print the report."""
     width = columns()
-    put(_report(subject, width))
+    print_rows(_report(subject, width))
 
 
 def _report(subject: Subject, width: int) -> Iterator[Row]:
@@ -209,7 +209,7 @@ def _hint(text: str) -> Row:
 
 
 def _timeline(
-    subject: Subject, told: Sequence[tuple[Place | None, str, Tone, str]], width: int
+    subject: Subject, told: Sequence[tuple[FileLine | None, str, Tone, str]], width: int
 ) -> Iterator[Row]:
     ranks = {log.file: log.rank for log in subject.logs}
     several = len(subject.logs) > 1
@@ -266,13 +266,13 @@ def table(summaries: Sequence[Subject]) -> None:
             "",
             s.ending.verdict,
             s.ending.cause or "",
-            s.case.progress.last_step,
+            s.case.completion.last_step,
             s.logs[0].lines,
         )
         for s in summaries
     ]
     if rows:
-        put(_table(rows, columns(), ranked=False))
+        print_rows(_table(rows, columns(), ranked=False))
 
 
 def _table(

@@ -18,13 +18,13 @@ from ..client import Client
 from ..config.run_spec import RunSpec
 from ..launch.start import Via
 from ..resume import plan as resuming
-from ..resume.requirements import lacking, missing_names
+from ..resume.requirements import missing_names, what_is_missing
 from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
 from . import console
 from .context import client, state
-from .folder_lock import alone
-from .run import begin, show
+from .folder_lock import hold_folder_lock
+from .run import show, start_run
 
 Row = Mapping[str, Any]
 SETTLED_S = 20.0
@@ -75,7 +75,7 @@ def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
         return
     folder = state(args).run(run["run"])
     folder.mkdir(parents=True, exist_ok=True)
-    with alone(folder, f"another resume of {run['run']} is at work"):
+    with hold_folder_lock(folder, f"another resume of {run['run']} is at work"):
         yield
 
 
@@ -89,7 +89,9 @@ def _settled(daemon: Client, run: Row) -> Row:
     return run
 
 
-def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row) -> resuming.Plan:
+def _plan(
+    args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row
+) -> resuming.ResumePlan:
     now = SystemClock().now()
     index = daemon.ask("checkpoints", run=run["run"])
     incidents = daemon.ask("incidents", run=run["run"], all=True)
@@ -99,7 +101,7 @@ def _plan(args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Ro
         if any(r["run"] == before for r in runs)
         for i in daemon.ask("incidents", run=before, all=True)
     }
-    if resuming.tried(runs, run):
+    if resuming.was_resumed(runs, run):
         earlier |= {i["class"] for i in incidents}
     if args.from_path:
         path = str(Path(args.from_path).absolute())
@@ -141,7 +143,7 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
         return Refused(f"{about}{retry['why']}", f"{retry['first_step']} Then: --force")
     if not args.execute or shown["checkpoint"] is None:
         return None
-    if lacks := lacking(run["command"], run["cwd"]):
+    if lacks := what_is_missing(run["command"], run["cwd"]):
         return Refused(lacks)
     if shown["before"]:
         return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
@@ -163,7 +165,7 @@ def _start(args: argparse.Namespace, run: Row, command: Sequence[str]) -> dict[s
         checkpoint_dirs=tuple(run["checkpoint_dirs"]),
         resumed_from=run["run"],
     )
-    return begin(args, spec, via=cast(Via, home) if home in ("tmux", "systemd") else None)
+    return start_run(args, spec, via=cast(Via, home) if home in ("tmux", "systemd") else None)
 
 
 def _print(args: argparse.Namespace, shown: Row) -> None:

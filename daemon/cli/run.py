@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
     cwd = str(Path.cwd())
     folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
-    data = begin(
+    data = start_run(
         args,
         RunSpec(
             name=args.name or _name_of(command),
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def begin(
+def start_run(
     args: argparse.Namespace,
     wanted: RunSpec,
     *,
@@ -91,7 +91,8 @@ def begin(
         **hand_over(args, spec),
         "name": spec.name,
         "pid": launched.pid,
-        "keeper_pid": launched.keeper_pid,
+        "supervisor_pid": launched.supervisor_pid,
+        "keeper_pid": launched.supervisor_pid,  # its older name
         "via": launched.via,
         "log": launched.log,
         "exit_file": launched.exit_file,

@@ -13,7 +13,7 @@ from typing import Any
 from ..checkpoints import finder, followed, rebuild
 from ..checkpoints.formats import names
 from ..checkpoints.index import read
-from ..checkpoints.ranking import Rules
+from ..checkpoints.ranking import RankingRules
 from ..checkpoints.verify import structure
 from ..client import Client, RemoteError
 from ..system.clock import SystemClock, epoch
@@ -25,7 +25,7 @@ _MOST_BYTES = 64 << 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class Selection:
     """An index, and where its checkpoints lie."""
 
     index: Index
@@ -39,7 +39,7 @@ class Known:
     to the one that goes on in the same folder."""
 
 
-def known(args: argparse.Namespace) -> Known:
+def select(args: argparse.Namespace) -> Selection:
     """What ``RUN`` or ``--dir DIR`` holds, changed files marked as not looked at.
 
     Raises UsageError when there is no such run or folder.
@@ -65,13 +65,13 @@ def _bests(args: argparse.Namespace, index: Index) -> dict[str, str]:
     return found
 
 
-def from_disk(folder: str, rules: Rules) -> Index:
+def from_disk(folder: str, rules: RankingRules) -> Index:
     """An index of what lies in a folder, each checked for its structure."""
     name, now = os.path.basename(folder), SystemClock().now()
     return rebuild.rebuilt(name, [folder], now, rules, level=structure.LEVEL)
 
 
-def _of_run(args: argparse.Namespace) -> Known:
+def _of_run(args: argparse.Namespace) -> Selection:
     asked = client(args)
     try:
         status = asked.ask("status", run=args.run)
@@ -80,10 +80,10 @@ def _of_run(args: argparse.Namespace) -> Known:
         return _of_state(args)
     folders = tuple(os.path.normpath(d) for d in status["checkpoint_dirs"])
     run = status["run"].rpartition("-")[0]  # safe in a path, unlike the name itself
-    return Known(index, folders, "daemon", run)
+    return Selection(index, folders, "daemon", run)
 
 
-def _of_state(args: argparse.Namespace) -> Known:
+def _of_state(args: argparse.Namespace) -> Selection:
     """The newest index of a run of that id or name that a stopped daemon has left."""
     root = state(args).root / "runs"
     candidates = []
@@ -99,7 +99,7 @@ def _of_state(args: argparse.Namespace) -> Known:
     index = _read(str(path))
     run = path.parent.name
     folders = sorted({os.path.dirname(e["path"]) for e in index["checkpoints"]})
-    return Known(index, tuple(folders), "state", run.rpartition("-")[0] or run)
+    return Selection(index, tuple(folders), "state", run.rpartition("-")[0] or run)
 
 
 def _read(path: str) -> Index:
@@ -112,16 +112,16 @@ def _read(path: str) -> Index:
     return index
 
 
-def _of_folder(args: argparse.Namespace) -> Known:
+def _of_folder(args: argparse.Namespace) -> Selection:
     folder = os.path.realpath(args.dir)
     if not os.path.isdir(folder):
         raise UsageError(f"{args.dir} is no folder")
     name = os.path.basename(folder)
     watched = _watched_here(client(args), folder)
     if watched is not None:
-        return Known(watched, (folder,), "daemon", name)
-    index = from_disk(folder, Rules.of(configuration(args)))
-    return Known(index, (folder,), "disk", name)
+        return Selection(watched, (folder,), "daemon", name)
+    index = from_disk(folder, RankingRules.of(configuration(args)))
+    return Selection(index, (folder,), "disk", name)
 
 
 def _watched_here(asked: Client, folder: str) -> Index | None:
@@ -157,13 +157,13 @@ def _doubt_changed(index: Index) -> None:
             index[name] = None
 
 
-def mark_now(path: str) -> followed.Mark:
+def mark_now(path: str) -> followed.FilesFingerprint:
     """How the files of a checkpoint stand now; no files when it is gone."""
     kind: names.Kind | None = "folder" if os.path.isdir(path) else None
-    return followed.mark_of(finder.Place(path, kind, leftover=False, mtime_ns=0))
+    return followed.fingerprint_of(finder.CheckpointPath(path, kind, leftover=False, mtime_ns=0))
 
 
-def unchanged(entry: Mapping[str, Any], mark: followed.Mark) -> bool:
+def unchanged(entry: Mapping[str, Any], mark: followed.FilesFingerprint) -> bool:
     """Its files stand as the index says."""
     if (entry["bytes"], entry["files"]) != (mark.bytes, mark.files):
         return False

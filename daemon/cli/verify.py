@@ -98,7 +98,7 @@ class _Checking:
             self._past += entry["bytes"]
             mark = mark_now(entry["path"])
             before = by_path.get(os.path.realpath(entry["path"]))
-            changed = before and bitrot.told(
+            changed = before and bitrot.why_corrupt(
                 before, entry["digest"], mark.bytes, mark.newest_ns / 1e9
             )
             self._found.append(_rotten(entry, changed) if changed else entry)

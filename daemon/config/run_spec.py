@@ -47,7 +47,7 @@ class RunSpec:
     """For a log that has no name any more: path as shown -> ``/proc/PID/fd/N`` to read."""
     checkpoint_dirs: tuple[str, ...] = ()
     exit_file: str | None = None
-    """Written by the keeper of ``middlewatch run`` when the command ends."""
+    """Written by the supervisor of ``middlewatch run`` when the command ends."""
     started_at: float = 0.0
     home: str = "process"
     """Where it lives: ``process``, ``tmux``, ``systemd``, ``slurm``, ``docker``, ``nohup``."""

@@ -99,7 +99,7 @@ class Checkpoints:
 
 
 @dataclass(frozen=True)
-class Mirror:
+class MirrorSettings:
     """Section `[mirror]`: where verified checkpoints are copied to."""
 
     to: str = ""
@@ -120,7 +120,7 @@ class Config:
     watch: Watch = field(default_factory=Watch)
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
-    mirror: Mirror = field(default_factory=Mirror)
+    mirror: MirrorSettings = field(default_factory=MirrorSettings)
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Sentinel name -> its Limits."""
     disabled: frozenset[str] = frozenset()

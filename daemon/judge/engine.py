@@ -15,7 +15,7 @@ from typing import Any
 from middlewatch.sentinels.kit import Evidence, Finding, Sentinel, Severity, View
 
 from ..config.secrets import mask
-from .incidents import Change, IncidentKeeper
+from .incidents import Change, Incidents
 from .refutation import outcome, refuted
 
 LineLookup = Callable[[str, int], "str | None"]
@@ -30,10 +30,10 @@ class Engine:
         self,
         sentinels: Mapping[str, Sentinel],
         limits: Mapping[str, Any],
-        keeper: IncidentKeeper,
+        incidents: Incidents,
         tell_bug: Callable[[str], None],
     ) -> None:
-        self.keeper = keeper
+        self.incidents = incidents
         self._sentinels = dict(sentinels)
         self._limits = dict(limits)
         self._tell_bug = tell_bug
@@ -52,7 +52,7 @@ class Engine:
         found: list[tuple[str, Finding]] = []
         asked: dict[str, float] = {}
         for name, sentinel in self._worth_asking(frozenset(fresh), tick=tick):
-            if sentinel.ledgers and view.all_quiet(sentinel.ledgers):
+            if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
                 asked[name] = sentinel.clears_after_s  # it could not say anything
                 continue
             try:
@@ -91,7 +91,7 @@ class Engine:
         """One round about one run; returns what is worth telling."""
         found, asked = self.findings(view, fresh, tick=tick)
         proven = [(name, prove(finding, line)) for name, finding in found]
-        changes = self.keeper.update(run, proven, asked, view.now)
+        changes = self.incidents.update(run, proven, asked, view.now)
         for change in changes:
             if change.kind == "resolved" and (words := outcome(change.incident, view)):
                 change.incident.details["outcome"] = words
@@ -102,8 +102,8 @@ class Engine:
     ) -> list[Change]:
         """Close what the newest evidence contradicts and its own rule says no more."""
         return [
-            self.keeper.resolve(one, view.now, words)
-            for one in self.keeper.open(run)
+            self.incidents.resolve(one, view.now, words)
+            for one in self.incidents.open(run)
             if one.sentinel in asked
             and (one.sentinel, one.key) not in said
             and (words := refuted(one, view))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
+    Accumulator,
     CheckpointSaved,
     CheckpointSeen,
     DiskSample,
     GpuSample,
-    Ledger,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -25,8 +25,8 @@ from middlewatch.sentinels.kit import (
     StackSeen,
     Step,
     View,
+    accumulators,
     codec,
-    ledgers,
 )
 
 CURVE_POINTS = 480
@@ -120,9 +120,9 @@ class RunHistory:
         self.epoch: float | None = None
         self.events: deque[LogEvent] = deque(maxlen=256)
         self.phases: deque[Phase] = deque(maxlen=64)
-        self.claims: deque[CheckpointSaved] = deque(maxlen=64)
+        self.claimed_saves: deque[CheckpointSaved] = deque(maxlen=64)
         self.logs: dict[str, LogGrowth] = {}
-        self.looks: deque[ProcessesSeen] = deque(maxlen=LOOKS)
+        self.process_samples: deque[ProcessesSeen] = deque(maxlen=LOOKS)
         self.stacks: deque[StackSeen] = deque(maxlen=STACKS)
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
         self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
@@ -130,10 +130,12 @@ class RunHistory:
         self.saving_at: float | None = None
         self.sources: dict[str, SourceState] = {}
         self.curves: dict[str, Curve] = {}
-        self.ledgers: dict[type[Ledger], Ledger] = {kind: kind() for kind in ledgers()}
-        self._fed: dict[type, tuple[Ledger, ...]] = {}
-        for kind in {kind for ledger in self.ledgers for kind in ledger.takes}:
-            self._fed[kind] = tuple(one for one in self.ledgers.values() if kind in one.takes)
+        self.accumulators: dict[type[Accumulator], Accumulator] = {
+            kind: kind() for kind in accumulators()
+        }
+        self._fed: dict[type, tuple[Accumulator, ...]] = {}
+        for kind in {kind for accumulator in self.accumulators for kind in accumulator.takes}:
+            self._fed[kind] = tuple(one for one in self.accumulators.values() if kind in one.takes)
 
     def keep_time(self, now: float, mono: float) -> None:
         """Notice that the clock was set, the box slept or we did; call it before what is new.
@@ -149,14 +151,14 @@ class RunHistory:
             self.gap_at = now
         elif abs(by) <= JUMP_S:
             return
-        for ledger in self.ledgers.values():
-            ledger.away()
+        for accumulator in self.accumulators.values():
+            accumulator.mark_gap()
         if abs(by) > JUMP_S:
             self._move(by)
 
     def _move(self, by: float) -> None:
         rings: tuple[deque[Any], ...] = (
-            self.events, self.phases, self.claims, self.looks, self.stacks, self.endings,
+            self.events, self.phases, self.claimed_saves, self.process_samples, self.stacks, self.endings,
             self.memory,
         )  # fmt: skip
         for ring in rings:
@@ -170,18 +172,18 @@ class RunHistory:
         if self.not_finite_since is not None:
             self.not_finite_since = (self.not_finite_since[0] + by, self.not_finite_since[1])
 
-    def note(self, seen: Observation) -> None:
-        """Have the ledgers write one observation down, and keep it nowhere else."""
-        for ledger in self._fed.get(type(seen), ()):
-            ledger.add(seen)
+    def feed_accumulators(self, seen: Observation) -> None:
+        """Have the accumulators write one observation down, and keep it nowhere else."""
+        for accumulator in self._fed.get(type(seen), ()):
+            accumulator.add(seen)
 
     def add(self, seen: Observation) -> None:
         """Keep one observation where it belongs."""
-        self.note(seen)
+        self.feed_accumulators(seen)
         if isinstance(seen, Step):
             self._add_step(seen)
         elif isinstance(seen, ProcessesSeen):
-            self.looks.append(seen)
+            self.process_samples.append(seen)
         elif isinstance(seen, LogGrowth):
             self.logs[seen.file] = seen
         elif isinstance(seen, MemorySample):
@@ -191,7 +193,7 @@ class RunHistory:
         elif isinstance(seen, Phase):
             self.phases.append(seen)
         elif isinstance(seen, CheckpointSaved):
-            self.claims.append(seen)
+            self.claimed_saves.append(seen)
         elif isinstance(seen, ProcessEnded):
             self.endings.append(seen)
         elif isinstance(seen, StackSeen):
@@ -245,9 +247,9 @@ class RunHistory:
             step_times=self.step_times,
             events=self.events,
             phases=self.phases,
-            claims=self.claims,
+            claimed_saves=self.claimed_saves,
             logs=self.logs,
-            looks=self.looks,
+            process_samples=self.process_samples,
             stacks=self.stacks,
             endings=self.endings,
             disks=self.box.disks,
@@ -256,7 +258,7 @@ class RunHistory:
             saving_at=self.saving_at,
             checkpoints=self.checkpoints,
             sources=tuple(self.sources.values()),
-            ledgers=self.ledgers,
+            accumulators=self.accumulators,
             gap_s=0.0 if self.gap_at is None else max(0.0, now - self.gap_at),
         )
         return self._shown
@@ -276,7 +278,7 @@ class RunHistory:
             )
         )
         return saved | {
-            "ledgers": {kind.__name__: one.save() for kind, one in self.ledgers.items()}
+            "ledgers": {kind.key(): one.save() for kind, one in self.accumulators.items()}
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -288,5 +290,5 @@ class RunHistory:
         self.not_finite_since = known.not_finite_since
         self.phases.extend(known.phases)
         self.curves = known.curves
-        for kind, ledger in self.ledgers.items():
-            ledger.restore(saved.get("ledgers", {}).get(kind.__name__, {}))
+        for kind, accumulator in self.accumulators.items():
+            accumulator.restore(saved.get("ledgers", {}).get(kind.key(), {}))

@@ -1,7 +1,7 @@
 """Incidents: findings with the same fingerprint over time. One state machine.
 
 Rules have no memory; this has it: opening, raising, joining symptoms to their cause,
-correcting, resolving. The keeper is pure (time comes in), so any order of findings can be
+correcting, resolving. It is pure (time comes in), so any order of findings can be
 tried in a test; storing and telling are somebody else's business.
 """
 
@@ -87,7 +87,7 @@ class Change:
     """A correction that also raised the severity."""
 
 
-class IncidentKeeper:
+class Incidents:
     """All incidents of all runs that are still of interest."""
 
     def __init__(self, known: Iterable[Incident] = ()) -> None:

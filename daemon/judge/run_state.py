@@ -34,7 +34,7 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
         if grown is None or now - grown > 600:
             return "unknown", "no process is known and its log does not grow"
         return "running", "its log grows"
-    if not view.looks:
+    if not view.process_samples:
         return "unknown", "its processes have not been seen yet"
     steps = view.step_times
     if not steps:

@@ -19,9 +19,9 @@ from ..system.clock import Clock, SystemClock
 from ..system.errors import UsageError
 from ..system.processes import Process, Processes
 from .checkpoint_args import checkpoint_dirs
-from .groups import Group, find, group, group_of, top
+from .groups import RunProcesses, find, group, group_of, top
 from .homes import home_of
-from .outputs import Finder, PipePane
+from .outputs import OutputFinder, PipePane
 from .programs import LAUNCHERS, SUPERVISORS, is_excluded, is_notebook, looks_like_training, program
 from .tmux import attach_tmux
 
@@ -105,13 +105,13 @@ def describe(
     one = group_of(main, [main, *below], processes, gpus)
     if one.ranks == ((None, main),) and below and not program(main).python:
         inner = group_of(below[0], below, processes, gpus)
-        one = Group(main, inner.ranks, inner.world_size)
+        one = RunProcesses(main, inner.ranks, inner.world_size)
     else:
         one = next((g for g in group(processes, candidates, gpus) if _holds(g, main)), one)
     return _spec(one, name_of(main, processes), processes, log_dir)
 
 
-def _holds(one: Group, process: Process) -> bool:
+def _holds(one: RunProcesses, process: Process) -> bool:
     return process in (one.main, *(rank for _, rank in one.ranks))
 
 
@@ -140,11 +140,11 @@ def attached(found: FoundRun) -> FoundRun:
     )
 
 
-def _spec(one: Group, name: str, processes: Processes, log_dir: str | None) -> FoundRun:
+def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | None) -> FoundRun:
     """Everything about one group."""
     main, ranks = one.main, [process for _, process in one.ranks]
     holders = list({p.pid: p for p in (main, *ranks)}.values())
-    out = Finder(processes, log_dir).outputs(holders, name)
+    out = OutputFinder(processes, log_dir).outputs(holders, name)
     started_at = processes.started_at(main)
     notes = list(out.notes)
     if not main.environ:

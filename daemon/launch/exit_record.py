@@ -1,4 +1,4 @@
-"""The exit file of a run: what the keeper wrote down when the command ended."""
+"""The exit file of a run: what the supervisor wrote down when the command ended."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ExitRecord:
 def read_exit(exit_file: str) -> ExitRecord | None:
     """The record, from its place or from the copy in memory; ``None``: not ended, or unknown.
 
-    A reserved but empty file (all spaces) after the process is gone means that the keeper did
-    not live to see the end: the box went down, or somebody killed the keeper.
+    A reserved but empty file (all spaces) after the process is gone means that the supervisor did
+    not live to see the end: the box went down, or somebody killed the supervisor.
     """
     for path in (exit_file, spare_path(exit_file)):
         record = _read(path)

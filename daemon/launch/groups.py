@@ -31,7 +31,7 @@ OUTSIDE = frozenset(_OUTSIDE.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RunProcesses:
     """One run: the process it stands and falls with, and its ranks in order."""
 
     main: Process
@@ -94,7 +94,7 @@ def top(process: Process, processes: Processes, candidates: Mapping[int, Process
 
 def group(
     processes: Processes, candidates: Mapping[int, Process], gpu_pids: Collection[int] = ()
-) -> list[Group]:
+) -> list[RunProcesses]:
     """Candidates as runs, oldest first."""
     members: dict[int, list[Process]] = {}
     for process in candidates.values():
@@ -107,7 +107,7 @@ def group(
 
 def group_of(
     main: Process, members: Sequence[Process], processes: Processes, gpu_pids: Collection[int] = ()
-) -> Group:
+) -> RunProcesses:
     """Tell ranks from workers: a rank is the topmost member with its number.
 
     Data loaders and compile workers are children of a rank and inherit its environment.
@@ -126,25 +126,27 @@ def group_of(
     if 0 not in by_rank and size > 1 and main not in by_rank.values() and not is_launcher(main):
         by_rank[0] = main  # Lightning: the first rank starts the others
     ranks = tuple((rank, by_rank[rank]) for rank in sorted(by_rank))
-    return Group(main, ranks, max(size, len(ranks)))
+    return RunProcesses(main, ranks, max(size, len(ranks)))
 
 
-def _without_numbers(main: Process, members: Sequence[Process], gpu_pids: Collection[int]) -> Group:
+def _without_numbers(
+    main: Process, members: Sequence[Process], gpu_pids: Collection[int]
+) -> RunProcesses:
     """torch.multiprocessing.spawn sets the ranks inside: the GPU tells who works."""
     on_gpu = sorted((p for p in members if p.pid in gpu_pids), key=_age)
     if len(on_gpu) > 1:
-        return Group(main, tuple((None, process) for process in on_gpu), len(on_gpu))
-    return Group(main, ((None, main),), None)
+        return RunProcesses(main, tuple((None, process) for process in on_gpu), len(on_gpu))
+    return RunProcesses(main, ((None, main),), None)
 
 
 def _age(process: Process) -> tuple[int, int]:
     return process.start_ticks, process.pid
 
 
-def _merged(groups: Iterable[Group]) -> list[Group]:
+def _merged(groups: Iterable[RunProcesses]) -> list[RunProcesses]:
     """Ranks without a common launcher (started by hand, by srun) that meet at one address
     are one run, unless two of them claim the same rank."""
-    result: list[Group] = []
+    result: list[RunProcesses] = []
     meeting: dict[tuple[str, str], int] = {}
     for one in sorted(groups, key=lambda g: _age(g.main)):
         place = _meeting_place(one)
@@ -156,18 +158,18 @@ def _merged(groups: Iterable[Group]) -> list[Group]:
     return result
 
 
-def _joined(one: Group, other: Group) -> Group:
+def _joined(one: RunProcesses, other: RunProcesses) -> RunProcesses:
     """Both as one; it stands and falls with the part that holds the lowest rank."""
     ranks = tuple(sorted((*one.ranks, *other.ranks), key=lambda pair: pair[0] or 0))
     main = one.main if ranks[0] in one.ranks else other.main
-    return Group(main, ranks, max(one.world_size or 0, other.world_size or 0, len(ranks)))
+    return RunProcesses(main, ranks, max(one.world_size or 0, other.world_size or 0, len(ranks)))
 
 
-def _disjoint(one: Group, other: Group) -> bool:
+def _disjoint(one: RunProcesses, other: RunProcesses) -> bool:
     return not {rank for rank, _ in one.ranks} & {rank for rank, _ in other.ranks}
 
 
-def _meeting_place(one: Group) -> tuple[str, str] | None:
+def _meeting_place(one: RunProcesses) -> tuple[str, str] | None:
     """Where the ranks of a group of more than one find each other."""
     rank, process = one.ranks[0]
     if rank is None or (one.world_size or 1) < 2:

@@ -1,7 +1,7 @@
-"""The talk between launcher and keeper: two FIFOs in a private folder.
+"""The talk between launcher and supervisor: two FIFOs in a private folder.
 
 One hands over the orders (so that the environment shows up on no command line and no disk,
-and reaches the keeper also through tmux and systemd, which start it with their own), the
+and reaches the supervisor also through tmux and systemd, which start it with their own), the
 other brings back one line: the pid of the command, or why it could not be started.
 """
 
@@ -25,10 +25,10 @@ PIPE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What the keeper said. ``code`` is 0 when the command runs, else its exit code."""
+class StartReport:
+    """What the supervisor said. ``code`` is 0 when the command runs, else its exit code."""
 
-    keeper_pid: int
+    supervisor_pid: int
     pid: int = 0
     start_ticks: int = 0
     code: int = 0
@@ -36,7 +36,7 @@ class Report:
 
 
 def pack(cwd: str, argv: Sequence[str], env: Mapping[str, str]) -> bytes:
-    """The orders as the keeper reads them. Raises ValueError for a NUL in any part."""
+    """The orders as the supervisor reads them. Raises ValueError for a NUL in any part."""
     parts = [cwd, str(len(argv)), *argv, *(f"{key}={value}" for key, value in env.items())]
     if any("\0" in part for part in parts):
         raise ValueError("a NUL byte cannot be part of a command or an environment")
@@ -74,7 +74,7 @@ class Handshake:
         os.close(self._in)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def talk(self, orders: bytes, seconds: float) -> Report | None:
+    def talk(self, orders: bytes, seconds: float) -> StartReport | None:
         """Hand over the orders and wait for the answer; ``None``: none within ``seconds``."""
         end = self._clock.monotonic() + seconds
         poller = select.poll()
@@ -95,11 +95,13 @@ class Handshake:
         return None
 
 
-def _parse(answer: bytes) -> Report | None:
-    """``started PID TICKS KEEPER`` or ``failed CODE KEEPER REASON``."""
+def _parse(answer: bytes) -> StartReport | None:
+    """``started PID TICKS SUPERVISOR`` or ``failed CODE SUPERVISOR REASON``."""
     words = answer.decode(errors="replace").split(maxsplit=3)
     if len(words) < 4:
         return None
     if words[0] == "started":
-        return Report(keeper_pid=int(words[3]), pid=int(words[1]), start_ticks=int(words[2]))
-    return Report(keeper_pid=int(words[2]), code=int(words[1]), reason=words[3].strip())
+        return StartReport(
+            supervisor_pid=int(words[3]), pid=int(words[1]), start_ticks=int(words[2])
+        )
+    return StartReport(supervisor_pid=int(words[2]), code=int(words[1]), reason=words[3].strip())

@@ -46,7 +46,7 @@ class Outputs:
     pipe_pane: PipePane | None = None
     pane: Pane | None = None
 
-    def add(self, process: Process, file: OpenFile) -> None:
+    def add_log(self, process: Process, file: OpenFile) -> None:
         """Take a regular file as a log, by its name while that still leads to it."""
         name = file.target
         if _links(file.via) == 0:
@@ -58,7 +58,7 @@ class Outputs:
         if path not in self.logs:
             self.logs.append(path)
 
-    def note(self, text: str) -> None:
+    def add_note(self, text: str) -> None:
         """Say it once."""
         if text not in self.notes:
             self.notes.append(text)
@@ -81,7 +81,7 @@ def _same(path: str, via: str) -> bool:
     return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
 
 
-class Finder:
+class OutputFinder:
     """Finds the outputs of processes within one look at the box."""
 
     def __init__(self, processes: Processes, log_dir: str | None) -> None:
@@ -94,7 +94,9 @@ class Finder:
         found = Outputs()
         for process in holders:
             if not process.files:
-                found.note(f"open files of process {process.pid} are not readable: run as its user")
+                found.add_note(
+                    f"open files of process {process.pid} are not readable: run as its user"
+                )
             for fd in (1, 2):
                 file = process.file(fd)
                 if file is not None:
@@ -102,9 +104,11 @@ class Finder:
         if not found.logs:
             for process in holders:
                 for file in _log_like(process):
-                    found.add(process, file)
+                    found.add_log(process, file)
         if not found.logs and not found.notes:
-            found.note("stdout goes to /dev/null and no other log is open: only GPU, CPU and disk")
+            found.add_note(
+                "stdout goes to /dev/null and no other log is open: only GPU, CPU and disk"
+            )
         return found
 
     def _follow(
@@ -112,7 +116,7 @@ class Finder:
     ) -> None:
         """One stdout or stderr to where it ends."""
         if file.regular:
-            found.add(process, file)
+            found.add_log(process, file)
         elif file.target.startswith("pipe:["):
             self._pipe(process, file, found, name, hops)
         elif file.target.startswith(("/dev/pts/", "/dev/tty", "/dev/console")):
@@ -120,16 +124,16 @@ class Finder:
         elif file.target.startswith("socket:["):
             unit = unit_of(process)
             where = f"the journal: journalctl -fu {unit}" if unit else "a socket"
-            found.note(f"prints to {where}; that cannot be followed as a file")
+            found.add_note(f"prints to {where}; that cannot be followed as a file")
 
     def _pipe(self, process: Process, file: OpenFile, found: Outputs, name: str, hops: int) -> None:
         """The readers at the other end, and what they write."""
         container = container_id(process)
         if container:
-            found.note(f"prints to its container's log: docker logs -f {container[:12]}")
+            found.add_note(f"prints to its container's log: docker logs -f {container[:12]}")
         readers = self._processes.pipe_readers(file.target)
         if not readers and not container:
-            found.note(
+            found.add_note(
                 f"prints to a pipe ({file.target}) whose reader is not to be seen from here: "
                 "another user's process, or the container's log (docker logs)"
             )
@@ -137,7 +141,7 @@ class Finder:
             kept = [f for f in reader.files if f.regular and f.writable and f.fd > 2]
             named = kept if reader.comm == "tee" else [f for f in kept if _log_name(f.target)]
             for other in named:
-                found.add(reader, other)
+                found.add_log(reader, other)
             out = reader.file(1)
             if out is None or hops == 0 or out.target == file.target:
                 continue
@@ -151,7 +155,7 @@ class Finder:
             self._panes[tty] = pane_of(tty, [environ.get("TMUX", "")])
         pane = self._panes[tty]
         if pane is None:
-            found.note(_plain_terminal(tty, environ.get("STY"), self._log(process, name)))
+            found.add_note(_plain_terminal(tty, environ.get("STY"), self._log(process, name)))
             return
         found.pane = pane
         if pane.piped:
@@ -160,7 +164,7 @@ class Finder:
         log = self._log(process, name)
         typed = " ".join(process.argv[1:]) or " ".join(process.argv)
         found.pipe_pane = PipePane(tty, pane.id, log, pane.socket, typed)
-        found.note(
+        found.add_note(
             f"prints to terminal {tty} (tmux session {pane.session}, pane {pane.id}): "
             f"to follow it: {attach_command(pane, log)}"
         )
@@ -174,9 +178,9 @@ class Finder:
             if fed and sink is not None and sink.regular and sink.writable:
                 copies.setdefault(sink.target, (child, sink))
         if len(copies) == 1:
-            found.add(*next(iter(copies.values())))
+            found.add_log(*next(iter(copies.values())))
         else:
-            found.note(f"tmux pane {pane.id} is piped already, where to could not be found out")
+            found.add_note(f"tmux pane {pane.id} is piped already, where to could not be found out")
 
     def _log(self, process: Process, name: str) -> str:
         folder = self._log_dir or process.outside(process.cwd)

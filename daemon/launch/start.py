@@ -1,6 +1,6 @@
 """Start a command so that it outlives the SSH session, and keep how it ended.
 
-Three ways to detach; all run the same keeper (:mod:`.keeper`) and differ only in who is
+Three ways to detach; all run the same supervisor (:mod:`.supervisor`) and differ only in who is
 above it. None of them is a parent whose death ends the command.
 """
 
@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import Literal
 
 from ..system.errors import MiddlewatchError, UsageError
-from .handshake import Handshake, Report, pack
+from .handshake import Handshake, StartReport, pack
 
 Via = Literal["setsid", "tmux", "systemd"]
 
 REPORT_S = 15.0
-"""Patience with the keeper. It answers in 50 ms; a box that swaps or starts its first tmux
+"""Patience with the supervisor. It answers in 50 ms; a box that swaps or starts its first tmux
 server was seen to need 3 s."""
 TOOL_S = 20.0
 """Patience with ``tmux`` and ``systemd-run`` themselves."""
-KEEPER = Path(__file__).with_name("supervisor.py")
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-]+")
 _PYTHON = re.compile(rb"^(python|pypy)[\d.]*$")
@@ -41,7 +41,7 @@ class Launched:
 
     pid: int
     start_ticks: int
-    keeper_pid: int
+    supervisor_pid: int
     via: Via
     log: str
     exit_file: str
@@ -72,7 +72,7 @@ def launch(
 
     The log is appended to; its folder and that of the exit file are created. Raises
     UsageError when the command, a path or the chosen tool is not usable, MiddlewatchError
-    when the keeper gives no answer.
+    when the supervisor gives no answer.
     """
     place, log, exit_file = Path(cwd).absolute(), Path(log).absolute(), Path(exit_file).absolute()
     if not command or not command[0]:
@@ -89,14 +89,14 @@ def launch(
         env["PYTHONUNBUFFERED"] = "1"
         command = line_buffered(command, place, env)
     with Handshake() as handshake:
-        keeper = [sys.executable, "-I", "-S", str(KEEPER), "--name", name]
-        keeper += ["--log", str(log), "--exit-file", str(exit_file)]
-        keeper += ["--orders", handshake.orders, "--report", handshake.report]
+        supervisor = [sys.executable, "-I", "-S", str(SUPERVISOR), "--name", name]
+        supervisor += ["--log", str(log), "--exit-file", str(exit_file)]
+        supervisor += ["--orders", handshake.orders, "--report", handshake.report]
         try:
             orders = pack(str(place), command, env)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        look = _START[chosen](keeper, name)
+        look = _START[chosen](supervisor, name)
         report = handshake.talk(orders, REPORT_S)
     return _launched(report, command, chosen, log, exit_file, look)
 
@@ -113,7 +113,7 @@ def line_buffered(command: list[str], cwd: Path, env: Mapping[str, str]) -> list
     search = None if "/" in command[0] else env.get("PATH", os.defpath)
     found = shutil.which(str(cwd / command[0]) if search is None else command[0], path=search)
     if found is None or _is_python(Path(found)):
-        return command  # not found: the keeper says so, in the words of exec
+        return command  # not found: the supervisor says so, in the words of exec
     return [stdbuf, "-oL", "-eL", *command]
 
 
@@ -140,7 +140,7 @@ def _prepare_folder(path: Path) -> None:
 
 
 def _prepare_log(log: Path) -> None:
-    """Make sure that the keeper can append to it."""
+    """Make sure that the supervisor can append to it."""
     _prepare_folder(log)
     try:
         with log.open("ab"):
@@ -164,25 +164,25 @@ def _check_tool(via: Via) -> None:
             )
 
 
-def _via_setsid(keeper: list[str], name: str) -> str:
-    _tool([*keeper, "--detach"], "the keeper")
+def _via_setsid(supervisor: list[str], name: str) -> str:
+    _tool([*supervisor, "--detach"], "the supervisor")
     return ""
 
 
-def _via_tmux(keeper: list[str], name: str) -> str:
+def _via_tmux(supervisor: list[str], name: str) -> str:
     session = f"mw-{safe_name(name)}"
     # The size is that of no terminal: lines of the log are not wrapped before somebody looks.
     command = ["tmux", "new-session", "-d", "-s", session, "-x", "200", "-y", "50", "--"]
-    _tool([*command, *keeper, "--show"], f"tmux session {session}")
+    _tool([*command, *supervisor, "--show"], f"tmux session {session}")
     return f"tmux attach -t {session}"
 
 
-def _via_systemd(keeper: list[str], name: str) -> str:
+def _via_systemd(supervisor: list[str], name: str) -> str:
     unit = f"mw-{safe_name(name)}"
     user = [] if os.geteuid() == 0 else ["--user"]
     command = ["systemd-run", *user, "--unit", unit, "--collect", "--quiet", *_properties()]
     command += ["--description", f"middlewatch run {name}", "--"]
-    command += [word.replace("$", "$$") for word in keeper]  # systemd would expand $NAME
+    command += [word.replace("$", "$$") for word in supervisor]  # systemd would expand $NAME
     _tool(command, f"unit {unit}")
     return " ".join(["systemctl", *user, "status", unit])
 
@@ -190,7 +190,7 @@ def _via_systemd(keeper: list[str], name: str) -> str:
 def _properties() -> list[str]:
     """What a unit needs to be as harmless as a shell in the background.
 
-    KillMode=process: the death of the keeper is not the end of the run. OOMPolicy=continue:
+    KillMode=process: the death of the supervisor is not the end of the run. OOMPolicy=continue:
     one killed data loader does not take the unit down. TimeoutStopSec: a checkpoint may be
     written on SIGTERM. Limits: those of the caller, not the service defaults (1024 files).
     """
@@ -206,7 +206,7 @@ def _limit(value: int) -> str:
 
 
 def _tool(command: list[str], what: str) -> None:
-    """Run the keeper, tmux or systemd-run until it has detached; its complaint becomes ours."""
+    """Run the supervisor, tmux or systemd-run until it has detached; its complaint becomes ours."""
     try:
         with tempfile.TemporaryFile() as said:  # a pipe would stay open in what it detaches
             code = subprocess.run(
@@ -235,11 +235,11 @@ def safe_name(name: str) -> str:
 
 
 def _launched(
-    report: Report | None, command: list[str], via: Via, log: Path, exit_file: Path, look: str
+    report: StartReport | None, command: list[str], via: Via, log: Path, exit_file: Path, look: str
 ) -> Launched:
     if report is None:
         raise MiddlewatchError(
-            f"the keeper did not say within {REPORT_S:.0f} s that {command[0]} runs",
+            f"the supervisor did not say within {REPORT_S:.0f} s that {command[0]} runs",
             hint=f"look into {log}; the box may be overloaded or out of memory",
         )
     if report.code:
@@ -247,7 +247,7 @@ def _launched(
     return Launched(
         pid=report.pid,
         start_ticks=report.start_ticks,
-        keeper_pid=report.keeper_pid,
+        supervisor_pid=report.supervisor_pid,
         via=via,
         log=str(log),
         exit_file=str(exit_file),

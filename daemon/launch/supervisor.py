@@ -1,11 +1,11 @@
-"""The keeper: starts one command, outlives the terminal, writes down how the command ended.
+"""The supervisor: starts one command, outlives the terminal, writes down how the command ended.
 
-A stand-alone program, run as ``python -I -S keeper.py`` by :mod:`.launch.start`. It stays beside the
+A stand-alone program, run as ``python -I -S supervisor.py`` by :mod:`.launch.start`. It stays beside the
 training for days, so it imports nothing but ``os`` and built-in modules (it is as small as a
 bare interpreter), holds no file of the training open and does nothing but wait.
 
 - The command writes straight into the log file, through no pipe: its output does not depend
-  on the keeper, the daemon or a terminal. A killed keeper costs the exit status, nothing else.
+  on the supervisor, the daemon or a terminal. A killed supervisor costs the exit status, nothing else.
 - The exit file exists at full size (4 KiB of spaces) before the command starts and is
   overwritten in place, so that a disk that fills up meanwhile cannot swallow the record.
   Where even that fails, a copy goes to ``/dev/shm`` at once and the write is tried again.
@@ -15,8 +15,8 @@ Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (
 launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout).
 The orders are ``cwd``, the number of arguments, the arguments and the environment as
 ``NAME=value``, NUL-separated and preceded by their length in ten digits: neither a command
-line nor a disk ever shows the environment. The report is one line, ``started PID TICKS KEEPER``
-or ``failed CODE KEEPER REASON``.
+line nor a disk ever shows the environment. The report is one line, ``started PID TICKS SUPERVISOR``
+or ``failed CODE SUPERVISOR REASON``.
 """
 
 from __future__ import annotations
@@ -293,8 +293,8 @@ def never_ran(code: int) -> dict[str, object]:
     }
 
 
-def keep(options: dict[str, str]) -> int:
-    """The whole life of a keeper; returns its exit code, that of the command."""
+def supervise(options: dict[str, str]) -> int:
+    """The whole life of a supervisor; returns its exit code, that of the command."""
     log_path, exit_file = options["--log"], options["--exit-file"]
     os.closerange(3, 1024)  # whatever tmux or systemd left open is not for the command
     # Open before we fork: if we die without a word, the launcher sees the end of the FIFO.
@@ -344,4 +344,4 @@ def parse(args: list[str]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(keep(parse(sys.argv[1:])))
+    sys.exit(supervise(parse(sys.argv[1:])))

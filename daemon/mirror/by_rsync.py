@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .programs import ask
-from .receipt import RECEIPT, SCHEMA, Parcel, Trouble, read_receipt
+from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import Standing, Work, digest_of, standing_of
-from .targets import Place
+from .targets import MirrorTarget
 
 _SSH_OPTIONS = (
     *("-o", "BatchMode=yes", "-o", "ConnectTimeout=20"),
@@ -35,17 +35,17 @@ _FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
 class _Seen(NamedTuple):
     """What a look at the host has shown."""
 
-    parcel: Parcel
+    job: CopyJob
     hasher: str
     there: bool
     sizes: dict[str, int]
     receipt: dict[str, Any] | None
 
 
-class Host:
+class RsyncDestination:
     """A folder on a host that ssh reaches."""
 
-    def __init__(self, place: Place, limit_bytes_per_s: int = 0) -> None:
+    def __init__(self, place: MirrorTarget, limit_bytes_per_s: int = 0) -> None:
         self._place = place
         self._limit = limit_bytes_per_s
         self._ssh = shlex.split(os.environ.get("RSYNC_RSH", "ssh"))
@@ -55,92 +55,92 @@ class Host:
         self._sha256: dict[str, str] = {}
         self.proof = "read back on the host"
 
-    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+    def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
-        seen = yield from self._look(parcel)
+        seen = yield from self._look(job)
         files = (seen.receipt or {}).get("files")
         if not isinstance(files, list):
             return None
         whole = all(seen.sizes.get(f.get("name")) == f.get("bytes") for f in files)
         return seen.receipt if whole else None
 
-    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
         """Not looked for: times over there are not always kept."""
         return False
 
-    def standing(self, parcel: Parcel) -> Work[Standing]:
+    def standing(self, job: CopyJob) -> Work[Standing]:
         """What has its name there."""
-        seen = yield from self._look(parcel)
-        return standing_of(parcel, seen.receipt, seen.sizes, there=seen.there)
+        seen = yield from self._look(job)
+        return standing_of(job, seen.receipt, seen.sizes, there=seen.there)
 
-    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+    def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Read the source once for its digests, then let rsync carry it."""
-        hasher = yield from self._choose_hasher(parcel)
+        hasher = yield from self._choose_hasher(job)
         digests = {}
-        for item in parcel.items:
+        for item in job.items:
             extra = [hashlib.sha256()] if hasher[1] == "sha256" else []
             digests[item.name] = yield from digest_of(item, *extra)
             self._sha256[item.name] = extra[0].hexdigest() if extra else ""
-        part = self._part(parcel)
-        yield from self._check_room(parcel, part)
-        home = parcel.path if parcel.folder else os.path.dirname(parcel.path)
+        part = self._part(job)
+        yield from self._check_room(job, part)
+        home = job.path if job.folder else os.path.dirname(job.path)
         argv = ["rsync", "--times", "--copy-links", "--inplace", "--partial", "--no-whole-file"]
         argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={_SILENT_S}"]
         if self._limit:
             argv.append(f"--bwlimit={max(1, self._limit // 1024)}")
         argv += ["-e", shlex.join(self._ssh), f"{home}/", f"{self._place.host}:{part}/"]
-        listed = "".join(f"{item.name}\0" for item in parcel.items)
+        listed = "".join(f"{item.name}\0" for item in job.items)
         yield from ask(argv, listed)
         return digests
 
     def differing(
-        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+        self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
         """Have the host read the files and hash them, past its page cache where it can."""
-        command, kind = yield from self._choose_hasher(parcel)
-        if kind == "sha256" and parcel.items[0].name not in self._sha256:
-            for item in parcel.items:
+        command, kind = yield from self._choose_hasher(job)
+        if kind == "sha256" and job.items[0].name not in self._sha256:
+            for item in job.items:
                 other = hashlib.sha256()
                 yield from digest_of(item, other)
                 self._sha256[item.name] = other.hexdigest()
-        home = self._home(parcel) if named else self._part(parcel)
+        home = self._home(job) if named else self._part(job)
         lines = [f"cd -- {shlex.quote(home)} || exit 1", _SYNC, f"f() {{ {_FORGET}"]
         lines += [f'{command} < "$1" || echo gone', "}"]
-        lines += [f"f {shlex.quote('./' + item.name)}" for item in parcel.items]
+        lines += [f"f {shlex.quote('./' + item.name)}" for item in job.items]
         told = (yield from self._run(lines)).splitlines()
-        if len(told) != len(parcel.items):
-            raise Trouble(f"{self._place.host} gave {len(told)} digests, not {len(parcel.items)}")
+        if len(told) != len(job.items):
+            raise MirrorError(f"{self._place.host} gave {len(told)} digests, not {len(job.items)}")
         wanted = self._sha256 if kind == "sha256" else digests
         return [
             item.name
-            for item, line in zip(parcel.items, told, strict=True)
+            for item, line in zip(job.items, told, strict=True)
             if wanted[item.name] not in line.split()
         ]
 
-    def discard(self, parcel: Parcel) -> Work[None]:
+    def discard(self, job: CopyJob) -> Work[None]:
         """Only the temporary."""
-        yield from self._run([f"rm -rf -- {shlex.quote(self._part(parcel))}"])
+        yield from self._run([f"rm -rf -- {shlex.quote(self._part(job))}"])
 
-    def place(self, parcel: Parcel) -> Work[str]:
+    def place(self, job: CopyJob) -> Work[str]:
         """Give the copy its name; an older folder of the same source keeps one of its own."""
-        told = (yield from self._look(parcel)).receipt
-        ours = told is not None and told.get("source") == parcel.path
-        target, part = self._target(parcel), self._part(parcel)
+        told = (yield from self._look(job)).receipt
+        ours = told is not None and told.get("source") == job.path
+        target, part = self._target(job), self._part(job)
         lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
         lines.append('if [ -e "$t" ] || [ -L "$t" ]; then')
         if ours:
-            stale = {"schema": SCHEMA, "source": parcel.path, "replacing": True}
+            stale = {"schema": SCHEMA, "source": job.path, "replacing": True}
             lines += self._written(target + RECEIPT, json.dumps(stale))
         else:
             lines += ["echo foreign", "exit 0"]
-        if parcel.folder:
+        if job.folder:
             lines += ["n=1", 'while [ -e "$t.replaced-$n" ]; do n=$((n+1)); done']
             lines += ['mv -- "$t" "$t.replaced-$n"', 'echo "replaced-$n"']
             lines += ["fi", 'mv -- "$p" "$t"']
         else:
             lines += [":", "fi"]
-            home = self._home(parcel)
-            for item in sorted(parcel.items, key=lambda i: i.name == parcel.base):
+            home = self._home(job)
+            for item in sorted(job.items, key=lambda i: i.name == job.base):
                 goal = f"{home}/{item.name}"
                 lines.append(f"mkdir -p -- {shlex.quote(os.path.dirname(goal))}")
                 lines.append(f'mv -f -- "$p"/{shlex.quote(item.name)} {shlex.quote(goal)}')
@@ -148,20 +148,20 @@ class Host:
         lines += [_SYNC, f"s {shlex.quote(os.path.dirname(target))}"]
         said = (yield from self._run(lines)).strip()
         if said == "foreign":
-            raise Trouble(f"{target} is there already and is no copy of this checkpoint")
-        return f"the copy of its older contents is {parcel.base}.{said}" if said else ""
+            raise MirrorError(f"{target} is there already and is no copy of this checkpoint")
+        return f"the copy of its older contents is {job.base}.{said}" if said else ""
 
-    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
         """Last of all."""
-        path = self._target(parcel) + RECEIPT
+        path = self._target(job) + RECEIPT
         lines = ["set -e", *self._written(path, json.dumps(told, indent=1))]
         yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
 
-    def _look(self, parcel: Parcel) -> Work[_Seen]:
+    def _look(self, job: CopyJob) -> Work[_Seen]:
         """What is there and what the host can do, asked once: a round trip may take a second."""
-        if self._seen is not None and self._seen.parcel == parcel:
+        if self._seen is not None and self._seen.job == job:
             return self._seen
-        target, home = self._target(parcel), self._home(parcel)
+        target, home = self._target(job), self._home(job)
         quoted = shlex.quote(target)
         lines = ["exec 2>/dev/null", "hasher=none"]
         for command, _ in reversed(_HASHERS):
@@ -169,30 +169,30 @@ class Host:
             lines.append(f"command -v {program} >/dev/null && hasher='{command}'")
         lines.append('echo "$hasher"')
         lines.append(f"if [ -e {quoted} ] || [ -L {quoted} ]; then echo there; else echo free; fi")
-        paths = [shlex.quote(f"{home}/{item.name}") for item in parcel.items]
+        paths = [shlex.quote(f"{home}/{item.name}") for item in job.items]
         lines += [f"wc -c < {path} || echo -1" for path in paths]
         lines.append(f"cat -- {shlex.quote(target + RECEIPT)} || :")
-        told = (yield from self._run(lines)).split("\n", 2 + len(parcel.items))
-        if len(told) < 3 + len(parcel.items):
-            raise Trouble(f"{self._place.host} does not answer as a shell does")
+        told = (yield from self._run(lines)).split("\n", 2 + len(job.items))
+        if len(told) < 3 + len(job.items):
+            raise MirrorError(f"{self._place.host} does not answer as a shell does")
         hasher, there, *rest = told
         sizes = {
             item.name: int(line)
-            for item, line in zip(parcel.items, rest, strict=False)
+            for item, line in zip(job.items, rest, strict=False)
             if line.strip().isdigit()
         }
         found = read_receipt(rest[-1])
-        self._seen = _Seen(parcel, hasher, there == "there", sizes, found)
+        self._seen = _Seen(job, hasher, there == "there", sizes, found)
         return self._seen
 
-    def _choose_hasher(self, parcel: Parcel) -> Work[tuple[str, str]]:
-        seen = yield from self._look(parcel)
+    def _choose_hasher(self, job: CopyJob) -> Work[tuple[str, str]]:
+        seen = yield from self._look(job)
         for command, kind in _HASHERS:
             if command == seen.hasher:
                 return command, kind
-        raise Trouble(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
+        raise MirrorError(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
 
-    def _check_room(self, parcel: Parcel, part: str) -> Work[None]:
+    def _check_room(self, job: CopyJob, part: str) -> Work[None]:
         """Make the temporary folder, and say before anything is sent that it will not fit."""
         quoted = shlex.quote(part)
         lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
@@ -203,10 +203,10 @@ class Host:
             inodes = int(told[1][3]) if len(told) == 3 and int(told[1][1]) else None
         except (IndexError, ValueError):
             return  # another df: rsync will say it
-        if free < parcel.bytes:
-            raise Trouble(f"{self._place} is full: {parcel.bytes - free} bytes more are needed")
+        if free < job.bytes:
+            raise MirrorError(f"{self._place} is full: {job.bytes - free} bytes more are needed")
         if inodes is not None and inodes < 2:
-            raise Trouble(f"{self._place} has {inodes} inodes left")
+            raise MirrorError(f"{self._place} has {inodes} inodes left")
 
     def _run(self, lines: list[str]) -> Work[str]:
         """A script for ``sh`` on the host, whatever the login shell is."""
@@ -224,12 +224,12 @@ class Host:
             f"mv -f -- {quoted}.tmp {quoted}",
         ]
 
-    def _target(self, parcel: Parcel) -> str:
-        return f"{self._place.path.rstrip('/')}/{parcel.place}"
+    def _target(self, job: CopyJob) -> str:
+        return f"{self._place.path.rstrip('/')}/{job.place}"
 
-    def _home(self, parcel: Parcel) -> str:
-        target = self._target(parcel)
-        return target if parcel.folder else os.path.dirname(target)
+    def _home(self, job: CopyJob) -> str:
+        target = self._target(job)
+        return target if job.folder else os.path.dirname(target)
 
-    def _part(self, parcel: Parcel) -> str:
-        return f"{os.path.dirname(self._target(parcel))}/.{parcel.base}.part"
+    def _part(self, job: CopyJob) -> str:
+        return f"{os.path.dirname(self._target(job))}/.{job.base}.part"

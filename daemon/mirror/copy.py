@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..system.files import write_whole
-from .by_rclone import Remote
-from .by_rsync import Host
-from .local import Folder
-from .receipt import Parcel, Trouble
-from .remote import Far, Outcome, mirror
-from .targets import Place, check_mounted, mount_of
+from .by_rclone import RcloneDestination
+from .by_rsync import RsyncDestination
+from .local import FolderDestination
+from .receipt import CopyJob, MirrorError
+from .remote import Destination, Outcome, mirror
+from .targets import MirrorTarget, check_mounted, mount_of
 
 _LONGEST_MEMORY = 1 << 20
 
@@ -24,8 +24,8 @@ class Copying:
 
     def __init__(
         self,
-        parcel: Parcel,
-        place: Place,
+        job: CopyJob,
+        place: MirrorTarget,
         now: Callable[[], str],
         *,
         limit_bytes_per_s: int = 0,
@@ -36,23 +36,23 @@ class Copying:
 
         ``memory``: a file that remembers what was mounted at a destination; none if empty.
         """
-        self.parcel = parcel
+        self.job = job
         self.done = 0
         """Bytes read so far, of the source and of its copy."""
-        self.total = 2 * parcel.bytes
+        self.total = 2 * job.bytes
         self._place = place
         self._memory = memory
         # The programs keep to a limit by themselves.
         self._limit = limit_bytes_per_s if place.kind == "folder" else 0
         self._ahead_s = 0.0
         self._at = 0.0
-        self._work = mirror(parcel, far_of(place, limit_bytes_per_s), now, again=again)
+        self._work = mirror(job, destination_of(place, limit_bytes_per_s), now, again=again)
         self._begun = False
 
-    def go(self, stop: Callable[[], bool]) -> Outcome | None:
+    def advance(self, stop: Callable[[], bool]) -> Outcome | None:
         """Work until ``stop()``; ``None`` while there is more.
 
-        Raises :class:`Trouble`: then this copy is over, and another try begins with a new one.
+        Raises :class:`MirrorError`: then this copy is over, and another try begins with a new one.
         """
         if not self._begun and self._place.kind == "folder":
             check_mounted(self._place.path, _remembered(self._memory).get(str(self._place)))
@@ -92,20 +92,20 @@ def _mono() -> float:
     return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
 
 
-def far_of(place: Place, limit_bytes_per_s: int) -> Far:
+def destination_of(place: MirrorTarget, limit_bytes_per_s: int) -> Destination:
     """Who can copy to that place."""
     if place.kind == "folder":
-        return Folder(place.path)
+        return FolderDestination(place.path)
     if place.kind == "ssh":
-        return Host(place, limit_bytes_per_s)
-    return Remote(place, limit_bytes_per_s)
+        return RsyncDestination(place, limit_bytes_per_s)
+    return RcloneDestination(place, limit_bytes_per_s)
 
 
-def forget(path: str, below: str, place: Place) -> None:
+def forget(path: str, below: str, place: MirrorTarget) -> None:
     """Take away what was copied of a checkpoint that is not there any more, if we can."""
-    gone = Parcel(path, below, folder=False, items=())
-    with contextlib.suppress(Trouble):
-        for _ in far_of(place, 0).discard(gone):
+    gone = CopyJob(path, below, folder=False, items=())
+    with contextlib.suppress(MirrorError):
+        for _ in destination_of(place, 0).discard(gone):
             pass
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import xxhash
 
-from ..checkpoints.verify.reading import Reader
+from ..checkpoints.verify.reading import FileReader
 from ..system.files import drop_cached, sync_folder, write_whole
-from .receipt import RECEIPT, SCHEMA, Item, Parcel, Trouble, read_receipt
-from .remote import Standing, Tick, Work, chunks, standing_of
+from .receipt import RECEIPT, SCHEMA, CopyJob, FileToCopy, MirrorError, read_receipt
+from .remote import CopyProgress, Standing, Work, chunks, standing_of
 
 FLUSH = 32 << 20
 """Bytes written between two flushes: so much at most is dirty, and so much is lost by a crash."""
@@ -25,7 +25,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LONGEST_RECEIPT = 16 << 20
 
 
-class Folder:
+class FolderDestination:
     """A destination that is a folder."""
 
     proof = "read back from the disk"
@@ -33,23 +33,23 @@ class Folder:
     def __init__(self, root: str) -> None:
         self._root = root
 
-    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+    def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
-        yield Tick()
-        self._check_other(parcel)
-        told = self._receipt(parcel)
+        yield CopyProgress()
+        self._check_other(job)
+        told = self._receipt(job)
         if told is None:
             return None
-        home = self._home(parcel)
+        home = self._home(job)
         try:
             whole = all(os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in told["files"])
         except (OSError, KeyError, TypeError):
             return None
         return told if whole else None
 
-    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
         """A copy gets the times of its source; who writes to it moves them."""
-        home = self._home(parcel)
+        home = self._home(job)
         try:
             return any(
                 os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"] for f in told["files"]
@@ -57,72 +57,74 @@ class Folder:
         except OSError:
             return True
 
-    def standing(self, parcel: Parcel) -> Work[Standing]:
+    def standing(self, job: CopyJob) -> Work[Standing]:
         """What has its name there."""
-        yield Tick()
-        home, sizes = self._home(parcel), {}
-        for item in parcel.items:
+        yield CopyProgress()
+        home, sizes = self._home(job), {}
+        for item in job.items:
             with contextlib.suppress(OSError):
                 sizes[item.name] = os.stat(f"{home}/{item.name}").st_size
-        there = os.path.lexists(self._target(parcel))
-        return standing_of(parcel, self._receipt(parcel), sizes, there=there)
+        there = os.path.lexists(self._target(job))
+        return standing_of(job, self._receipt(job), sizes, there=there)
 
-    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+    def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Copy what is not there yet.
 
         Where the destination is full the temporary is taken away, so that others can write.
         """
-        part = self._part(parcel)
+        part = self._part(job)
         digests: dict[str, str] = {}
         try:
-            self._check_room(parcel, part)
+            self._check_room(job, part)
             os.makedirs(part, exist_ok=True)
-            for item in parcel.items:
+            for item in job.items:
                 digests[item.name] = yield from _copy(item, f"{part}/{item.name}")
-            self._drop_strangers(parcel, part)
+            self._drop_strangers(job, part)
         except OSError as error:
             if error.errno in _FULL:
                 shutil.rmtree(part, ignore_errors=True)
-            raise Trouble(_reason(error, self._root)) from None
+            raise MirrorError(_reason(error, self._root)) from None
         return digests
 
     def differing(
-        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+        self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
         """Read what the disk has: what is cached is flushed and dropped first."""
-        home = self._home(parcel) if named else self._part(parcel)
+        home = self._home(job) if named else self._part(job)
         wrong: list[str] = []
         try:
-            for item in parcel.items:
+            for item in job.items:
                 found = yield from _digest(f"{home}/{item.name}")
                 wrong += [item.name] if found != digests[item.name] else []
         except OSError as error:
-            raise Trouble(f"cannot be read back: {_reason(error, self._root)}") from None
+            raise MirrorError(f"cannot be read back: {_reason(error, self._root)}") from None
         return wrong
 
-    def discard(self, parcel: Parcel) -> Work[None]:
+    def discard(self, job: CopyJob) -> Work[None]:
         """Only the temporary."""
-        yield Tick()
-        shutil.rmtree(self._part(parcel), ignore_errors=True)
+        yield CopyProgress()
+        shutil.rmtree(self._part(job), ignore_errors=True)
 
-    def place(self, parcel: Parcel) -> Work[str]:
+    def place(self, job: CopyJob) -> Work[str]:
         """Give the copy its name.
 
         A file that was saved again under its old name is replaced in one step. A folder cannot
         be: the older copy stays, under a name of its own. What is not ours is never touched.
         """
-        yield Tick()
-        target, part, remark = self._target(parcel), self._part(parcel), ""
+        yield CopyProgress()
+        target, part, remark = self._target(job), self._part(job), ""
         try:
-            told = self._receipt(parcel)
+            told = self._receipt(job)
             if os.path.lexists(target):
-                if told is None or told.get("source") != parcel.path:
-                    raise Trouble(f"{target} is there already and is no copy of this checkpoint")
+                if told is None or told.get("source") != job.path:
+                    raise MirrorError(
+                        f"{target} is there already and is no copy of this checkpoint"
+                    )
                 # Until the new receipt is written nothing may say that what is there is whole.
-                self._write(parcel, {"schema": SCHEMA, "source": parcel.path, "replacing": True})
-            if not parcel.folder:
-                home = self._home(parcel)
-                for item in sorted(parcel.items, key=lambda i: i.name == parcel.base):
+                self._write(job, {"schema": SCHEMA, "source": job.path, "replacing": True})
+            if not job.folder:
+                home = self._home(job)
+                for item in sorted(job.items, key=lambda i: i.name == job.base):
                     os.makedirs(os.path.dirname(f"{home}/{item.name}"), exist_ok=True)
                     os.replace(f"{part}/{item.name}", f"{home}/{item.name}")
                 shutil.rmtree(part, ignore_errors=True)
@@ -134,56 +136,58 @@ class Folder:
                 os.rename(part, target)
             sync_folder(os.path.dirname(target))
         except OSError as error:
-            raise Trouble(_reason(error, self._root)) from None
+            raise MirrorError(_reason(error, self._root)) from None
         return remark
 
-    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
         """Last of all."""
-        yield Tick()
+        yield CopyProgress()
         try:
-            self._write(parcel, told)
+            self._write(job, told)
         except OSError as error:
-            raise Trouble(_reason(error, self._root)) from None
+            raise MirrorError(_reason(error, self._root)) from None
 
-    def _write(self, parcel: Parcel, told: Mapping[str, Any]) -> None:
-        write_whole(self._target(parcel) + RECEIPT, json.dumps(told, indent=1))
+    def _write(self, job: CopyJob, told: Mapping[str, Any]) -> None:
+        write_whole(self._target(job) + RECEIPT, json.dumps(told, indent=1))
 
-    def _home(self, parcel: Parcel) -> str:
+    def _home(self, job: CopyJob) -> str:
         """What the names of its files are relative to."""
-        target = self._target(parcel)
-        return target if parcel.folder else os.path.dirname(target)
+        target = self._target(job)
+        return target if job.folder else os.path.dirname(target)
 
-    def _target(self, parcel: Parcel) -> str:
-        return f"{self._root}/{parcel.place}"
+    def _target(self, job: CopyJob) -> str:
+        return f"{self._root}/{job.place}"
 
-    def _part(self, parcel: Parcel) -> str:
+    def _part(self, job: CopyJob) -> str:
         """A folder for what is being copied; its name is that of a temporary to everybody."""
-        target = self._target(parcel)
-        return f"{os.path.dirname(target)}/.{parcel.base}.part"
+        target = self._target(job)
+        return f"{os.path.dirname(target)}/.{job.base}.part"
 
-    def _receipt(self, parcel: Parcel) -> dict[str, Any] | None:
+    def _receipt(self, job: CopyJob) -> dict[str, Any] | None:
         try:
-            with open(self._target(parcel) + RECEIPT, "rb") as file:
+            with open(self._target(job) + RECEIPT, "rb") as file:
                 return read_receipt(file.read(_LONGEST_RECEIPT))
         except OSError:
             return None
 
-    def _check_other(self, parcel: Parcel) -> None:
-        """Raises :class:`Trouble` where the place is that of the checkpoint, by whatever name.
+    def _check_other(self, job: CopyJob) -> None:
+        """Raises :class:`MirrorError` where the place is that of the checkpoint, by whatever name.
 
         A hard link, a link, a bind mount, or simply the folder above: what is there is right,
         and goes with the checkpoint.
         """
-        home = self._home(parcel)
-        for item in parcel.items:
+        home = self._home(job)
+        for item in job.items:
             with contextlib.suppress(OSError):
                 if os.path.samefile(item.path, f"{home}/{item.name}"):
-                    raise Trouble(f"{home}/{item.name} is the checkpoint itself, and no copy of it")
+                    raise MirrorError(
+                        f"{home}/{item.name} is the checkpoint itself, and no copy of it"
+                    )
 
-    def _check_room(self, parcel: Parcel, part: str) -> None:
+    def _check_room(self, job: CopyJob, part: str) -> None:
         """Say that it will not fit before anything is written."""
-        there = {i.name: _blocks(f"{part}/{i.name}") for i in parcel.items}
-        needed = sum(max(0, i.bytes - (there[i.name] or 0)) for i in parcel.items) + _SLACK
+        there = {i.name: _blocks(f"{part}/{i.name}") for i in job.items}
+        needed = sum(max(0, i.bytes - (there[i.name] or 0)) for i in job.items) + _SLACK
         files = sum(1 for size in there.values() if size is None) + 2
         home = part
         while not os.path.isdir(home):
@@ -191,15 +195,17 @@ class Folder:
         room = os.statvfs(home)
         free = room.f_bavail * room.f_frsize
         if free < needed:
-            raise Trouble(
+            raise MirrorError(
                 f"{self._root} is full: {needed - free} bytes more are needed than are free"
             )
         if room.f_files and room.f_favail < files:
-            raise Trouble(f"{self._root} has {room.f_favail} inodes left, and {files} are needed")
+            raise MirrorError(
+                f"{self._root} has {room.f_favail} inodes left, and {files} are needed"
+            )
 
-    def _drop_strangers(self, parcel: Parcel, part: str) -> None:
+    def _drop_strangers(self, job: CopyJob, part: str) -> None:
         """Files of an interrupted copy that the checkpoint does not have any more."""
-        wanted = {item.name for item in parcel.items}
+        wanted = {item.name for item in job.items}
         for here, _, files in os.walk(part):
             for name in files:
                 path = f"{here}/{name}"
@@ -207,7 +213,7 @@ class Folder:
                     os.unlink(path)
 
 
-def _copy(item: Item, target: str) -> Work[str]:
+def _copy(item: FileToCopy, target: str) -> Work[str]:
     """Write what differs from what an interrupted copy has left; the digest of the source."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     digest = xxhash.xxh3_128()
@@ -225,7 +231,7 @@ def _copy(item: Item, target: str) -> Work[str]:
             dirty += sent
             if dirty >= FLUSH:
                 flushed, dirty = _flush(fd, flushed, offset + size), 0
-            yield Tick(size, sent)
+            yield CopyProgress(size, sent)
         if there > item.bytes:
             os.ftruncate(fd, item.bytes)
         os.fsync(fd)
@@ -254,10 +260,10 @@ def _digest(path: str) -> Work[str]:
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         drop_cached(file.fileno())
-    with Reader(path) as reader:
+    with FileReader(path) as reader:
         for _, data in reader.chunks():
             digest.update(data)
-            yield Tick(read=len(data))
+            yield CopyProgress(read=len(data))
     return digest.hexdigest()
 
 

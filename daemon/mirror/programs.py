@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 
 from ..system.worker_main import die_with_parent
-from .receipt import Trouble
-from .remote import Tick, Work
+from .receipt import MirrorError
+from .remote import CopyProgress, Work
 
 _PIECE = 1 << 20
 _LONGEST_ANSWER = 64 << 20
@@ -22,24 +22,24 @@ _POLL_S = 0.2
 def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
     """What a program says on stdout, given ``text`` on stdin, once it has ended.
 
-    Raises :class:`Trouble` with its last words when its exit status is not one of ``ok``.
+    Raises :class:`MirrorError` with its last words when its exit status is not one of ``ok``.
     """
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as told:
         given.write(text.encode("utf-8", "surrogateescape"))
         given.seek(0)
         with _started(argv, given.fileno(), told.fileno()) as (process, words):
             while process.poll() is None:
-                yield Tick()
+                yield CopyProgress()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_S)
             if process.returncode not in ok:
-                raise Trouble(_failure(argv, process.returncode, words))
+                raise MirrorError(_failure(argv, process.returncode, words))
         told.seek(0)
         return told.read(_LONGEST_ANSWER).decode("utf-8", "surrogateescape")
 
 
 def stream(argv: Sequence[str]) -> Iterator[bytes]:
-    """The bytes that a program writes to stdout. Raises :class:`Trouble` when it fails."""
+    """The bytes that a program writes to stdout. Raises :class:`MirrorError` when it fails."""
     read, write = os.pipe2(os.O_CLOEXEC)
     try:
         with _started(argv, subprocess.DEVNULL, write) as (process, words):
@@ -48,7 +48,7 @@ def stream(argv: Sequence[str]) -> Iterator[bytes]:
             while data := os.read(read, _PIECE):
                 yield data
             if process.wait() != 0:
-                raise Trouble(_failure(argv, process.returncode, words))
+                raise MirrorError(_failure(argv, process.returncode, words))
     finally:
         os.close(read)
         if write >= 0:
@@ -72,7 +72,7 @@ def _started(
                 env={**os.environ, "LC_ALL": "C"},
             )
         except OSError as error:
-            raise Trouble(f"{argv[0]} cannot be started: {error.strerror}") from None
+            raise MirrorError(f"{argv[0]} cannot be started: {error.strerror}") from None
         try:
             yield process, words.fileno()
         finally:

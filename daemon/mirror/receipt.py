@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checkpoints.formats import names, recognise, safetensors, torch_zip
-from ..checkpoints.formats.bounded_file import Cut, Peek
+from ..checkpoints.formats.bounded_file import BoundedFile, FileTooShort
 from ..system.files import combined_digest
 
 SCHEMA = "middlewatch/mirror/v1"
@@ -18,16 +18,16 @@ RECEIPT = ".middlewatch-mirror.json"
 _DEEPEST = 32
 
 
-class Trouble(Exception):
+class MirrorError(Exception):
     """The copy cannot be made; the text says why, for a person."""
 
 
-class Gone(Trouble):
+class CheckpointGone(MirrorError):
     """The checkpoint is not there any more, or not the one that was verified."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FileToCopy:
     """One file to copy."""
 
     name: str
@@ -39,14 +39,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class CopyJob:
     """One checkpoint to copy."""
 
     path: str
     place: str
     """Where it goes below the destination: ``checkpoint-500``, ``hf/checkpoint-500``."""
     folder: bool
-    items: tuple[Item, ...]
+    items: tuple[FileToCopy, ...]
     """By name; of an index with shards, and where it matters, the index comes last when named
     by :attr:`base`."""
     step: float | None = None
@@ -65,34 +65,34 @@ class Parcel:
         return sum(item.bytes for item in self.items)
 
     def check_unchanged(self) -> None:
-        """Raises :class:`Gone` when a file is not what it was."""
+        """Raises :class:`CheckpointGone` when a file is not what it was."""
         try:
             if _items(self.path) == self.items:
                 return
         except OSError as error:
-            raise Gone(f"cannot be read any more: {error.strerror}") from None
-        raise Gone("it changed while it was copied")
+            raise CheckpointGone(f"cannot be read any more: {error.strerror}") from None
+        raise CheckpointGone("it changed while it was copied")
 
 
-def pack(
+def job_for(
     path: str,
     place: str,
     *,
     step: float | None = None,
     verified: Mapping[str, Any] | None = None,
     digest: str | None = None,
-) -> Parcel:
-    """Look at a checkpoint. Raises :class:`Gone` where it cannot be read."""
+) -> CopyJob:
+    """Look at a checkpoint. Raises :class:`CheckpointGone` where it cannot be read."""
     try:
         items = _items(path)
     except OSError as error:
-        raise Gone(f"cannot be read: {error.strerror}") from None
+        raise CheckpointGone(f"cannot be read: {error.strerror}") from None
     if not items:
-        raise Gone("a folder without files")
-    return Parcel(path, place, os.path.isdir(path), items, step, verified, digest)
+        raise CheckpointGone("a folder without files")
+    return CopyJob(path, place, os.path.isdir(path), items, step, verified, digest)
 
 
-def _items(path: str) -> tuple[Item, ...]:
+def _items(path: str) -> tuple[FileToCopy, ...]:
     folder, base = os.path.split(path)
     if os.path.isdir(path):
         wanted = {
@@ -108,40 +108,40 @@ def _items(path: str) -> tuple[Item, ...]:
     items = []
     for name, file in sorted(wanted.items()):
         seen = os.stat(file)
-        items.append(Item(name, file, seen.st_size, seen.st_mtime_ns, seen.st_ino))
+        items.append(FileToCopy(name, file, seen.st_size, seen.st_mtime_ns, seen.st_ino))
     return tuple(items)
 
 
 def _shards(index: str) -> list[str]:
     try:
-        with Peek(index) as peek:
+        with BoundedFile(index) as peek:
             return sorted(set(safetensors.shard_map(peek)))
-    except (torch_zip.Broken, Cut, safetensors.TooLong) as error:
-        raise Gone(f"its index cannot be read: {error}") from None
+    except (torch_zip.Malformed, FileTooShort, safetensors.TooLong) as error:
+        raise CheckpointGone(f"its index cannot be read: {error}") from None
 
 
-def combined(parcel: Parcel, digests: Mapping[str, str]) -> str:
+def combined(job: CopyJob, digests: Mapping[str, str]) -> str:
     """``xxh3:…`` of a checkpoint from the digests (32 hex digits) of its files.
 
     Of a single file that of its bytes, else that of the lines ``<digest>  <name>``, as in the
     index. Files deeper than the index looks are copied and proved, but not part of it.
     """
-    if not parcel.folder and len(parcel.items) == 1:
-        return f"xxh3:{digests[parcel.items[0].name]}"
+    if not job.folder and len(job.items) == 1:
+        return f"xxh3:{digests[job.items[0].name]}"
     listed = {n: digest for n, digest in digests.items() if n.count("/") <= recognise.DEEPEST}
     return f"xxh3:{combined_digest(listed)}"
 
 
-def receipt(parcel: Parcel, digests: Mapping[str, str], at: str, proof: str) -> dict[str, Any]:
+def receipt(job: CopyJob, digests: Mapping[str, str], at: str, proof: str) -> dict[str, Any]:
     """What lies beside a copy. ``proof``: how the far side was read; ``at``: ISO 8601."""
     return {
         "schema": SCHEMA,
-        "source": parcel.path,
+        "source": job.path,
         "host": os.uname().nodename,
-        "step": parcel.step,
-        "bytes": parcel.bytes,
-        "digest": combined(parcel, digests),
-        "verified": dict(parcel.verified) if parcel.verified else None,
+        "step": job.step,
+        "bytes": job.bytes,
+        "digest": combined(job, digests),
+        "verified": dict(job.verified) if job.verified else None,
         "verified_at": at,
         "proof": proof,
         "files": [
@@ -151,22 +151,22 @@ def receipt(parcel: Parcel, digests: Mapping[str, str], at: str, proof: str) -> 
                 "digest": f"xxh3:{digests[item.name]}",
                 "mtime_ns": item.mtime_ns,
             }
-            for item in parcel.items
+            for item in job.items
         ],
     }
 
 
-def is_of(told: Mapping[str, Any] | None, parcel: Parcel) -> bool:
+def is_of(told: Mapping[str, Any] | None, job: CopyJob) -> bool:
     """A receipt is about these very files: same source, names, sizes and times."""
-    if told is None or told.get("source") != parcel.path:
+    if told is None or told.get("source") != job.path:
         return False
-    if parcel.digest is not None and told.get("digest") != parcel.digest:
+    if job.digest is not None and told.get("digest") != job.digest:
         return False
     try:
         listed = [(f["name"], f["bytes"], f["mtime_ns"]) for f in told["files"]]
     except (KeyError, TypeError):
         return False
-    return listed == [(item.name, item.bytes, item.mtime_ns) for item in parcel.items]
+    return listed == [(item.name, item.bytes, item.mtime_ns) for item in job.items]
 
 
 def read_receipt(text: str | bytes) -> dict[str, Any] | None:

@@ -8,11 +8,20 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import xxhash
 
-from ..checkpoints.verify.reading import Reader
-from .receipt import SCHEMA, Gone, Item, Parcel, Trouble, combined, is_of, receipt
+from ..checkpoints.verify.reading import FileReader
+from .receipt import (
+    SCHEMA,
+    CheckpointGone,
+    CopyJob,
+    FileToCopy,
+    MirrorError,
+    combined,
+    is_of,
+    receipt,
+)
 
 
-class Tick(NamedTuple):
+class CopyProgress(NamedTuple):
     """A bit of work that was just done; whoever drives a copy may stop after any of them."""
 
     read: int = 0
@@ -25,28 +34,28 @@ Standing = Literal["nothing", "ours", "unsigned", "foreign"]
 """A copy of the same source; files of the right sizes without a receipt, as a crash in the last
 moment leaves them; or something else, which is never touched."""
 Result = TypeVar("Result")
-Work = Generator[Tick, None, Result]
+Work = Generator[CopyProgress, None, Result]
 
 
-class Far(Protocol):
-    """A destination. Everything raises :class:`Trouble` for what goes wrong there."""
+class Destination(Protocol):
+    """A destination. Everything raises :class:`MirrorError` for what goes wrong there."""
 
     proof: str
     """How the far side is read, for the receipt."""
 
-    def receipt_of(self, parcel: Parcel) -> Work[Mapping[str, Any] | None]:
+    def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy that has this name and files of the right sizes."""
         ...
 
-    def touched(self, told: Mapping[str, Any], parcel: Parcel) -> bool:
+    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
         """The files of a copy with a receipt look as if somebody wrote to them since."""
         ...
 
-    def standing(self, parcel: Parcel) -> Work[Standing]:
+    def standing(self, job: CopyJob) -> Work[Standing]:
         """What has its name there."""
         ...
 
-    def send(self, parcel: Parcel) -> Work[dict[str, str]]:
+    def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Copy under a temporary name, going on where an earlier try stopped.
 
         The digests (xxh3_128, 32 hex digits) of the files of the source as they were read.
@@ -54,7 +63,7 @@ class Far(Protocol):
         ...
 
     def differing(
-        self, parcel: Parcel, digests: Mapping[str, str], *, named: bool
+        self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
         """Read the far side back: names of files that are not what was sent.
 
@@ -62,28 +71,28 @@ class Far(Protocol):
         """
         ...
 
-    def discard(self, parcel: Parcel) -> Work[None]:
+    def discard(self, job: CopyJob) -> Work[None]:
         """Take the temporary one away."""
         ...
 
-    def place(self, parcel: Parcel) -> Work[str]:
+    def place(self, job: CopyJob) -> Work[str]:
         """Give the copy its name; a remark, or nothing."""
         ...
 
-    def sign(self, parcel: Parcel, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
         """Write the receipt."""
         ...
 
 
 def standing_of(
-    parcel: Parcel, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
+    job: CopyJob, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
 ) -> Standing:
     """From the receipt, the sizes of its files, and whether anything has its name."""
-    if told is not None and told.get("source") == parcel.path:
+    if told is not None and told.get("source") == job.path:
         return "ours"
-    if told is None and all(sizes.get(item.name) == item.bytes for item in parcel.items):
+    if told is None and all(sizes.get(item.name) == item.bytes for item in job.items):
         return "unsigned"
-    there = there or any(item.name in sizes for item in parcel.items)
+    there = there or any(item.name in sizes for item in job.items)
     return "foreign" if there else "nothing"
 
 
@@ -101,89 +110,91 @@ class Outcome:
 
 
 def mirror(
-    parcel: Parcel, far: Far, now: Callable[[], str], *, again: bool = False
+    job: CopyJob, destination: Destination, now: Callable[[], str], *, again: bool = False
 ) -> Work[Outcome]:
     """Copy one checkpoint. It is called good only after its copy was read back.
 
     ``now`` gives ISO 8601. A copy that has a receipt is believed while its files look as they
-    were left; ``again`` reads it back in any case. Raises :class:`Trouble`, and :class:`Gone`
+    were left; ``again`` reads it back in any case. Raises :class:`MirrorError`, and :class:`CheckpointGone`
     when the source changed.
     """
-    told = yield from far.receipt_of(parcel)
+    told = yield from destination.receipt_of(job)
     wrong: list[str] = []
-    if told is not None and is_of(told, parcel):
+    if told is not None and is_of(told, job):
         wrong = (
-            (yield from _rotten(parcel, far, told)) if again or far.touched(told, parcel) else []
+            (yield from _rotten(job, destination, told))
+            if again or destination.touched(told, job)
+            else []
         )
         if not wrong:
-            return Outcome(False, str(told["digest"]), parcel.bytes, str(told["verified_at"]))
+            return Outcome(False, str(told["digest"]), job.bytes, str(told["verified_at"]))
         # From now on nothing says that it is whole, whatever happens to the new one.
-        yield from far.sign(parcel, {"schema": SCHEMA, "source": parcel.path, "wrong": wrong})
-        parcel = replace(parcel, digest=str(told["digest"]))  # the source may have rotted too
-    made = yield from _made(parcel, far, now)
+        yield from destination.sign(job, {"schema": SCHEMA, "source": job.path, "wrong": wrong})
+        job = replace(job, digest=str(told["digest"]))  # the source may have rotted too
+    made = yield from _made(job, destination, now)
     if not wrong:
         return made
     shown = f"{', '.join(wrong[:3])} of the copy there was not right any more: made anew"
     return replace(made, detail="; ".join(filter(None, (shown, made.detail))))
 
 
-def _rotten(parcel: Parcel, far: Far, told: Mapping[str, Any]) -> Work[list[str]]:
+def _rotten(job: CopyJob, destination: Destination, told: Mapping[str, Any]) -> Work[list[str]]:
     """Files of a copy that are not those of its receipt any more."""
     digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in told["files"]}
-    return (yield from far.differing(parcel, digests, named=True))
+    return (yield from destination.differing(job, digests, named=True))
 
 
-def _made(parcel: Parcel, far: Far, now: Callable[[], str]) -> Work[Outcome]:
-    standing = yield from far.standing(parcel)
+def _made(job: CopyJob, destination: Destination, now: Callable[[], str]) -> Work[Outcome]:
+    standing = yield from destination.standing(job)
     if standing == "unsigned":
         digests = {}
-        for item in parcel.items:
+        for item in job.items:
             digests[item.name] = yield from digest_of(item)
-        if not (yield from far.differing(parcel, digests, named=True)):
-            return (yield from _signed(parcel, far, digests, now(), "it was there, unsigned"))
+        if not (yield from destination.differing(job, digests, named=True)):
+            return (yield from _signed(job, destination, digests, now(), "it was there, unsigned"))
     if standing in ("unsigned", "foreign"):
-        raise Trouble(f"{parcel.place} is there already and is no copy of this checkpoint")
+        raise MirrorError(f"{job.place} is there already and is no copy of this checkpoint")
     try:
-        digests = yield from far.send(parcel)
-        if parcel.digest is not None and combined(parcel, digests) != parcel.digest:
-            raise Gone("its bytes are not those that were verified")
-        parcel.check_unchanged()
-    except Gone:
-        yield from far.discard(parcel)
+        digests = yield from destination.send(job)
+        if job.digest is not None and combined(job, digests) != job.digest:
+            raise CheckpointGone("its bytes are not those that were verified")
+        job.check_unchanged()
+    except CheckpointGone:
+        yield from destination.discard(job)
         raise
-    wrong = yield from far.differing(parcel, digests, named=False)
+    wrong = yield from destination.differing(job, digests, named=False)
     if wrong:
-        yield from far.discard(parcel)
+        yield from destination.discard(job)
         shown = ", ".join(wrong[:3])
-        raise Trouble(f"read back, {len(wrong)} of {len(parcel.items)} files differ: {shown}")
-    remark = yield from far.place(parcel)
-    return (yield from _signed(parcel, far, digests, now(), remark))
+        raise MirrorError(f"read back, {len(wrong)} of {len(job.items)} files differ: {shown}")
+    remark = yield from destination.place(job)
+    return (yield from _signed(job, destination, digests, now(), remark))
 
 
 def _signed(
-    parcel: Parcel, far: Far, digests: Mapping[str, str], at: str, remark: str
+    job: CopyJob, destination: Destination, digests: Mapping[str, str], at: str, remark: str
 ) -> Work[Outcome]:
-    told = receipt(parcel, digests, at, far.proof)
-    yield from far.sign(parcel, told)
-    return Outcome(True, str(told["digest"]), parcel.bytes, at, remark)
+    told = receipt(job, digests, at, destination.proof)
+    yield from destination.sign(job, told)
+    return Outcome(True, str(told["digest"]), job.bytes, at, remark)
 
 
-def chunks(item: Item) -> Generator[tuple[int, memoryview], None, None]:
-    """(offset, bytes) of a file of the source. Raises :class:`Gone` for what goes wrong."""
+def chunks(item: FileToCopy) -> Generator[tuple[int, memoryview], None, None]:
+    """(offset, bytes) of a file of the source. Raises :class:`CheckpointGone` for what goes wrong."""
     try:
-        with Reader(item.path) as reader:
+        with FileReader(item.path) as reader:
             if (reader.mark.inode, reader.size) != (item.inode, item.bytes):
-                raise Gone("it changed while it was copied")
+                raise CheckpointGone("it changed while it was copied")
             yield from reader.chunks()
     except OSError as error:
-        raise Gone(f"{item.name} cannot be read: {error.strerror}") from None
+        raise CheckpointGone(f"{item.name} cannot be read: {error.strerror}") from None
 
 
-def digest_of(item: Item, *also: Any) -> Work[str]:
+def digest_of(item: FileToCopy, *also: Any) -> Work[str]:
     """xxh3_128 of a file of the source, 32 hex digits; ``also``: other hashes to feed."""
     digest = xxhash.xxh3_128()
     for _, data in chunks(item):
         for one in (digest, *also):
             one.update(data)
-        yield Tick(read=len(data))
+        yield CopyProgress(read=len(data))
     return digest.hexdigest()

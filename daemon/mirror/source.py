@@ -14,10 +14,10 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen, Observation
 
-from ..config.schema import Mirror as Settings
+from ..config.schema import MirrorSettings as Settings
 from ..system.clock import iso
 from ..system.source import Source
-from ..system.worker import JsonChild, module_argv
+from ..system.worker import JsonWorker, module_argv
 
 COPIER_ARGV = module_argv("middlewatch.daemon.mirror.worker")
 COPIER_DEADLINE_S = 300.0
@@ -63,7 +63,7 @@ class Copies:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RunCheckpoints:
     """The checkpoints of one run, as the mirror is shown them."""
 
     run: str
@@ -86,7 +86,7 @@ class _Failure:
     """When it is tried again, epoch seconds."""
 
 
-class Mirror(Source):
+class MirrorSource(Source):
     """One destination for all runs of the box."""
 
     every_s = 2.0
@@ -94,10 +94,10 @@ class Mirror(Source):
     def __init__(
         self,
         settings: Settings,
-        runs: Callable[[], Iterable[Kept]],
+        runs: Callable[[], Iterable[RunCheckpoints]],
         changed: Callable[[str], None],
         memory: str = "",
-        copier: JsonChild | None = None,
+        copier: JsonWorker | None = None,
     ) -> None:
         """``changed`` is told the id of a run when the state of one of its copies changes."""
         self.name = f"mirror:{settings.to}"
@@ -105,8 +105,8 @@ class Mirror(Source):
         self._runs = runs
         self._changed = changed
         self._memory = memory
-        self._copier = copier or JsonChild(COPIER_ARGV, COPIER_DEADLINE_S)
-        self._asked: tuple[Kept, Saved] | None = None
+        self._copier = copier or JsonWorker(COPIER_ARGV, COPIER_DEADLINE_S)
+        self._asked: tuple[RunCheckpoints, Saved] | None = None
         self._question: dict[str, Any] = {}
         self._open = False
         """An answer is to come."""
@@ -170,7 +170,7 @@ class Mirror(Source):
         if not self._open:  # it is still pausing, or stuck: what it is asked may be another by then
             self._asked = None
 
-    def _about(self, kept: Kept, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def _about(self, kept: RunCheckpoints, entry: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "path": entry["path"],
             "place": place_of(entry["path"], kept.folders, kept.name),
@@ -191,7 +191,7 @@ class Mirror(Source):
         self._put_off_at = now if self._put_off_at is None else self._put_off_at
         return abs(now - self._put_off_at) < MOST_PUT_OFF_S
 
-    def _due(self, now: float) -> Iterator[tuple[Kept, Mapping[str, Any]]]:
+    def _due(self, now: float) -> Iterator[tuple[RunCheckpoints, Mapping[str, Any]]]:
         """Checkpoints that are verified and have no copy yet."""
         for kept in self._runs():
             if self._settings.runs and not {kept.name, kept.run} & set(self._settings.runs):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..system import mounts
-from .receipt import Trouble
+from .receipt import MirrorError
 
 Kind = Literal["folder", "ssh", "rclone"]
 _REMOTE = re.compile(r"(?P<host>[\w.@-][\w.@ +-]*):(?P<path>.*)")
@@ -22,7 +22,7 @@ _UNTOLD = mounts.Mount("", "/", "/", "", "", frozenset(), read_only=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MirrorTarget:
     """A destination taken apart."""
 
     kind: Kind
@@ -35,26 +35,26 @@ class Place:
         return f"{self.host}:{self.path}" if self.host else self.path
 
 
-def parse(text: str) -> Place:
-    """``/mnt/safe``, ``user@host:path`` or ``remote:path``. Raises :class:`Trouble`.
+def parse(text: str) -> MirrorTarget:
+    """``/mnt/safe``, ``user@host:path`` or ``remote:path``. Raises :class:`MirrorError`.
 
     Without a user it is a remote of rclone where rclone knows one of that name, else a host.
     """
     if not text or "\0" in text or "\n" in text:
-        raise Trouble("no place to copy to is named")
+        raise MirrorError("no place to copy to is named")
     found = _REMOTE.fullmatch(text)
     if found is None or text.startswith(("/", ".", "~")):
-        return Place("folder", "", os.path.normpath(Path(text).expanduser().absolute()))
+        return MirrorTarget("folder", "", os.path.normpath(Path(text).expanduser().absolute()))
     host, path = found["host"], found["path"]
     if host.startswith("-"):
-        raise Trouble(f"{host!r} is no host")
+        raise MirrorError(f"{host!r} is no host")
     if "@" not in host and f"{host}:" in _remotes():
-        return Place("rclone", host, path.rstrip("/"))
+        return MirrorTarget("rclone", host, path.rstrip("/"))
     if shutil.which("rsync") is None:
-        raise Trouble(f"{text}: rsync is not installed here, and {host} is no remote of rclone")
+        raise MirrorError(f"{text}: rsync is not installed here, and {host} is no remote of rclone")
     if not path or path.startswith("-"):
-        raise Trouble(f"{text} names no folder of {host}")
-    return Place("ssh", host, path.removeprefix("~/").rstrip("/") or "/")
+        raise MirrorError(f"{text} names no folder of {host}")
+    return MirrorTarget("ssh", host, path.removeprefix("~/").rstrip("/") or "/")
 
 
 def _remotes() -> list[str]:
@@ -74,7 +74,7 @@ def mount_of(path: str) -> mounts.Mount:
 
 
 def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
-    """Raises :class:`Trouble` when what used to be mounted there is not, or fstab wants it.
+    """Raises :class:`MirrorError` when what used to be mounted there is not, or fstab wants it.
 
     ``before``: ``{"point", "kind"}`` of an earlier copy to the same place. The folder of a mount
     that is gone is still there, on the system disk: what is copied to it is lost with the box.
@@ -83,10 +83,12 @@ def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
     point = str(before.get("point", "")) if before else ""
     if len(point) > len(now.point) and f"{os.path.realpath(path)}/".startswith(point + "/"):
         kind = before.get("kind") if before else ""
-        raise Trouble(f"{point} ({kind}) is not mounted any more: {path} would be on {now.point}")
+        raise MirrorError(
+            f"{point} ({kind}) is not mounted any more: {path} would be on {now.point}"
+        )
     for wanted in mounts.wanted_by_fstab():
         if f"{os.path.realpath(path)}/".startswith(wanted + "/") and len(wanted) > len(now.point):
-            raise Trouble(f"{wanted} should be mounted (/etc/fstab), and is not")
+            raise MirrorError(f"{wanted} should be mounted (/etc/fstab), and is not")
 
 
 def same_disk(one: str, other: str) -> bool:

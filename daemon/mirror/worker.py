@@ -19,7 +19,7 @@ from typing import Any
 from ..system.clock import SystemClock, iso
 from ..system.worker_main import serve, step_back
 from .copy import Copying, forget
-from .receipt import Gone, Trouble, pack
+from .receipt import CheckpointGone, MirrorError, job_for
 from .targets import parse
 
 QUIET_S = 120.0
@@ -47,9 +47,9 @@ class Copier:
             return {"error": "not a path"}
         try:
             return {"path": path, "to": to, **self._go_on(question)}
-        except Gone as trouble:
+        except CheckpointGone as trouble:
             state, detail = "gone", str(trouble)
-        except Trouble as trouble:
+        except MirrorError as trouble:
             state, detail = "failed", str(trouble)
         except Exception as error:  # noqa: BLE001 (a bug of ours is a failure, and is told as one)
             state, detail = "failed", f"{type(error).__name__}: {error}"
@@ -61,18 +61,18 @@ class Copier:
             self._forget()
             place = parse(question["to"])
             try:
-                parcel = pack(
+                job = job_for(
                     question["path"],
                     question["place"],
                     step=question.get("step"),
                     verified=question.get("verified"),
                     digest=question.get("digest"),
                 )
-            except Gone:
+            except CheckpointGone:
                 forget(question["path"], question["place"], place)
                 raise
             self._copying = Copying(
-                parcel,
+                job,
                 place,
                 _now,
                 limit_bytes_per_s=int(question.get("limit") or 0),
@@ -80,7 +80,7 @@ class Copier:
             )
             self._question = question
         until = _mono() + SLICE_S
-        outcome = self._copying.go(lambda: _mono() > until)
+        outcome = self._copying.advance(lambda: _mono() > until)
         if outcome is None:
             done, total = self._copying.done, self._copying.total
             return {"state": "copying", "done": done, "total": total}

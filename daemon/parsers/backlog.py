@@ -7,7 +7,7 @@ from functools import cache
 
 from .events import EventReader
 from .matcher import INDEX
-from .prefilter import Finder, best_finder
+from .prefilter import AtomFinder, best_finder
 from .reader import LogReader
 from .shapes import BACKLOG_BYTES
 
@@ -26,5 +26,5 @@ def events_alone(file: str, rank: int | None = None) -> LogReader:
 
 
 @cache
-def _finder() -> Finder | None:
+def _finder() -> AtomFinder | None:
     return best_finder(INDEX.atoms)

@@ -13,8 +13,8 @@ from middlewatch.sentinels.kit import Observation
 
 from .lines import RawLine
 from .numbers import program_text
-from .prefilter import Finder
-from .reader import UNSEEN, Known, LogReader
+from .prefilter import AtomFinder
+from .reader import UNSEEN, LogReader, ShapeFacts
 from .shapes import MAX_BYTES, zeroed
 from .text import decode
 
@@ -30,7 +30,7 @@ class EventReader(LogReader):
         rank: int | None = None,
         *,
         shape_bytes: int = MAX_BYTES,
-        finder: Finder | None = None,
+        finder: AtomFinder | None = None,
     ) -> None:
         super().__init__(file, rank, shape_bytes=shape_bytes)
         self._finder = finder
@@ -41,7 +41,7 @@ class EventReader(LogReader):
         self._told_to = (0, self._code)
         """Line up to which all program text is known, and its last two lines."""
 
-    def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+    def _judge_numbers(self, known: ShapeFacts, rest: str, piece: bytes) -> None:
         """Numbers are not asked for."""
 
     def _keep(self, lines: Iterable[tuple[int, bytes]]) -> None:
@@ -104,7 +104,7 @@ class EventReader(LogReader):
             self._told_to = (number - 1, self._code)
         return at, number
 
-    def _known(self, piece: bytes) -> Known | None:
+    def _known(self, piece: bytes) -> ShapeFacts | None:
         known = self._lines.known.get(zeroed(piece), UNSEEN)
         return self._look_up(piece) if known is UNSEEN else known
 

@@ -114,7 +114,7 @@ class Recogniser:
         """The most exact framework that a line has given away, if one has."""
         return LINES[self._best][0] if self._best < len(LINES) else None
 
-    def look(self, text: str) -> None:
+    def examine_line(self, text: str) -> None:
         """Look at the line."""
         if self._looks > 0:
             self._looks -= 1
@@ -127,5 +127,5 @@ class Recogniser:
 def recognise(text: str) -> str | None:
     """The framework that a line gives away, ``None`` for nearly all lines."""
     recogniser = Recogniser()
-    recogniser.look(text)
+    recogniser.examine_line(text)
     return recogniser.name

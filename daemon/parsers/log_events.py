@@ -13,7 +13,7 @@ from .text import plain
 from .tracebacks import Raised
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """When and where something was read."""
 
     at: float
@@ -22,12 +22,12 @@ class Place(NamedTuple):
     rank: int | None
 
 
-def of_line(text: str, rows: Iterable[int], place: Place) -> list[LogEvent]:
+def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent]:
     """The events of a line, of which the signatures ``rows`` may speak."""
     return [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
 
 
-def of_raised(raised: Raised, place: Place) -> list[LogEvent]:
+def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     """The events of one traceback: its exact class if there is one, else the exception."""
     details: dict[str, object] = {"traceback_line": raised.head_line}
     if raised.exception:
@@ -50,7 +50,9 @@ def of_raised(raised: Raised, place: Place) -> list[LogEvent]:
     return said
 
 
-def _exception(raised: Raised, text: str, details: Mapping[str, object], place: Place) -> LogEvent:
+def _exception(
+    raised: Raised, text: str, details: Mapping[str, object], place: LogPosition
+) -> LogEvent:
     return LogEvent(
         at=place.at,
         trouble="python_exception",
@@ -66,7 +68,9 @@ def _exception(raised: Raised, text: str, details: Mapping[str, object], place: 
     )
 
 
-def _event(row: Signature, details: Mapping[str, object], text: str, place: Place) -> LogEvent:
+def _event(
+    row: Signature, details: Mapping[str, object], text: str, place: LogPosition
+) -> LogEvent:
     named = details.get("rank")
     return LogEvent(
         at=place.at,

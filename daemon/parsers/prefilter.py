@@ -115,7 +115,7 @@ class AtomIndex:
         return atoms
 
 
-class Finder(Protocol):
+class AtomFinder(Protocol):
     """Finds atoms."""
 
     engine: str
@@ -144,7 +144,7 @@ class Hyperscan:
         )
 
     def find(self, text: bytes) -> Iterable[int]:
-        """As in :class:`Finder`."""
+        """As in :class:`AtomFinder`."""
         ends: list[int] = []
         append = ends.append
 
@@ -170,7 +170,7 @@ class Re2:
         self._pattern: Any = re2.compile(b"|".join(map(_escaped, atoms)), options)
 
     def find(self, text: bytes) -> Iterable[int]:
-        """As in :class:`Finder`."""
+        """As in :class:`AtomFinder`."""
         return (match.start() for match in self._pattern.finditer(text))
 
 
@@ -179,12 +179,12 @@ def _escaped(atom: bytes) -> bytes:
     return b"".join(bytes((c,)) if chr(c).isalnum() and c < 128 else b"\\x%02x" % c for c in atom)
 
 
-def finder(name: str, atoms: Iterable[bytes]) -> Finder:
+def finder(name: str, atoms: Iterable[bytes]) -> AtomFinder:
     """The engine of that name; raises ImportError where it is not installed."""
     return Hyperscan(atoms) if name == "hyperscan" else Re2(atoms)
 
 
-def best_finder(atoms: Iterable[bytes]) -> Finder | None:
+def best_finder(atoms: Iterable[bytes]) -> AtomFinder | None:
     """The fastest engine that is installed and works here, or ``None``."""
     wanted = tuple(atoms)
     for name in ENGINES:

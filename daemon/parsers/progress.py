@@ -14,8 +14,8 @@ from middlewatch.sentinels.kit.codec import UNSAVED
 
 from .numbers.disambiguate import MEASURES
 from .numbers.fields import Values
-from .numbers.metrics import Report
-from .numbers.series import Series
+from .numbers.metrics import LineReport
+from .numbers.series import RowBuffer
 from .text import decode, plain
 from .told_time import WITHIN, ToldTime
 
@@ -59,7 +59,7 @@ class Progress:
     """Steps that the program announced before it began."""
     _epochs: float | None = None
     """Epochs that it announced, until a report has passed them on."""
-    _series: Series = field(default_factory=Series)
+    _series: RowBuffer = field(default_factory=RowBuffer)
     _time: ToldTime = field(default_factory=ToldTime, metadata=UNSAVED)
 
     @property
@@ -74,7 +74,7 @@ class Progress:
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
 
-    def takes_plain(self, report: Report | None, values: Values) -> bool:
+    def takes_plain(self, report: LineReport | None, values: Values) -> bool:
         """:meth:`plain_step` will do for this report."""
         return (
             report is not None
@@ -116,7 +116,7 @@ class Progress:
 
     def report(
         self,
-        report: Report,
+        report: LineReport,
         values: Values,
         now: float,
         line: int,
@@ -187,7 +187,9 @@ class Progress:
             )
         return said
 
-    def _planned(self, report: Report, values: Values, now: float, line: int) -> list[Observation]:
+    def _planned(
+        self, report: LineReport, values: Values, now: float, line: int
+    ) -> list[Observation]:
         """How long the run shall be, told on a line of its own.
 
         A trainer says so before it begins, and it holds for every step. A setting only may
@@ -205,7 +207,7 @@ class Progress:
             return []
         return [Step(now, None, {}, total=total, file=self.file, line=line, epochs=epochs)]
 
-    def _bar_seen(self, report: Report, values: Values, named: dict[str, float]) -> bool:
+    def _bar_seen(self, report: LineReport, values: Values, named: dict[str, float]) -> bool:
         """True when the bar counts training steps."""
         if report.bar == "evaluate":
             if "train_loss" in named:
@@ -238,7 +240,7 @@ class Progress:
         return False
 
     def _counted(
-        self, report: Report, values: Values, named: dict[str, float]
+        self, report: LineReport, values: Values, named: dict[str, float]
     ) -> tuple[float | None, float | None]:
         """Step and epoch of a report, its own or those of its record."""
         step, epoch = values.step, values.epoch
@@ -280,7 +282,7 @@ class Progress:
         return step, epoch
 
     def _worth(
-        self, report: Report, step: float | None, epoch: float | None, named: dict[str, float]
+        self, report: LineReport, step: float | None, epoch: float | None, named: dict[str, float]
     ) -> bool:
         if report.bar or not named.keys().isdisjoint(MEASURES) or (self.learning and named):
             return True

@@ -19,13 +19,13 @@ from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase, codec
 from . import matcher, phases
 from .frameworks import Recogniser
 from .lines import LineCutter, RawLine, Where, places
-from .log_events import Place, of_line, of_raised
+from .log_events import LogPosition, of_line, of_raised
 from .matcher import NONE, hints_of
 from .numbers import program_text as code
 from .numbers import tables
 from .numbers.fields import Values, evaluate
-from .numbers.metrics import Report, examine
-from .numbers.plans import Plan
+from .numbers.metrics import LineReport, examine
+from .numbers.plans import LinePlan
 from .numbers.prefixes import rank_prefix
 from .progress import Progress
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
@@ -38,7 +38,7 @@ MAX_MATCHED = 4096
 
 
 @dataclass(slots=True)
-class Known:
+class ShapeFacts:
     """What is known about lines of one shape."""
 
     rows: tuple[int, ...] = ()
@@ -49,18 +49,18 @@ class Known:
     header: tables.Header | None = None
     row: bool = False
     """Under another table header it would mean something else."""
-    report: Report | None = None
-    plan: Plan | None = None
+    report: LineReport | None = None
+    plan: LinePlan | None = None
     """How to read the report's numbers, when there is nothing else to the line."""
 
 
-def _is_row(known: Known | None) -> bool:
+def _is_row(known: ShapeFacts | None) -> bool:
     return known is not None and known.row
 
 
-_CODE = Known(code=True)
-_ROW = Known(row=True)
-UNSEEN = Known()
+_CODE = ShapeFacts(code=True)
+_ROW = ShapeFacts(row=True)
+UNSEEN = ShapeFacts()
 _LONG_AGO = -(1 << 30)
 
 
@@ -87,9 +87,9 @@ class LogReader:
         self.bytes = 0
         """Bytes fed so far."""
         self._cutter = LineCutter()
-        self._lines: ShapeCache[Known | None] = ShapeCache(shape_bytes)
+        self._lines: ShapeCache[ShapeFacts | None] = ShapeCache(shape_bytes)
         """By the line with its digits blotted out: most lines are found here already."""
-        self._shapes: ShapeCache[Known | None] = ShapeCache(shape_bytes)
+        self._shapes: ShapeCache[ShapeFacts | None] = ShapeCache(shape_bytes)
         self._progress = Progress(file)
         self._tracebacks = Tracebacks()
         self._program = Recogniser()
@@ -144,7 +144,7 @@ class LogReader:
         said: list[Observation] = []
         self._read_pieces(self._cutter.flush(), now, said)
         for raised in self._tracebacks.finish():
-            said += of_raised(raised, Place(now, self.file, raised.head_line, self.rank))
+            said += of_raised(raised, LogPosition(now, self.file, raised.head_line, self.rank))
         return said
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
@@ -244,23 +244,23 @@ class LogReader:
                 self._code = (self._code[1], number)
             active = tracing or progress.open
 
-    def _look_up(self, piece: bytes) -> Known | None:
+    def _look_up(self, piece: bytes) -> ShapeFacts | None:
         """What is known about a line whose very digits make it look new."""
         shape = shape_of(piece)
         known = self._shapes.known.get(shape, UNSEEN)
         if known is UNSEEN:
             known = self._judge(piece)
-            self._shapes.put(shape, known)
-        self._lines.put(zeroed(piece), known)
+            self._shapes.remember(shape, known)
+        self._lines.remember(zeroed(piece), known)
         return known
 
-    def _judge(self, piece: bytes) -> Known | None:
+    def _judge(self, piece: bytes) -> ShapeFacts | None:
         """Everything that can be said about a line's shape."""
         text = decode(piece)[:MAX_MATCHED]
         _, begin, _ = rank_prefix(text)
         rest = text[begin:]
         found = hints_of(piece)
-        known = Known(trace=found.trace and Tracebacks.concerns(rest))
+        known = ShapeFacts(trace=found.trace and Tracebacks.concerns(rest))
         if known.trace:
             return known
         if code.is_code(rest):
@@ -277,13 +277,13 @@ class LogReader:
             return None
         if known == _ROW:
             return _ROW
-        if known.report is not None and known == Known(report=known.report, row=known.row):
+        if known.report is not None and known == ShapeFacts(report=known.report, row=known.row):
             known.plan = known.report.plan
         return known
 
-    def _judge_numbers(self, known: Known, rest: str, piece: bytes) -> None:
+    def _judge_numbers(self, known: ShapeFacts, rest: str, piece: bytes) -> None:
         known.row = tables.may_be_row(rest)
-        self._program.look(rest)
+        self._program.examine_line(rest)
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
             known.report = examine(decode(piece), self._header)
@@ -294,7 +294,7 @@ class LogReader:
 
     def _tell(
         self,
-        known: Known,
+        known: ShapeFacts,
         piece: bytes,
         text: str,
         number: int,
@@ -317,7 +317,7 @@ class LogReader:
         if self._in_listing(rest, number):
             return
         if known.rows:
-            said += of_line(rest, known.rows, Place(now, self.file, number, rank))
+            said += of_line(rest, known.rows, LogPosition(now, self.file, number, rank))
         if known.header is not None:
             self._set_header(known.header)
         elif known.report is not None:
@@ -337,7 +337,7 @@ class LogReader:
 
     def _report(
         self,
-        report: Report | None,
+        report: LineReport | None,
         values: Values | None,
         text: str,
         number: int,
@@ -370,7 +370,7 @@ class LogReader:
         belongs, raised = self._tracebacks.feed(prefix.strip()[:80], rest, number)
         if raised is not None:
             line = number if raised.text else raised.head_line
-            said += of_raised(raised, Place(now, self.file, line, rank))
+            said += of_raised(raised, LogPosition(now, self.file, line, rank))
         return belongs
 
     def save(self) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class ShapeCache(Generic[T]):
         self._max_bytes = max_bytes
         self._bytes = 0
 
-    def put(self, shape: bytes, known: T) -> None:
+    def remember(self, shape: bytes, known: T) -> None:
         """Remember a shape."""
         if self._bytes > self._max_bytes:
             for old in list(islice(self.known, (len(self.known) + 1) // 2)):

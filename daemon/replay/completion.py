@@ -38,7 +38,7 @@ _CERTAIN = re.compile(
 )
 
 
-class Progressed:
+class Completion:
     """How far the log got: its last step, and where it says that the run is over."""
 
     def __init__(self) -> None:

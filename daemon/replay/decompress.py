@@ -1,6 +1,6 @@
 """Compressed logs: recognised by their first bytes, unpacked as a stream in bounded memory.
 
-What can be unpacked of a damaged file is handed out first; :class:`Damaged` comes after it.
+What can be unpacked of a damaged file is handed out first; :class:`DamagedLog` comes after it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FOREIGN: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
 )
 
 
-class Damaged(UsageError):
+class DamagedLog(UsageError):
     """The log cannot be read any further; everything before that point has been."""
 
 
@@ -85,7 +85,7 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
             if size >= CHUNK:
                 yield b"".join(held)
                 held, size = [], 0
-    except Damaged:
+    except DamagedLog:
         if held:
             yield b"".join(held)
         raise
@@ -118,7 +118,7 @@ def _frames(
             fresh = unpacker.eof
             data = unpacker.unused_data if fresh else b""
     if not fresh:
-        raise Damaged(f"the {kind} data end too early: the file was cut, or is still written")
+        raise DamagedLog(f"the {kind} data end too early: the file was cut, or is still written")
 
 
 def _drain(unpacker: _Unpacker, data: bytes, most: int) -> Iterator[bytes]:
@@ -131,19 +131,19 @@ def _drain(unpacker: _Unpacker, data: bytes, most: int) -> Iterator[bytes]:
         data = b""
 
 
-def _damage(kind: str, error: Exception, *, trailing: bool) -> Damaged:
+def _damage(kind: str, error: Exception, *, trailing: bool) -> DamagedLog:
     words = str(error)
     if re.search(r"memory|window", words, re.IGNORECASE):
         return _too_large(kind)
     if trailing:
-        return Damaged(f"what follows the {kind} data is no {kind} data")
+        return DamagedLog(f"what follows the {kind} data is no {kind} data")
     words = words.removeprefix("Error -3 while decompressing data: ")
-    return Damaged(f"the {kind} data are damaged ({words})")
+    return DamagedLog(f"the {kind} data are damaged ({words})")
 
 
-def _too_large(kind: str) -> Damaged:
+def _too_large(kind: str) -> DamagedLog:
     program = {"xz": "xz -dc", "zstd": "zstd -dc --long=31"}.get(kind, kind)
-    return Damaged(
+    return DamagedLog(
         f"unpacking the {kind} data takes more than {MEMORY >> 20} MiB of memory",
         f"where that much is free: {program} FILE | middlewatch replay -",
     )
@@ -286,7 +286,7 @@ def _narrow(raw: Iterable[bytes]) -> Iterator[bytes]:
 
 def _by_program(raw: Iterable[bytes], program: str) -> Iterator[bytes]:
     command = [program, "-dcq", f"--memory={MEMORY >> 20}MB"]
-    broken: list[Damaged] = []
+    broken: list[DamagedLog] = []
     with tempfile.TemporaryFile() as words:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
@@ -311,30 +311,30 @@ def _by_program(raw: Iterable[bytes], program: str) -> Iterator[bytes]:
         raise _program_damage(said)
 
 
-def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[Damaged]) -> None:
+def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[DamagedLog]) -> None:
     """Runs in a thread: the program's input pipe is full most of the time."""
     assert process.stdin is not None
     try:
         with process.stdin as pipe:
             for data in raw:
                 pipe.write(data)
-    except Damaged as damage:
+    except DamagedLog as damage:
         broken.append(damage)
     except OSError:
         return  # the program has given up, and says why itself
 
 
-def _program_damage(said: str) -> Damaged:
+def _program_damage(said: str) -> DamagedLog:
     if re.search(r"memory", said):
         return _too_large("zstd")
     if re.search(r"premature|unexpected end", said):
-        return Damaged("the zstd data end too early: the file was cut, or is still written")
+        return DamagedLog("the zstd data end too early: the file was cut, or is still written")
     if re.search(r"unsupported format|unknown header", said):
-        return Damaged("what follows the zstd data is no zstd data")
+        return DamagedLog("what follows the zstd data is no zstd data")
     reason = (
         said.splitlines()[0].rpartition(" : ")[2].strip() if said.strip() else "no reason given"
     )
-    return Damaged(f"the zstd data are damaged ({reason})")
+    return DamagedLog(f"the zstd data are damaged ({reason})")
 
 
 UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
@@ -343,5 +343,5 @@ UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "zstd": _zstd,
     "bzip2": _bzip2,
 }
-"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`Damaged` at the end of
+"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` at the end of
 what can be unpacked, and UsageError where this box has no means to unpack the kind at all."""

@@ -20,7 +20,7 @@ LONGEST = 1 << 20
 """Bytes without a newline that are passed on all the same."""
 
 
-class Text(Protocol):
+class RankText(Protocol):
     """One stream of a run."""
 
     @property
@@ -33,14 +33,14 @@ class Text(Protocol):
         ...
 
 
-class Merged:
+class InterleavedText:
     """The chunks of all streams in one order.
 
     ``tells_steps`` says of the first bytes of a stream whether there are metrics in it: those
     streams come first, where nothing else decides.
     """
 
-    def __init__(self, streams: Sequence[Text], tells_steps: Callable[[bytes], bool]) -> None:
+    def __init__(self, streams: Sequence[RankText], tells_steps: Callable[[bytes], bool]) -> None:
         self.exact = False
         """The order is that of the lines' own times, or there is one stream only."""
         self._streams = streams

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ..system.errors import UsageError
-from .decompress import HEAD, UNPACK, Damaged, foreign, packing
+from .decompress import HEAD, UNPACK, DamagedLog, foreign, packing
 from .encodings import ToUtf8
 
 READ = 1 << 20
@@ -20,7 +20,7 @@ WRITER_S = 2.0
 a writer that starts along with the reader take milliseconds."""
 
 
-class Source:
+class LogInput:
     """One log, read once from its first byte to its last."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Source:
         return self._text.name
 
     def chunks(self) -> Iterator[bytes]:
-        """The text in UTF-8. Raises :class:`Damaged` after the last of what can be read, and
+        """The text in UTF-8. Raises :class:`DamagedLog` after the last of what can be read, and
         UsageError before anything else where it cannot be unpacked, or is no log inside."""
         unpack = UNPACK.get(self.packing)
         try:
@@ -65,7 +65,7 @@ class Source:
                 text = self._text.feed(chunk)
                 if text:
                     yield text
-        except (Damaged, KeyboardInterrupt):
+        except (DamagedLog, KeyboardInterrupt):
             yield self.rest()
             raise
         yield self.rest()
@@ -102,12 +102,12 @@ class Source:
             data: bytes = read(most) or b""
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise Damaged(f"it cannot be read any further: {reason}") from error
+            raise DamagedLog(f"it cannot be read any further: {reason}") from error
         self.taken += len(data)
         return data
 
 
-def open_log(name: str) -> Source:
+def open_log(name: str) -> LogInput:
     """Open the log called ``name``; ``-`` is standard input.
 
     Raises UsageError for what is no log and what may not be read.
@@ -124,8 +124,8 @@ def open_log(name: str) -> Source:
             reason = getattr(error, "strerror", None) or str(error)
             raise UsageError(f"{name} cannot be read: {reason}") from error
     try:
-        source = Source(name, stream, size, begun)
-    except Damaged as damage:
+        source = LogInput(name, stream, size, begun)
+    except DamagedLog as damage:
         stream.close()
         raise UsageError(f"{name} cannot be read: {damage}") from damage
     foreign_kind = source.foreign

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..system.errors import UsageError
-from .decompress import Damaged
-from .log_input import Source, open_log
-from .rank_files import Lane
+from .decompress import DamagedLog
+from .log_input import LogInput, open_log
+from .rank_files import RankFiles
 
 Complain = Callable[[str, UsageError], None]
 
 
 @dataclass(slots=True)
-class Part:
+class StreamFile:
     """A file that has been read, or is being read."""
 
     file: str
@@ -28,20 +28,20 @@ class Part:
     damage: str = ""
 
 
-class Voice:
-    """Reads a lane. Files that cannot be read are told to ``complain`` and left out."""
+class LogStream:
+    """Reads the files of one rank. Files that cannot be read are reported by ``complain`` and skipped."""
 
-    def __init__(self, lane: Lane, complain: Complain) -> None:
-        self.name = lane.name
-        self.rank = lane.rank
-        self.order = lane.order
-        self.attempt = lane.attempt
-        self.parts: list[Part] = []
-        self._lane = lane
+    def __init__(self, files: RankFiles, complain: Complain) -> None:
+        self.name = files.name
+        self.rank = files.rank
+        self.order = files.order
+        self.attempt = files.attempt
+        self.parts: list[StreamFile] = []
+        self._files = files
         self._complain = complain
-        self._sizes = [size_of(file) for file in lane.parts]
+        self._sizes = [size_of(file) for file in files.parts]
         self._past = 0
-        self._source: Source | None = None
+        self._source: LogInput | None = None
 
     @property
     def size(self) -> int:
@@ -56,14 +56,14 @@ class Voice:
     def chunks(self) -> Iterator[bytes]:
         """The text of all its files in UTF-8."""
         line = 1
-        for file, size in zip(self._lane.parts, self._sizes, strict=True):
+        for file, size in zip(self._files.parts, self._sizes, strict=True):
             try:
                 source = open_log(file)
             except UsageError as error:
                 self._complain(file, error)
                 continue
             self._source = source
-            part = Part(file, line, packing=source.packing)
+            part = StreamFile(file, line, packing=source.packing)
             self.parts.append(part)
             try:
                 yield from self._read(source, part)
@@ -73,14 +73,14 @@ class Voice:
                 self._source = None
             line += part.lines
 
-    def _read(self, source: Source, part: Part) -> Iterator[bytes]:
+    def _read(self, source: LogInput, part: StreamFile) -> Iterator[bytes]:
         try:
             for chunk in source.chunks():
                 part.lines += chunk.count(b"\n")
                 part.bytes = source.bytes
                 if chunk:
                     yield chunk
-        except Damaged as damage:
+        except DamagedLog as damage:
             part.damage = str(damage)
             self._complain(part.file, damage)
         except UsageError as error:

@@ -17,12 +17,12 @@ from middlewatch.sentinels.kit.classes import row
 
 from ..parsers.backlog import OpenReader, everything
 from ..parsers.timestamps import SAMPLE
-from .log_stream import Voice
-from .one_log import Case, Listen, Place, Record, Rules, Seen, finding, report
-from .verdict import Ending, Progressed, Told, judge
+from .log_stream import LogStream
+from .one_log import FileLine, Listen, LogJudge, Record, ReplayRules, Seen, finding, report
+from .verdict import Completion, Ending, LogTrouble, judge
 
 _LINE_BITS = 40
-_VOICE_BITS = 24
+_STREAM_BITS = 24
 WATCHED = 3
 """Reports of a rank that count after a trouble in its log: two of them overcome it."""
 
@@ -31,12 +31,12 @@ class _Turn(NamedTuple):
     """Who is read, and when: the upper part of a line number in the history."""
 
     turn: int
-    voice: int
+    stream: int
 
     def number(self, line: int) -> int:
-        """A line of this voice, comparable over all voices."""
-        place = (self.voice << _LINE_BITS) | line
-        return (self.turn << (_LINE_BITS + _VOICE_BITS)) | place
+        """A line of this stream, comparable over all streams."""
+        place = (self.stream << _LINE_BITS) | line
+        return (self.turn << (_LINE_BITS + _STREAM_BITS)) | place
 
 
 def tells_steps(sample: bytes) -> bool:
@@ -46,11 +46,11 @@ def tells_steps(sample: bytes) -> bool:
 
 
 class _Reading:
-    """One voice and what is known of it."""
+    """One stream and what is known of it."""
 
-    def __init__(self, voice: Voice, open_reader: OpenReader) -> None:
-        self.voice = voice
-        self.reader = open_reader(voice.name, voice.rank)
+    def __init__(self, stream: LogStream, open_reader: OpenReader) -> None:
+        self.stream = stream
+        self.reader = open_reader(stream.name, stream.rank)
         self.watched = 0
         """Next reports that count although another rank tells the steps."""
         self.ended = False
@@ -65,15 +65,15 @@ class RunReplay:
     """All logs of one run from their first bytes to their last."""
 
     def __init__(
-        self, name: str, voices: list[Voice], rules: Rules, listen: Listen | None = None
+        self, name: str, streams: list[LogStream], rules: ReplayRules, listen: Listen | None = None
     ) -> None:
         self.name = name
-        self.case = Case(name, rules)
-        self.troubles: list[tuple[Told, Place]] = []
+        self.case = LogJudge(name, rules)
+        self.troubles: list[tuple[LogTrouble, FileLine]] = []
         """After the end: every trouble and where it first shows, in the order of the run."""
         self.ending = Ending("cut", None, None)
-        self.finished_at: Place | None = None
-        self._readings = [_Reading(voice, rules.open_reader) for voice in voices]
+        self.finished_at: FileLine | None = None
+        self._readings = [_Reading(stream, rules.open_reader) for stream in streams]
         self._turn = _Turn(0, -1)
         self._leader = math.inf
         self._listen = listen
@@ -85,8 +85,8 @@ class RunReplay:
         return next((r.reader.framework for r in self._readings if r.reader.framework), None)
 
     def feed(self, number: int, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
-        """The next bytes of voice ``number``, none at its end."""
-        if number != self._turn.voice:
+        """The next bytes of stream ``number``, none at its end."""
+        if number != self._turn.stream:
             self._turn = _Turn(self._turn.turn + 1, number)
         reading = self._readings[number]
         seen = reading.reader.feed(chunk, 0.0) if chunk else reading.finish()
@@ -104,7 +104,7 @@ class RunReplay:
             yield finding(each, place, decided.line if decided.file == place.file else 0)
         self._judge(told, exact=exact)
         for reading in self._readings:
-            for part in reading.voice.parts:
+            for part in reading.stream.parts:
                 yield self._end_of_file(reading, part.file, part.lines, part.bytes)
         yield self._end_of_run()
 
@@ -116,7 +116,7 @@ class RunReplay:
         for one in seen:
             if not isinstance(one, (Step, LogEvent, Phase, CheckpointSaved)):
                 continue
-            file, line = reading.voice.place(one.line)
+            file, line = reading.stream.place(one.line)
             number = self._turn.number(one.line)
             own = one if file == one.file and line == one.line else _at(one, file, line)
             self._file(file).add(own)
@@ -141,7 +141,7 @@ class RunReplay:
         Ranks that repeat one another's steps would look like a run that goes back and forth.
         Of the others only what is not finite counts, and what follows a trouble.
         """
-        order = reading.voice.order if step.rank is None else step.rank
+        order = reading.stream.order if step.rank is None else step.rank
         self._leader = min(self._leader, order)
         if order == self._leader:
             return True
@@ -150,28 +150,28 @@ class RunReplay:
         reading.watched -= 1
         return reading.watched >= 0
 
-    def _place(self, number: int) -> Place:
+    def _place(self, number: int) -> FileLine:
         """File and line of a line number of the history."""
         if not number:
-            return Place(self.name, 0)
-        voice = number >> _LINE_BITS & ((1 << _VOICE_BITS) - 1)
-        return Place(*self._readings[voice].voice.place(number & ((1 << _LINE_BITS) - 1)))
+            return FileLine(self.name, 0)
+        stream = number >> _LINE_BITS & ((1 << _STREAM_BITS) - 1)
+        return FileLine(*self._readings[stream].stream.place(number & ((1 << _LINE_BITS) - 1)))
 
     # -------------------------------------------------------------------- the verdict
 
-    def _judge(self, told: list[Told], *, exact: bool) -> None:
-        progress, view = self.case.progress, self.case.view
+    def _judge(self, told: list[LogTrouble], *, exact: bool) -> None:
+        progress, view = self.case.completion, self.case.view
         if not exact:
             told = self._roots(told)
         self.ending = judge(told, progress, view)
         line = self.ending.finished_line
         self.finished_at = None if line is None else self._place(line)
 
-    def _roots(self, told: list[Told]) -> list[Told]:
+    def _roots(self, told: list[LogTrouble]) -> list[LogTrouble]:
         """Nobody knows which log was the first to break: of each its own root, all at once."""
         found = []
-        progress, view = self.case.progress, self.case.view
-        by_file: dict[str, list[Told]] = {}
+        progress, view = self.case.completion, self.case.view
+        by_file: dict[str, list[LogTrouble]] = {}
         for each in told:
             by_file.setdefault(self._place(each.first.line).file, []).append(each)
         for mine in by_file.values():
@@ -193,7 +193,7 @@ class RunReplay:
         return {
             "type": "end",
             "file": file,
-            "rank": reading.voice.rank,
+            "rank": reading.stream.rank,
             "lines": lines,
             "bytes": size,
             "verdict": verdict,
@@ -203,7 +203,7 @@ class RunReplay:
         }
 
     def _end_of_run(self) -> Record:
-        parts = [part for reading in self._readings for part in reading.voice.parts]
+        parts = [part for reading in self._readings for part in reading.stream.parts]
         cause = self.root
         return {
             "type": "end",
@@ -216,13 +216,13 @@ class RunReplay:
             "cause": self.ending.cause,
             "cause_file": None if cause is None else cause[1].file,
             "cause_line": None if cause is None else cause[1].line,
-            "last_step": self.case.progress.last_step,
+            "last_step": self.case.completion.last_step,
             "finished_at_file": None if self.finished_at is None else self.finished_at.file,
             "finished_at_line": None if self.finished_at is None else self.finished_at.line,
         }
 
     @property
-    def root(self) -> tuple[Told, Place] | None:
+    def root(self) -> tuple[LogTrouble, FileLine] | None:
         """The trouble that the verdict names, and where it first shows."""
         return root(self.troubles, self.ending)
 
@@ -238,7 +238,7 @@ class _File:
     """What one file by itself tells about its end."""
 
     def __init__(self) -> None:
-        self.progress = Progressed()
+        self.progress = Completion()
         self.fatal: set[str] = set()
         """Classes of the fatal lines in it."""
 
@@ -248,7 +248,9 @@ class _File:
             self.fatal.add(one.trouble)
 
 
-def root(troubles: Iterable[tuple[Told, Place]], ending: Ending) -> tuple[Told, Place] | None:
+def root(
+    troubles: Iterable[tuple[LogTrouble, FileLine]], ending: Ending
+) -> tuple[LogTrouble, FileLine] | None:
     """The trouble that is the cause in ``ending``: the first fatal one of its class."""
     if ending.cause is None:
         return None

@@ -23,9 +23,9 @@ from middlewatch.sentinels.kit import (
 from ..config.secrets import mask
 from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
-from ..judge.incidents import IncidentKeeper
+from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
-from .verdict import Ending, Progressed, Tellings, Told, judge
+from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
 
 Record = dict[str, Any]
 """One line of ``replay --json``."""
@@ -42,33 +42,33 @@ the last news they are asked at every fiftieth step: what they remember loses no
 and a log of a million steps with a dozen old troubles is read five times as fast."""
 
 
-class Place(NamedTuple):
+class FileLine(NamedTuple):
     """A line of a file as it was given."""
 
     file: str
     line: int
 
 
-class Rules(NamedTuple):
+class ReplayRules(NamedTuple):
     """Who judges a replay."""
 
     sentinels: Mapping[str, Sentinel]
     limits: Mapping[str, Any]
-    tell_bug: Callable[[str], None]
+    report_bug: Callable[[str], None]
     """Told, in words, when a rule fails."""
     open_reader: OpenReader = everything
 
 
-class Case:
+class LogJudge:
     """What the rules make of one run's observations, in the order they come."""
 
-    def __init__(self, name: str, rules: Rules) -> None:
-        self.tellings = Tellings()
-        self.progress = Progressed()
+    def __init__(self, name: str, rules: ReplayRules) -> None:
+        self.troubles = LogTroubles()
+        self.completion = Completion()
         self._calm = 0
         """Steps since something new was found, or an event was read."""
         self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
-        self._engine = Engine(rules.sentinels, rules.limits, IncidentKeeper(), rules.tell_bug)
+        self._engine = Engine(rules.sentinels, rules.limits, Incidents(), rules.report_bug)
 
     @property
     def view(self) -> View:
@@ -78,35 +78,35 @@ class Case:
     def add(self, one: Observation) -> None:
         """Take the next observation, and ask the rules about it."""
         self._history.add(one)
-        self.progress.add(one)
+        self.completion.add(one)
         if isinstance(one, Step):
             self._calm += 1
-            if self._calm <= CLOSE or one.text or self._calm % EVERY == 0 or not self.tellings:
+            if self._calm <= CLOSE or one.text or self._calm % EVERY == 0 or not self.troubles:
                 self._ask(Step)
         elif isinstance(one, LogEvent):
             self._calm = 0
             self._ask(LogEvent)
 
-    def close(self) -> list[Told]:
+    def close(self) -> list[LogTrouble]:
         """Nothing more comes: every trouble, by the line where it first shows."""
         self._history.ended = True
         self._ask(Step, LogEvent)
-        return self.tellings.all()
+        return self.troubles.all()
 
     def _ask(self, *fresh: type) -> None:
         found, _ = self._engine.findings(self.view, set(fresh), tick=False)
-        if self.tellings.take(found):
+        if self.troubles.add_findings(found):
             self._calm = 0
 
 
 class Replay:
     """One log from its first byte to its last."""
 
-    def __init__(self, file: str, rules: Rules, listen: Listen | None = None) -> None:
+    def __init__(self, file: str, rules: ReplayRules, listen: Listen | None = None) -> None:
         self.file = file
         self.reader = rules.open_reader(file, None)
-        self.case = Case(file, rules)
-        self.troubles: list[tuple[Told, Place]] = []
+        self.case = LogJudge(file, rules)
+        self.troubles: list[tuple[LogTrouble, FileLine]] = []
         """After the end: every trouble and where it first shows."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
@@ -130,10 +130,10 @@ class Replay:
         """There are no more bytes: the last reports, the findings, how it ended."""
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
         told = self.case.close()
-        self.troubles = [(each, Place(self.file, each.first.line)) for each in told]
+        self.troubles = [(each, FileLine(self.file, each.first.line)) for each in told]
         for each, place in self.troubles:
             yield finding(each, place, each.first.decided_line)
-        ending = self.ending = judge(told, self.case.progress, self.case.view)
+        ending = self.ending = judge(told, self.case.completion, self.case.view)
         yield {
             "type": "end",
             "file": self.file,
@@ -142,7 +142,7 @@ class Replay:
             "framework": self.framework,
             "verdict": ending.verdict,
             "cause": ending.cause,
-            "last_step": self.case.progress.last_step,
+            "last_step": self.case.completion.last_step,
             "finished_at_line": ending.finished_line,
         }
 
@@ -178,7 +178,7 @@ def report(one: Step | CheckpointSaved) -> Record:
     }
 
 
-def finding(told: Told, place: Place, decided_line: int) -> Record:
+def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
     """One trouble. ``decided_line`` is 0 where it is the line where the trouble shows."""
     first, newest = told.first, told.newest
     # Where as it first showed; what, how bad and how often as it stands at the end.
@@ -201,7 +201,7 @@ def finding(told: Told, place: Place, decided_line: int) -> Record:
     }
 
 
-def proof(told: Told) -> str:
+def proof(told: LogTrouble) -> str:
     """The log line that shows a trouble, at most 400 characters; else its summary."""
     first = told.first
     text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from middlewatch.sentinels.kit import Severity
 from middlewatch.sentinels.kit.numbers import number
 
-from ..text.curve import EVALUATED, GUTTER, Mark, curve
+from ..text.curve import EVALUATED, GUTTER, AxisMark, curve
 from ..text.plot import BROKEN, Point
 from ..text.rows import Row, Span, cut, row
 from .story import Story
@@ -34,14 +34,14 @@ def picture(subject: Subject, width: int) -> list[Row]:
     return [*drawn, row(Span(cut(" " * GUTTER + legend, width), "dim"))]
 
 
-def _marks(subject: Subject) -> list[Mark]:
+def _marks(subject: Subject) -> list[AxisMark]:
     """Restarts, and troubles over them; the worst last, so that nothing covers it."""
-    marks = [Mark(restart.x, "↺", "warn") for restart in subject.story.restarts]
+    marks = [AxisMark(restart.x, "↺", "warn") for restart in subject.story.restarts]
     troubles = [told for told, _ in subject.troubles if told.newest.severity >= Severity.WARNING]
     for told in sorted(troubles, key=lambda t: (t.newest.fatal, t.newest.severity)):
         x = subject.story.x_of(told.first.line)
         if x is not None:
-            sign = Mark(x, "✗", "bad") if told.newest.fatal else Mark(x, "!", "warn")
+            sign = AxisMark(x, "✗", "bad") if told.newest.fatal else AxisMark(x, "!", "warn")
             marks.append(sign)
     return marks
 
@@ -57,7 +57,7 @@ def _ends(story: Story, xs: Sequence[float]) -> tuple[str, str]:
 
 
 def _legend(
-    name: str, train: Sequence[Point], evaluated: Sequence[Point], marks: Sequence[Mark]
+    name: str, train: Sequence[Point], evaluated: Sequence[Point], marks: Sequence[AxisMark]
 ) -> list[str]:
     finite = [y for _, y in train if math.isfinite(y)]
     parts = []

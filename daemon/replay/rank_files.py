@@ -33,7 +33,7 @@ _NOT_A_RANK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class RankFiles:
     """One stream of lines: a file, or the parts of a rotated one, oldest first."""
 
     parts: tuple[str, ...]
@@ -49,7 +49,7 @@ class Lane:
         return self.parts[-1]
 
 
-def lanes(names: Sequence[str]) -> list[Lane]:
+def group_by_rank(names: Sequence[str]) -> list[RankFiles]:
     """The streams that files given as one run make up, by attempt and rank."""
     streams = _streams(names)
     counted = _counted([parts[-1] for parts in streams])
@@ -61,9 +61,9 @@ def lanes(names: Sequence[str]) -> list[Lane]:
             rank = counted.get(name)
         node = _last(_NODE, name)
         order = rank if rank is not None else node if node is not None else 0
-        found.append((place, Lane(parts, rank, order, _last(_ATTEMPT, name) or 0)))
+        found.append((place, RankFiles(parts, rank, order, _last(_ATTEMPT, name) or 0)))
     found.sort(key=lambda each: (each[1].attempt, each[1].order, each[0]))
-    return [lane for _, lane in found]
+    return [files for _, files in found]
 
 
 def rank_of(name: str) -> int | None:

@@ -27,7 +27,7 @@ RESTARTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class StoryEvent:
     """Something at a line."""
 
     order: int
@@ -38,28 +38,28 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
+class ClaimedSave:
     """The log claims that a checkpoint was saved."""
 
-    at: Happening
+    at: StoryEvent
     path: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class LogRestart:
     """The step counter went back."""
 
-    at: Happening
+    at: StoryEvent
     before: float
     x: float
 
 
 @dataclass(slots=True)
-class Stretch:
+class PhaseSpan:
     """A phase that came once or many times."""
 
-    first: Happening
-    last: Happening
+    first: StoryEvent
+    last: StoryEvent
     times: int = 1
 
 
@@ -67,17 +67,17 @@ class Story:
     """Listens to the observations of one replay."""
 
     def __init__(self) -> None:
-        self.first: Happening | None = None
+        self.first: StoryEvent | None = None
         """First report of training."""
-        self.last: Happening | None = None
+        self.last: StoryEvent | None = None
         self.reports = 0
         self.total: float | None = None
         self.epoch: float | None = None
-        self.phases: dict[PhaseName, Stretch] = {}
-        self.saves: deque[Save] = deque(maxlen=SAVES)
-        self.first_save: Save | None = None
+        self.phases: dict[PhaseName, PhaseSpan] = {}
+        self.saves: deque[ClaimedSave] = deque(maxlen=SAVES)
+        self.first_save: ClaimedSave | None = None
         self.save_count = 0
-        self.restarts: deque[Restart] = deque(maxlen=RESTARTS)
+        self.restarts: deque[LogRestart] = deque(maxlen=RESTARTS)
         self.curves: dict[str, Curve] = {}
         self._newest: dict[str, tuple[float, float]] = {}
         self.wrapped = False
@@ -94,7 +94,7 @@ class Story:
 
     # -------------------------------------------------------------------- the text
 
-    def look(self, chunk: bytes) -> None:
+    def add_text(self, chunk: bytes) -> None:
         """The text itself, for what no observation tells."""
         if len(self._head) < HEAD:
             self._head += chunk[: HEAD - len(self._head)]
@@ -135,17 +135,17 @@ class Story:
             self._save(one, order)
         else:
             self._interrupted |= one.name in ("start", "load")
-            here = Happening(order, one.file, one.line, self._number)
+            here = StoryEvent(order, one.file, one.line, self._number)
             known = self.phases.get(one.name)
             if known is None:
-                self.phases[one.name] = Stretch(here, here)
+                self.phases[one.name] = PhaseSpan(here, here)
             else:
                 known.last = here
                 known.times += 1
 
     def _save(self, one: CheckpointSaved, order: int) -> None:
         step = one.step if one.step is not None else self._number
-        save = Save(Happening(order, one.file, one.line, step), one.path)
+        save = ClaimedSave(StoryEvent(order, one.file, one.line, step), one.path)
         if self.saves and one.path is not None and self.saves[-1].path == one.path:
             return  # "saving …", "saved …", or the other ranks
         self.save_count += 1
@@ -160,7 +160,7 @@ class Story:
             return
         if self._number is None or not _evaluation(one):
             self._move(one, order)  # evaluations count in units of their own here and there
-            here = Happening(order, one.file, one.line, one.number)
+            here = StoryEvent(order, one.file, one.line, one.number)
             self.reports += 1
             if one.number is not None:
                 self.first, self.last = self.first or here, here
@@ -196,8 +196,8 @@ class Story:
         before = self._number
         if before is not None and number < before:
             if self._interrupted:
-                here = Happening(order, one.file, one.line, number)
-                self.restarts.append(Restart(here, before, self._offset + number))
+                here = StoryEvent(order, one.file, one.line, number)
+                self.restarts.append(LogRestart(here, before, self._offset + number))
             else:
                 self._offset += before
                 self.wrapped = True

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit.numbers import number
 
-from .log_input import Source
-from .log_stream import Voice
+from .log_input import LogInput
+from .log_stream import LogStream
 from .many_logs import RunReplay, root
-from .one_log import Case, Place, Record, Replay
+from .one_log import FileLine, LogJudge, Record, Replay
 from .story import Story
-from .verdict import Ending, Told
+from .verdict import Ending, LogTrouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Subject:
 
     name: str
     logs: Sequence[Log]
-    case: Case
-    troubles: Sequence[tuple[Told, Place]]
+    case: LogJudge
+    troubles: Sequence[tuple[LogTrouble, FileLine]]
     ending: Ending
-    finished_at: Place | None
+    finished_at: FileLine | None
     story: Story
     framework: str | None = None
     encoding: str = "utf-8"
@@ -50,7 +50,7 @@ class Subject:
 
     @classmethod
     def of_file(
-        cls, source: Source, replay: Replay, story: Story, extra: Record, *, one_of_many: bool
+        cls, source: LogInput, replay: Replay, story: Story, extra: Record, *, one_of_many: bool
     ) -> Subject:
         """One log that has been read."""
         line = replay.ending.finished_line
@@ -62,7 +62,7 @@ class Subject:
             case=replay.case,
             troubles=replay.troubles,
             ending=replay.ending,
-            finished_at=None if line is None else Place(source.name, line),
+            finished_at=None if line is None else FileLine(source.name, line),
             story=story,
             framework=replay.framework,
             encoding=source.encoding,
@@ -73,13 +73,13 @@ class Subject:
 
     @classmethod
     def of_run(
-        cls, voices: Sequence[Voice], replay: RunReplay, story: Story, ends: Sequence[Record]
+        cls, streams: Sequence[LogStream], replay: RunReplay, story: Story, ends: Sequence[Record]
     ) -> Subject:
         """A run of several logs that have been read."""
         logs = [
-            Log(p.file, p.lines, p.bytes, p.packing, p.damage, voice.rank)
-            for voice in voices
-            for p in voice.parts
+            Log(p.file, p.lines, p.bytes, p.packing, p.damage, stream.rank)
+            for stream in streams
+            for p in stream.parts
         ]
         return cls(
             name=replay.name,
@@ -96,7 +96,7 @@ class Subject:
         )
 
     @property
-    def root(self) -> tuple[Told, Place] | None:
+    def root(self) -> tuple[LogTrouble, FileLine] | None:
         """The trouble that ended it, and where it first shows."""
         return root(self.troubles, self.ending)
 

@@ -10,11 +10,11 @@ from middlewatch.sentinels.kit.numbers import number
 from middlewatch.sentinels.kit.observations import PhaseName
 
 from ..text.rows import Tone
-from .one_log import Place
-from .story import Happening, Story
-from .verdict import Told
+from .one_log import FileLine
+from .story import Story, StoryEvent
+from .verdict import LogTrouble
 
-Entry = tuple["Place | None", str, Tone, str]
+Entry = tuple["FileLine | None", str, Tone, str]
 """(line, sign, tone, words)."""
 TROUBLES = 12
 """Troubles shown at most; ``--json`` has all."""
@@ -29,9 +29,9 @@ _PHASES: dict[PhaseName, str] = {
 
 def entries(
     story: Story,
-    troubles: Sequence[tuple[Told, Place]],
+    troubles: Sequence[tuple[LogTrouble, FileLine]],
     view: View,
-    root: tuple[Told, Place] | None,
+    root: tuple[LogTrouble, FileLine] | None,
 ) -> list[Entry]:
     """The timeline, first things first."""
     found: list[tuple[float, Entry]] = [*_phases(story), *_saves(story)]
@@ -49,11 +49,11 @@ def entries(
     return [entry for _, entry in found]
 
 
-def _at(where: Happening, sign: str, tone: Tone, words: str) -> tuple[float, Entry]:
-    return where.order, (Place(where.file, where.line), sign, tone, words)
+def _at(where: StoryEvent, sign: str, tone: Tone, words: str) -> tuple[float, Entry]:
+    return where.order, (FileLine(where.file, where.line), sign, tone, words)
 
 
-def _step(where: Happening) -> str:
+def _step(where: StoryEvent) -> str:
     return "?" if where.step is None else number(where.step)
 
 
@@ -85,7 +85,7 @@ def _saves(story: Story) -> list[tuple[float, Entry]]:
 
 
 def _troubles(
-    troubles: Sequence[tuple[Told, Place]], view: View, fell: float
+    troubles: Sequence[tuple[LogTrouble, FileLine]], view: View, fell: float
 ) -> list[tuple[float, Entry]]:
     ranked = sorted(troubles, key=lambda t: (-t[0].newest.severity, t[0].first.line))
     shown = ranked[:TROUBLES]
@@ -107,13 +107,13 @@ def _troubles(
     return found
 
 
-def _overcome(told: Told, view: View) -> bool:
+def _overcome(told: LogTrouble, view: View) -> bool:
     if told.newest.fatal or told.newest.severity < Severity.WARNING:
         return False
     return view.steps_after(0.0, told.first.line, told.first.file) >= 2
 
 
-def _manner(told: Told) -> tuple[str, Tone]:
+def _manner(told: LogTrouble) -> tuple[str, Tone]:
     if told.newest.fatal:
         return "✗", "bad"
     return ("!", "warn") if told.newest.severity >= Severity.WARNING else ("·", "dim")

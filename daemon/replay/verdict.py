@@ -9,9 +9,9 @@ from middlewatch.sentinels.kit import Finding, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
 from middlewatch.sentinels.kit.troubles import Troubles
 
-from .completion import Progressed
+from .completion import Completion
 
-__all__ = ["Ending", "Progressed", "Tellings", "Told", "judge"]
+__all__ = ["Completion", "Ending", "LogTrouble", "LogTroubles", "judge"]
 
 SIDE_EFFECTS = which(lambda c: c.side_effect)
 TEARDOWN = which(lambda c: c.teardown)
@@ -19,7 +19,7 @@ LOST_AT_THE_END = which(lambda c: c.result_lost)
 
 
 @dataclass(slots=True)
-class Told:
+class LogTrouble:
     """One trouble of the log: its first finding, and how it stands at the end."""
 
     sentinel: str
@@ -28,16 +28,16 @@ class Told:
     order: int
 
 
-class Tellings:
+class LogTroubles:
     """All troubles of a log, each once, as rules tell them again and again."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str, str], Told] = {}
+        self._told: dict[tuple[str, str, str], LogTrouble] = {}
 
     def __bool__(self) -> bool:
         return bool(self._told)
 
-    def take(self, found: Sequence[tuple[str, Finding]]) -> bool:
+    def add_findings(self, found: Sequence[tuple[str, Finding]]) -> bool:
         """(sentinel, finding) of one round; True when there is a new one among them.
 
         A trouble that turns out to be of another class (a spike that does not come back)
@@ -51,7 +51,7 @@ class Tellings:
             if told is None:
                 news = True
                 before = self._given_way(sentinel, finding.key, said)
-                told = Told(sentinel, finding, finding, len(self._told))
+                told = LogTrouble(sentinel, finding, finding, len(self._told))
                 if before is not None:
                     told = self._told.pop(before)
                 self._told[key] = told
@@ -68,7 +68,7 @@ class Tellings:
                 return known
         return None
 
-    def all(self) -> list[Told]:
+    def all(self) -> list[LogTrouble]:
         """By the line where they first show."""
         return sorted(self._told.values(), key=lambda t: (t.first.line, t.order))
 
@@ -88,7 +88,7 @@ class Ending:
     finished_line: int | None
 
 
-def judge(told: Iterable[Told], progress: Progressed, view: View) -> Ending:
+def judge(told: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
     """The verdict over all troubles of a log."""
     stands = (t.newest for t in told)
     fatal = [f for f in stands if f.fatal and f.severity >= Severity.WARNING]
@@ -115,7 +115,7 @@ def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
 
 def _begun_again(view: View) -> int:
     """The line after which the log tells of another attempt; 0 for none."""
-    troubles = view.ledger(Troubles)
+    troubles = view.accumulator(Troubles)
     return 0 if troubles is None else max(troubles.begun_again.values(), default=0)
 
 

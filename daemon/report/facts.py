@@ -12,8 +12,8 @@ from typing import Any
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
-    Entry,
     GpuSample,
+    HandbookPage,
     MemorySample,
     ProcessesSeen,
     SourceState,
@@ -30,7 +30,7 @@ CURVE_POINTS = 240
 LONGEST_ETA_S = 10 * 365 * 86400.0
 
 
-def incident(one: Incident, entry: Entry | None) -> dict[str, Any]:
+def incident(one: Incident, entry: HandbookPage | None) -> dict[str, Any]:
     """One incident in the shape of ``incidents --json``."""
     step, safe = first_step(one, entry)
     return {

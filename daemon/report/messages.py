@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSeen, Entry, Severity
+from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
 from ..config.secrets import mask
@@ -31,7 +31,7 @@ class Message:
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
 
 
-def first_step(incident: Incident, entry: Entry | None) -> tuple[str, bool]:
+def first_step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
     """(first remedy, whether it is safe): the finding's own, else the handbook's."""
     if incident.remedy:
         return incident.remedy, True
@@ -44,7 +44,7 @@ def compose(
     change: Change,
     name: str,
     host: str,
-    entry: Entry | None,
+    entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
 ) -> Message:

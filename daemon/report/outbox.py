@@ -16,7 +16,7 @@ from middlewatch.sentinels.kit import codec
 
 from ..config.schema import Alerts
 from ..config.secrets import mask_urls
-from ..system.worker import JsonChild, module_argv
+from ..system.worker import JsonWorker, module_argv
 from .messages import Message
 
 NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
@@ -59,7 +59,7 @@ class Queued:
         return codec.load(cls, {**data, "message": data})
 
 
-class Phone:
+class Outbox:
     """Sends messages through the notifier child, one at a time."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Phone:
         self._took: dict[str, set[str]] = {}
         """Message id -> URLs that have it already: mode ``all`` does not tell them twice."""
         self._asked: list[str] = []
-        self._child = JsonChild(NOTIFIER_ARGV, DEADLINE_S)
+        self._child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S)
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:

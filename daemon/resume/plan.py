@@ -16,14 +16,14 @@ from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit.classes import which
 from middlewatch.sentinels.kit.numbers import number
 
-from ..checkpoints.finder import Place
-from ..checkpoints.followed import mark_of
+from ..checkpoints.finder import CheckpointPath
+from ..checkpoints.followed import fingerprint_of
 from ..checkpoints.formats.names import folder_kind
 from ..checkpoints.formats.recognise import listing
 from ..system.clock import epoch, iso
 from ..system.processes import Processes
 from .commands import Continuation, continuation, fitting, framework_of
-from .requirements import lacking
+from .requirements import what_is_missing
 from .script import find
 
 Row = Mapping[str, Any]
@@ -36,7 +36,7 @@ who types the command is one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenCheckpoint:
     """The checkpoint to go on from, and those that were passed over. No path: there is none."""
 
     entry: Row | None
@@ -46,11 +46,11 @@ class Chosen:
 
 
 @dataclass(slots=True)
-class Plan:
+class ResumePlan:
     """Everything that a person or a program needs to go on."""
 
     run: Row
-    chosen: Chosen
+    chosen: ChosenCheckpoint
     way: Continuation
     retry: Row
     refused: list[str] = field(default_factory=list)
@@ -75,7 +75,9 @@ def _began(run: Row) -> float:
     return epoch(run["started_at"])
 
 
-def choose(index: Row, framework: str, check: Check, *, again: bool, now: float) -> Chosen:
+def choose(
+    index: Row, framework: str, check: Check, *, again: bool, now: float
+) -> ChosenCheckpoint:
     """The newest checkpoint that passes, and what was passed over before it.
 
     A verdict of the index counts as long as the files stand as they stood then; all others
@@ -95,20 +97,22 @@ def choose(index: Row, framework: str, check: Check, *, again: bool, now: float)
         if again or not stands or told["state"] != "ok":
             verdict = _verdict(check(entry["path"]), now)
         if verdict["state"] == "ok":
-            return Chosen(entry, verdict, tuple(skipped))
+            return ChosenCheckpoint(entry, verdict, tuple(skipped))
         skipped.append(_passed_over(entry, verdict["state"], verdict["detail"]))
-    return Chosen(None, None, tuple(skipped))
+    return ChosenCheckpoint(None, None, tuple(skipped))
 
 
-def named(index: Row, path: str, check: Check, now: float) -> Chosen:
+def named(index: Row, path: str, check: Check, now: float) -> ChosenCheckpoint:
     """The checkpoint that a person names; read now, whatever the index says of it."""
     told = check(path)
     verdict = _verdict(told, now)
     known = next((e for e in index["checkpoints"] if e["path"] == path), None)
     entry = known or {**told, "saved_at": iso(_newest(path)), "verified": verdict}
     if verdict["state"] != "ok":
-        return Chosen(None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),))
-    return Chosen(entry, verdict)
+        return ChosenCheckpoint(
+            None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),)
+        )
+    return ChosenCheckpoint(entry, verdict)
 
 
 def _verdict(told: Row, now: float) -> dict[str, Any]:
@@ -121,21 +125,21 @@ def _passed_over(entry: Row, state: str, detail: str) -> dict[str, Any]:
 
 
 def _newest(path: str) -> float | None:
-    mark = mark_of(_place(path))
+    mark = fingerprint_of(_place(path))
     return mark.newest_ns / 1e9 if mark.files else None
 
 
-def _place(path: str) -> Place:
+def _place(path: str) -> CheckpointPath:
     kind = None
     if os.path.isdir(path):
         kind = folder_kind(os.path.basename(path.rstrip("/")), *listing(path)) or "folder"
-    return Place(path, kind, leftover=False, mtime_ns=0)
+    return CheckpointPath(path, kind, leftover=False, mtime_ns=0)
 
 
 def _stands(entry: Row) -> bool | None:
     """Whether the files are those of the index: size and time. ``None``: they are gone."""
     try:
-        mark = mark_of(_place(entry["path"]))
+        mark = fingerprint_of(_place(entry["path"]))
     except OSError:
         return None
     if not mark.files:
@@ -207,7 +211,7 @@ def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
     return found
 
 
-def tried(runs: Sequence[Row], run: Row) -> bool:
+def was_resumed(runs: Sequence[Row], run: Row) -> bool:
     """Another run has gone on from this one already, however it ended."""
     return any(other.get("resumed_from") == run["run"] for other in runs)
 
@@ -250,11 +254,11 @@ def is_alive(run: Row) -> bool:
 def plan(
     run: Row,
     runs: Sequence[Row],
-    chosen: Chosen,
+    chosen: ChosenCheckpoint,
     retry: Row,
     missing: Sequence[str],
     older: str = "",
-) -> Plan:
+) -> ResumePlan:
     """Put together what was found. ``missing``: names of variables that are not set now;
     ``older``: the newest good checkpoint from before the trouble."""
     entry = chosen.entry
@@ -262,7 +266,7 @@ def plan(
     way = continuation(
         run["command"], run["cwd"], path, format_=entry["format"] if entry else "unknown"
     )
-    made = Plan(run, chosen, _set_aside(way, chosen), retry)
+    made = ResumePlan(run, chosen, _set_aside(way, chosen), retry)
     _refuse(made, runs)
     _warn(made, missing)
     _warn_late(made, older)
@@ -274,7 +278,7 @@ def framework(run: Row) -> str:
     return framework_of(find(run["command"], run["cwd"]))
 
 
-def _set_aside(way: Continuation, chosen: Chosen) -> Continuation:
+def _set_aside(way: Continuation, chosen: ChosenCheckpoint) -> Continuation:
     """A script that takes the newest by itself must not find a newer one that is bad."""
     if not way.newest or chosen.entry is None:
         return way
@@ -283,7 +287,7 @@ def _set_aside(way: Continuation, chosen: Chosen) -> Continuation:
     return Continuation(way.framework, way.how, way.command, way.words, way.newest, aside)
 
 
-def _refuse(made: Plan, runs: Sequence[Row]) -> None:
+def _refuse(made: ResumePlan, runs: Sequence[Row]) -> None:
     run = made.run
     if is_alive(run):
         made.refused.append(f"{run['run']} still runs (pid {run['pid']})")
@@ -295,7 +299,7 @@ def _refuse(made: Plan, runs: Sequence[Row]) -> None:
             made.refused.append(f"{other['run']} goes on from it already (pid {other['pid']})")
 
 
-def _warn(made: Plan, missing: Sequence[str]) -> None:
+def _warn(made: ResumePlan, missing: Sequence[str]) -> None:
     warn = made.warnings.append
     entry, skipped = made.chosen.entry, made.chosen.skipped
     for one in skipped:
@@ -315,11 +319,11 @@ def _warn(made: Plan, missing: Sequence[str]) -> None:
         warn(f"variables of the start that are not set now: {', '.join(missing)}")
     if entry is not None and made.way.how in ("perhaps", "unknown"):
         warn(made.way.words)
-    if lacks := lacking(made.run["command"], made.run["cwd"]):
+    if lacks := what_is_missing(made.run["command"], made.run["cwd"]):
         warn(lacks)
 
 
-def _warn_late(made: Plan, older: str) -> None:
+def _warn_late(made: ResumePlan, older: str) -> None:
     """The numbers went bad before it was saved."""
     entry, retry = made.chosen.entry, made.retry
     if entry is None or retry["class"] not in SPOIL_SAVES or not retry["since"]:
@@ -345,7 +349,7 @@ def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
     return steps, max(0.0, (epoch(seen) - epoch(entry["saved_at"])) / 60)
 
 
-def as_dict(made: Plan) -> dict[str, Any]:
+def as_dict(made: ResumePlan) -> dict[str, Any]:
     """The plan as ``resume --json`` prints it."""
     run, chosen, way = made.run, made.chosen, made.way
     entry, verdict = chosen.entry, chosen.verdict

@@ -27,7 +27,7 @@ def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
     )
 
 
-def lacking(command: Sequence[str], cwd: str) -> str:
+def what_is_missing(command: Sequence[str], cwd: str) -> str:
     """A sentence about its folder, or its program; empty when both are there."""
     if not cwd or not Path(cwd).is_dir():
         return f"its folder {cwd or '(unknown)'} is not there"

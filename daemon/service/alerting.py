@@ -11,70 +11,72 @@ from middlewatch.sentinels.kit import Severity
 
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
-from ..report.outbox import Phone, Queued
+from ..report.outbox import Outbox, Queued
 from ..system.loop import Loop
-from .context import Room
+from .context import Context
 from .watched_run import WatchedRun
 
 
-class Teller:
+class Alerter:
     """Decides and composes; the phone delivers."""
 
-    def __init__(self, room: Room, loop: Loop, say: Callable[[str], None]) -> None:
-        self._room = room
+    def __init__(self, context: Context, loop: Loop, log_line: Callable[[str], None]) -> None:
+        self._context = context
         self._loop = loop
-        self._say = say
+        self._log_line = log_line
         self._silences: list[dict[str, Any]] = []
-        for silence_id, silence in list(room.store.all("silence")):
-            if silence["until"] > room.clock.now():
+        for silence_id, silence in list(context.store.all("silence")):
+            if silence["until"] > context.clock.now():
                 self._silences.append(silence)
             else:
-                room.store.drop("silence", silence_id)
+                context.store.drop("silence", silence_id)
         self._fd: int | None = None
-        self.phone = Phone(
-            room.config.alert_urls,
-            room.config.alerts,
+        self.outbox = Outbox(
+            context.config.alert_urls,
+            context.config.alerts,
             self._keep,
-            queued=_queued(room, say),
+            queued=_queued(context, log_line),
             new_id=lambda: secrets.token_hex(8),
         )
 
     def _keep(self, queued: Queued) -> None:
-        self._room.store.put("message", queued.id, queued.to_json(), self._room.clock.now())
+        self._context.store.put("message", queued.id, queued.to_json(), self._context.clock.now())
         if queued.sent_at is not None:
-            self._room.store.flush()  # what was sent must not be sent again after a crash
+            self._context.store.flush()  # what was sent must not be sent again after a crash
         if queued.error:
-            self._say(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
+            self._log_line(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
 
-    def tell(self, watched: WatchedRun, change: Change) -> None:
+    def alert(self, watched: WatchedRun, change: Change) -> None:
         """Push first, then write down."""
         incident = change.incident
         if change.kind in QUIET:
-            self._room.keep(incident)
+            self._context.save_incident(incident)
             return
-        self._say(f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}")
+        self._log_line(
+            f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
+        )
         if self._worth_a_push(change) and self._push(self._compose(watched, change)):
-            incident.alerted_at = self._room.clock.now()
-        self._room.keep(incident)
+            incident.alerted_at = self._context.clock.now()
+        self._context.save_incident(incident)
 
-    def tell_end(self, watched: WatchedRun) -> None:
+    def alert_end(self, watched: WatchedRun) -> None:
         """Push that a run reached its end, once and if that is wanted."""
-        if watched.told_end:
+        if watched.end_alerted:
             return
-        watched.told_end = True
-        wanted = self._room.config.alerts.finished and not self._silenced(watched.spec.id, "")
+        watched.end_alerted = True
+        wanted = self._context.config.alerts.finished and not self._silenced(watched.spec.id, "")
         if watched.state == "finished" and wanted:
-            name, status = watched.spec.name, self._room.status(watched)
-            self._push(messages.finished(name, self._room.host, status))
+            name, status = watched.spec.name, self._context.status(watched)
+            self._push(messages.finished(name, self._context.host, status))
 
     def remind(self) -> None:
         """Repeat open critical incidents ever more rarely until somebody looks.
 
         One that opened during a silence is told when the silence is over.
         """
-        now, repeat = self._room.clock.now(), self._room.config.alerts.repeat_s
-        for incident in self._room.keeper.open():
-            watched = self._room.runs.get(incident.run)
+        now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
+        for incident in self._context.incidents.open():
+            watched = self._context.runs.get(incident.run)
             if watched is None or not self._wants_reminder(incident):
                 continue
             message = self._compose(watched, Change("opened", incident))
@@ -89,18 +91,18 @@ class Teller:
                 message = replace(message, title=title)
             if self._push(message):
                 incident.alerted_at = now
-            self._room.keep(incident)
+            self._context.save_incident(incident)
 
     def _wants_reminder(self, incident: Incident) -> bool:
         return (
             incident.severity is Severity.CRITICAL
             and incident.state == "open"
-            and bool(self.phone.urls)
+            and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
         )
 
     def _worth_a_push(self, change: Change) -> bool:
-        incident, alerts = change.incident, self._room.config.alerts
+        incident, alerts = change.incident, self._context.config.alerts
         if self._silenced(incident.run, incident.trouble):
             return False
         if change.kind == "resolved":
@@ -108,7 +110,7 @@ class Teller:
         return incident.severity >= Severity.parse(alerts.min_severity)
 
     def _silenced(self, run: str, trouble: str) -> bool:
-        now = self._room.clock.now()
+        now = self._context.clock.now()
         return any(
             s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
             for s in self._silences
@@ -116,51 +118,53 @@ class Teller:
 
     def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
         """Push nothing about ``run`` and class ``trouble`` (empty: any) for a while."""
-        now = self._room.clock.now()
+        now = self._context.clock.now()
         made = {"run": run, "class": trouble, "until": now + for_s}
         self._silences = [s for s in self._silences if s["until"] > now] + [made]
-        self._room.store.put("silence", secrets.token_hex(4), made, now)
+        self._context.store.put("silence", secrets.token_hex(4), made, now)
         return made
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
         return messages.compose(
             change,
             watched.spec.name,
-            self._room.host,
-            self._room.page_of(change.incident),
+            self._context.host,
+            self._context.page_of(change.incident),
             watched.history.checkpoints,
-            self._room.clock.now(),
+            self._context.clock.now(),
         )
 
     def _push(self, message: messages.Message) -> bool:
-        clock = self._room.clock
-        if self._room.drill:
+        clock = self._context.clock
+        if self._context.drill:
             message = messages.drilled(message)
-        queued = self.phone.push(message, clock.now(), clock.monotonic())
+        queued = self.outbox.push(message, clock.now(), clock.monotonic())
         self._wire()
         return queued is not None and queued.state != "silent"
 
     def pump(self) -> None:
         """Take the notifier's answers, send what is due."""
-        if self.phone.busy() or self._fd is not None:
-            self.phone.pump(self._room.clock.now(), self._room.clock.monotonic())
+        if self.outbox.busy() or self._fd is not None:
+            self.outbox.pump(self._context.clock.now(), self._context.clock.monotonic())
             self._wire()
 
     def _wire(self) -> None:
         """Wait on the notifier's answers; its pipe is another with every child."""
         if self._fd is not None:
             self._loop.unwatch(self._fd, self.pump)
-        self._fd = self.phone.fileno()
+        self._fd = self.outbox.fileno()
         if self._fd is not None:
             self._loop.watch(self._fd, self.pump)
 
 
-def _queued(room: Room, say: Callable[[str], None]) -> list[Queued]:
+def _queued(context: Context, log_line: Callable[[str], None]) -> list[Queued]:
     """What a crash left in the store; a message that cannot be read is said and left out."""
     found = []
-    for message_id, doc in room.store.all("message"):
+    for message_id, doc in context.store.all("message"):
         try:
             found.append(Queued.from_json(doc))
         except (KeyError, TypeError, ValueError) as error:
-            say(f"message {message_id} of the store is not usable: {type(error).__name__}: {error}")
+            log_line(
+                f"message {message_id} of the store is not usable: {type(error).__name__}: {error}"
+            )
     return found

@@ -24,15 +24,15 @@ from middlewatch.sentinels.kit import (
 )
 from middlewatch.sentinels.kit.classes import row
 
-from ..box.durability import Places
+from ..box.durability import PathDurability
 from ..checkpoints.index import read as read_index
 from ..config.paths import StateDir
 from ..config.run_spec import RunSpec, run_id
 from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
-from ..judge.incidents import Change, Incident, IncidentKeeper
-from ..mirror.source import Kept, Mirror
+from ..judge.incidents import Change, Incident, Incidents
+from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.disk import Disks
 from ..sources.kernel_log import KernelLog
@@ -44,9 +44,9 @@ from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
-from .alerting import Teller
-from .context import Room
-from .handlers import Answers
+from .alerting import Alerter
+from .context import Context
+from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
 from .watched_run import WatchedRun
@@ -66,13 +66,15 @@ class App:
         self._loop = Loop(clock, self._bug)
         store = Store(state.store, state.reserve)
         if store.set_aside:
-            self.say(f"the store was damaged and is set aside as {store.set_aside}")
-        keeper = IncidentKeeper(_known_incidents(store, self.say))
-        self.room = Room(state, config, clock, store, keeper, Pump(self._loop, clock, self.say))
-        self.room.drill = drill
-        self.room.places = Places.of_box(config)
+            self.log_line(f"the store was damaged and is set aside as {store.set_aside}")
+        incidents = Incidents(_known_incidents(store, self.log_line))
+        self.context = Context(
+            state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
+        )
+        self.context.drill = drill
+        self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
-        self._engine = Engine(enabled, config.limits, keeper, self.say)
+        self._engine = Engine(enabled, config.limits, incidents, self.log_line)
         hang = config.limits.get("hang")
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._hang = hang if "hang" in enabled else None
@@ -80,24 +82,24 @@ class App:
         self._disks: Pumped | None = None
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
-        self._teller = Teller(self.room, self._loop, self.say)
-        self._publisher = Publisher(self.room, self.say)
-        answers = Answers(self.room, self._teller, self.watch, self._stop_soon)
-        self._server = Server(state.socket, self._loop, answers.handlers(), self.say)
+        self._alerter = Alerter(self.context, self._loop, self.log_line)
+        self._publisher = Publisher(self.context, self.log_line)
+        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
 
     def run(self) -> None:
         """Watch until told to stop; then save, and let everything go."""
         self._listen_to_signals()
-        room = self.room
+        context = self.context
         for source in (Nvml(self._clock), self._kernel):
-            room.box_sources.append(room.pump.add(source, self._take_box))
-        if room.config.mirror.to:
-            memory = str(room.state.root / "mirror.json")
-            mirror = Mirror(room.config.mirror, self._kept, self._copied, memory)
-            room.box_sources.append(room.pump.add(mirror, self._take_box))
-        for run, doc in room.store.all("run"):
+            context.box_sources.append(context.pump.add(source, self._take_box))
+        if context.config.mirror.to:
+            memory = str(context.state.root / "mirror.json")
+            mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
+            context.box_sources.append(context.pump.add(mirror, self._take_box))
+        for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
         self._watch_disks()
@@ -106,8 +108,8 @@ class App:
         watchdog = sdnotify.watchdog_s()
         if watchdog:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
-        self.say(f"watching {len(room.living())} runs, state in {room.state.root}")
-        sdnotify.notify(f"READY=1\nSTATUS=watching {len(room.living())} runs")
+        self.log_line(f"watching {len(context.living_runs())} runs, state in {context.state.root}")
+        sdnotify.notify(f"READY=1\nSTATUS=watching {len(context.living_runs())} runs")
         # What is here now stays: the collector need not walk it again and again.
         gc.collect()
         gc.freeze()
@@ -132,24 +134,24 @@ class App:
 
     def _close(self) -> None:
         """One part that will not go must not keep the others from being saved."""
-        parts = [self._save, self._teller.phone.close]
-        parts += [pumped.close for pumped in self.room.pump.all()]
-        parts += [self._inotify.close, self.room.places.close, self.room.store.close]
+        parts = [self._save, self._alerter.outbox.close]
+        parts += [pumped.close for pumped in self.context.pump.all()]
+        parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
-        self.say("stopped")
+        self.log_line("stopped")
         # Last: whoever waits for the socket to go may start the next daemon at once.
         self._server.close()
         self._loop.close()
         os.close(self._lock)
 
-    def say(self, text: str) -> None:
+    def log_line(self, text: str) -> None:
         """One line (or a traceback) to stderr: the journal, or the daemon's log."""
         with contextlib.suppress(OSError, ValueError):
             print(f"{iso(self._clock.now())} {mask(text)}", file=sys.stderr, flush=True)
 
     def _bug(self, error: Exception) -> None:
-        self.say("a bug of middlewatch:\n" + "".join(traceback.format_exception(error)))
+        self.log_line("a bug of middlewatch:\n" + "".join(traceback.format_exception(error)))
 
     # -- runs ---------------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class App:
 
     def _take_up(self, run: str, doc: dict[str, Any]) -> None:
         """A run from before a restart; one that cannot be read is a bug, told and left out."""
-        written = read_index(str(self.room.state.checkpoint_index(run)))
+        written = read_index(str(self.context.state.checkpoint_index(run)))
         known = doc.get("index") or {}
         if (
             written
@@ -174,49 +176,54 @@ class App:
         self._add(run, RunSpec.from_json(doc["spec"]), doc)
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
-        room, spec = self.room, replace(spec, id=run)
-        watched = WatchedRun(spec, room.box, self._clock, saved, room.places)
-        self.room.runs[run] = watched
+        context, spec = self.context, replace(spec, id=run)
+        watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
+        self.context.runs[run] = watched
         if watched.alive:
-            for pumped in self.room.box_sources:
+            for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
-            ends = self.room.config.watch.ends(watched.facts.started_at)
-            watched.begin(self.room.pump, self._inotify, lambda: self._judge_soon(run), ends)
+            ends = self.context.config.watch.ends(watched.facts.started_at)
+            watched.start_sources(
+                self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
+            )
         return watched
 
     def _watch_disks(self) -> None:
         """Follow the mounts that the living runs touch, and our own."""
-        places: dict[str, list[str]] = {"state": [str(self.room.state.root)], "shm": ["/dev/shm"]}
-        for run in self.room.living():
+        places: dict[str, list[str]] = {
+            "state": [str(self.context.state.root)],
+            "shm": ["/dev/shm"],
+        }
+        for run in self.context.living_runs():
             places.setdefault("checkpoints", []).extend(run.spec.checkpoint_dirs)
             places.setdefault("log", []).extend(run.spec.logs)
             places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
         if self._disks is not None:
-            self.room.pump.remove(self._disks)
-        self.room.box.disks.clear()
-        self._disks = self.room.pump.add(Disks(places), self._take_box)
+            self.context.pump.remove(self._disks)
+        self.context.box.disks.clear()
+        self._disks = self.context.pump.add(Disks(places), self._take_box)
 
     def _take_box(self, seen: Iterable[Observation]) -> None:
         """What all runs share: samples go to the box, the rest to every living run."""
-        living = self.room.living()
+        living = self.context.living_runs()
         for one in seen:
             if isinstance(one, (DiskSample, GpuSample)):
-                self.room.box.add(one)
+                self.context.box.add(one)
                 for run in living:
-                    run.history.note(one)
+                    run.history.feed_accumulators(one)
                     run.fresh.add(type(one))
             elif isinstance(one, (SourceState, LogEvent)):
                 for run in living:
-                    run.take([one])
+                    run.add_observations([one])
 
-    def _kept(self) -> list[Kept]:
+    def _kept(self) -> list[RunCheckpoints]:
         """What the mirror may copy."""
-        return [run.kept() for run in self.room.runs.values()]
+        return [run.run_checkpoints() for run in self.context.runs.values()]
 
     def _copied(self, run: str) -> None:
         """A copy was begun, made or given up."""
-        if run in self.room.runs:
-            self._publisher.publish(self.room.runs[run])
+        if run in self.context.runs:
+            self._publisher.publish(self.context.runs[run])
 
     # -- judging ------------------------------------------------------------------------
 
@@ -228,47 +235,47 @@ class App:
         soon = self._judging.pop(run, None)
         if soon is not None:
             soon.cancel()
-        watched = self.room.runs.get(run)
+        watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # over, or the tick has judged it already
-        now, keeper = self._clock.now(), self.room.keeper
+        now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
-        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.line)
-        open_now = keeper.open(run)
+        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.log_line_text)
+        open_now = incidents.open(run)
         watched.look_closer(view, self._closer_after_s, self._hang)
-        changed = watched.settle(view, open_now)
+        changed = watched.update_state(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
         if not watched.alive:
-            watched.end(self.room.pump)
-            self._teller.tell_end(watched)
+            watched.stop_sources(self.context.pump)
+            self._alerter.alert_end(watched)
             self._watch_disks()
             self._publisher.publish(watched)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
-        self._teller.tell(watched, change)
+        self._alerter.alert(watched, change)
         if change.kind != "joined":  # nothing that those who follow would show
-            incident = self.room.incident(change.incident)
+            incident = self.context.incident_json(change.incident)
             self._server.publish({"change": change.kind, "incident": incident})
 
     def _tick(self) -> None:
-        for run in tuple(self.room.runs):
+        for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
-        self._teller.pump()
+        self._alerter.pump()
 
     def _save(self) -> None:
         """Refresh every page, remind, tidy up."""
-        for watched in self.room.living():
+        for watched in self.context.living_runs():
             self._loop.serve(partial(self._publisher.publish, watched))
-        self._loop.serve(self._teller.remind)
-        self.room.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
+        self._loop.serve(self._alerter.remind)
+        self.context.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
         self._loop.serve(self._publisher.tidy)
 
 
-def _known_incidents(store: Store, say: Callable[[str], None]) -> list[Incident]:
+def _known_incidents(store: Store, log_line: Callable[[str], None]) -> list[Incident]:
     """What the store remembers; an incident that cannot be read is said and left out."""
     found = []
     for incident_id, doc in store.all("incident"):
@@ -277,7 +284,7 @@ def _known_incidents(store: Store, say: Callable[[str], None]) -> list[Incident]
             row(one.trouble)  # a newer release may know more classes than this one
             found.append(one)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            say(f"incident {incident_id} of the store is not usable: {error!r}")
+            log_line(f"incident {incident_id} of the store is not usable: {error!r}")
     return found
 
 

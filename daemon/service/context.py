@@ -1,4 +1,4 @@
-"""What the parts of the daemon share: the watch room."""
+"""What the parts of the daemon share: one context object."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import Entry
+from middlewatch.sentinels.kit import HandbookPage
 
 from ..box import save_interval
-from ..box.durability import Places
+from ..box.durability import PathDurability
 from ..config.paths import StateDir
 from ..config.schema import Config
 from ..judge.history import BoxHistory
-from ..judge.incidents import Incident, IncidentKeeper
+from ..judge.incidents import Incident, Incidents
 from ..report import facts
 from ..system.clock import Clock, iso
 from ..system.errors import UsageError
@@ -24,19 +24,19 @@ from .watched_run import WatchedRun
 
 
 @dataclass(slots=True)
-class Room:
+class Context:
     """One owner, one thread, no locks."""
 
     state: StateDir
     config: Config
     clock: Clock
     store: Store
-    keeper: IncidentKeeper
+    incidents: Incidents
     pump: Pump
     box: BoxHistory = field(default_factory=BoxHistory)
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
-    places: Places = field(default_factory=Places)
+    durability: PathDurability = field(default_factory=PathDurability)
     drill: bool = False
     """Every push is marked: nothing of this is real trouble."""
 
@@ -45,11 +45,11 @@ class Room:
         """Name of this box in messages."""
         return self.config.alerts.host or os.uname().nodename
 
-    def living(self) -> list[WatchedRun]:
+    def living_runs(self) -> list[WatchedRun]:
         """Runs that have not ended."""
         return [r for r in self.runs.values() if r.alive]
 
-    def find(self, name: object) -> WatchedRun:
+    def find_run(self, name: object) -> WatchedRun:
         """By id, by name, or the newest living run when nothing is named.
 
         Raises UsageError when there is none.
@@ -63,22 +63,22 @@ class Room:
             raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
         return max(known, key=lambda r: (r.alive, r.facts.watched_since))
 
-    def keep(self, incident: Incident) -> None:
+    def save_incident(self, incident: Incident) -> None:
         """Write an incident down with the next flush."""
         self.store.put("incident", incident.id, incident.to_json(), self.clock.now())
 
-    def page_of(self, incident: Incident) -> Entry | None:
+    def page_of(self, incident: Incident) -> HandbookPage | None:
         """What the handbook says of its class."""
         return page(incident.trouble)
 
-    def incident(self, incident: Incident) -> dict[str, Any]:
+    def incident_json(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""
         return facts.incident(incident, self.page_of(incident))
 
     def status(self, watched: WatchedRun) -> dict[str, Any]:
         """One run as ``status --json`` shows it."""
         now = self.clock.now()
-        incidents = [self.incident(i) for i in self.keeper.open(watched.spec.id)]
+        incidents = [self.incident_json(i) for i in self.incidents.open(watched.spec.id)]
         status = watched.status(now, incidents)
         status["status_page"] = str(self.state.status_page(watched.spec.id))
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
@@ -88,11 +88,11 @@ class Room:
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often it saves, and how often it should."""
-        told = save_interval.interruptions(self.config, self.places.platforms)
+        told = save_interval.interruptions(self.config, self.durability.platforms)
         return save_interval.advise(save_interval.measure(watched.history, now), *told)
 
     def box_report(self, watched: WatchedRun | None) -> dict[str, Any]:
         """GPUs, disks, and the memory of a run's cgroup."""
         memory = watched.memory if watched else None
-        saves = [c for r in self.living() for c in r.history.checkpoints]
+        saves = [c for r in self.living_runs() for c in r.history.checkpoints]
         return facts.box(self.box, memory, saves, self.clock.now())

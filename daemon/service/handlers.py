@@ -10,14 +10,14 @@ from typing import Any
 from middlewatch import __version__
 
 from ..checkpoints.index import read as read_index
-from ..checkpoints.ranking import Rules
+from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import RunSpec
 from ..report import facts
 from ..system import procfs
 from ..system.clock import iso
 from ..system.errors import UsageError
-from .alerting import Teller
-from .context import Room
+from .alerting import Alerter
+from .context import Context
 from .server import Handler
 from .watched_run import WatchedRun
 
@@ -26,21 +26,21 @@ LONGEST_SILENCE_S = 30 * 86400.0
 """A silence is somebody's "not now"; one without an end would be a broken alarm."""
 
 
-class Answers:
+class Handlers:
     """The handlers of the control socket."""
 
     def __init__(
         self,
-        room: Room,
-        teller: Teller,
+        context: Context,
+        alerter: Alerter,
         start_watching: Callable[[RunSpec], WatchedRun],
         stop: Callable[[], None],
     ) -> None:
-        self._room = room
-        self._teller = teller
+        self._context = context
+        self._alerter = alerter
         self._start_watching = start_watching
         self._stop = stop
-        self._started_at = room.clock.now()
+        self._started_at = context.clock.now()
 
     def handlers(self) -> dict[str, Handler]:
         """Question -> method."""
@@ -64,7 +64,7 @@ class Answers:
         """Every push that is kept, oldest first, and what became of it."""
         shown = ("id", "title", "kind", "incident", "state", "attempts", "error", "results")
         messages = sorted(
-            (doc for _, doc in self._room.store.all("message")), key=lambda d: d["created_at"]
+            (doc for _, doc in self._context.store.all("message")), key=lambda d: d["created_at"]
         )
         return [
             {key: doc.get(key) for key in shown}
@@ -74,51 +74,51 @@ class Answers:
 
     def ping(self, question: Question) -> dict[str, Any]:
         """Who is there."""
-        return {"pid": os.getpid(), "version": __version__, "host": self._room.host}
+        return {"pid": os.getpid(), "version": __version__, "host": self._context.host}
 
     def overview(self, question: Question) -> dict[str, Any]:
         """Everything one screen needs."""
-        room = self._room
-        now = room.clock.now()
-        living = room.living()
+        context = self._context
+        now = context.clock.now()
+        living = context.living_runs()
         return {
-            "host": room.host,
+            "host": context.host,
             "version": __version__,
             "updated_at": iso(now),
             "daemon": {
                 "pid": os.getpid(),
                 "uptime_s": now - self._started_at,
                 "rss_bytes": _rss_bytes(),
-                "store_trouble": room.store.trouble,
-                "alert_trouble": self._teller.phone.trouble,
-                "alert_urls": len(self._teller.phone.urls),
+                "store_trouble": context.store.trouble,
+                "alert_trouble": self._alerter.outbox.trouble,
+                "alert_urls": len(self._alerter.outbox.urls),
             },
-            "runs": [room.status(r) for r in room.runs.values()],
-            "box": room.box_report(living[-1] if living else None),
-            "watch": [facts.source(p.state) for p in room.pump.all()],
+            "runs": [context.status(r) for r in context.runs.values()],
+            "box": context.box_report(living[-1] if living else None),
+            "watch": [facts.source(p.state) for p in context.pump.all()],
         }
 
     def runs(self, question: Question) -> list[dict[str, Any]]:
         """Every run it knows."""
-        return [self._room.status(r) for r in self._room.runs.values()]
+        return [self._context.status(r) for r in self._context.runs.values()]
 
     def status(self, question: Question) -> dict[str, Any]:
         """One run and its box."""
-        watched = self._room.find(question.get("run"))
-        return {**self._room.status(watched), "box": self._room.box_report(watched)}
+        watched = self._context.find_run(question.get("run"))
+        return {**self._context.status(watched), "box": self._context.box_report(watched)}
 
     def incidents(self, question: Question) -> list[dict[str, Any]]:
         """Open incidents, or all."""
-        run = self._room.find(question["run"]).spec.id if question.get("run") else None
-        keeper = self._room.keeper
-        chosen = keeper.all() if question.get("all") else keeper.open()
-        return [self._room.incident(i) for i in chosen if run is None or i.run == run]
+        run = self._context.find_run(question["run"]).spec.id if question.get("run") else None
+        incidents = self._context.incidents
+        chosen = incidents.all() if question.get("all") else incidents.open()
+        return [self._context.incident_json(i) for i in chosen if run is None or i.run == run]
 
     def checkpoints(self, question: Question) -> dict[str, Any]:
         """The index of one run, as it is on disk now."""
-        watched = self._room.find(question.get("run"))
+        watched = self._context.find_run(question.get("run"))
         if watched.alive:
-            watched.reindex(self._room.clock.now(), Rules.of(self._room.config))
+            watched.reindex(self._context.clock.now(), RankingRules.of(self._context.config))
         return watched.index
 
     def rescan(self, question: Question) -> dict[str, Any]:
@@ -127,17 +127,17 @@ class Answers:
         A run that is over has nobody who looks: the command verifies, writes the index and asks
         again with ``rebuilt``.
         """
-        room = self._room
-        watched = room.find(question.get("run"))
-        now = room.clock.now()
+        context = self._context
+        watched = context.find_run(question.get("run"))
+        now = context.clock.now()
         if question.get("rebuilt") and not watched.alive:
-            path = room.state.checkpoint_index(watched.spec.id)
+            path = context.state.checkpoint_index(watched.spec.id)
             index = read_index(str(path))
             if index is None or index["run"] != watched.spec.id:
                 raise UsageError(f"{path} is not the index of {watched.spec.id}")
             watched.index = index
-            room.store.put("run", watched.spec.id, watched.save(), now)
-            room.store.flush()
+            context.store.put("run", watched.spec.id, watched.save(), now)
+            context.store.flush()
         by_daemon = not question.get("rebuilt") and watched.rescan(now)
         return {
             "run": watched.spec.id,
@@ -158,33 +158,33 @@ class Answers:
         for path in (*spec.logs, *spec.checkpoint_dirs):
             if not Path(path).is_absolute():
                 raise UsageError(f"{path} is not an absolute path")
-        same = next((r for r in self._room.living() if _same(r.spec, spec)), None)
-        if same is None and spec.id in self._room.runs:
+        same = next((r for r in self._context.living_runs() if _same(r.spec, spec)), None)
+        if same is None and spec.id in self._context.runs:
             raise UsageError(f"another run has the id {spec.id!r} already", "start it again")
         watched = same or self._start_watching(spec)
-        page = self._room.state.status_page(watched.spec.id)
+        page = self._context.state.status_page(watched.spec.id)
         return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
 
     def ack(self, question: Question) -> dict[str, Any]:
         """A person has seen an incident."""
-        incident = self._room.keeper.get(str(question["id"]))
+        incident = self._context.incidents.get(str(question["id"]))
         if incident is None:
             raise UsageError(
                 f"no incident has the id {question['id']!r}", "see `middlewatch incidents`"
             )
-        self._room.keeper.acknowledge(incident)
-        self._room.keep(incident)
-        self._room.store.flush()
-        return self._room.incident(incident)
+        self._context.incidents.acknowledge(incident)
+        self._context.save_incident(incident)
+        self._context.store.flush()
+        return self._context.incident_json(incident)
 
     def silence(self, question: Question) -> dict[str, Any]:
         """No pushes about a run or a class for a while."""
-        run = self._room.find(question["run"]).spec.id if question.get("run") else ""
+        run = self._context.find_run(question["run"]).spec.id if question.get("run") else ""
         for_s = float(question["for_s"])
         if not 0 < for_s <= LONGEST_SILENCE_S:
             raise UsageError("a silence lasts more than nothing and at most 30 days")
-        made = self._teller.silence(run, str(question.get("class") or ""), for_s)
-        self._room.store.flush()
+        made = self._alerter.silence(run, str(question.get("class") or ""), for_s)
+        self._context.store.flush()
         return {**made, "until": iso(made["until"])}
 
     def stop(self, question: Question) -> dict[str, Any]:

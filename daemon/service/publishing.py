@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..checkpoints.ranking import Rules
+from ..checkpoints.ranking import RankingRules
 from ..report.index_file import write_index
 from ..report.status_page import page
 from ..system.clock import iso
 from ..system.files import write_whole
-from .context import Room
+from .context import Context
 from .watched_run import WatchedRun
 
 FORGET_S = 7 * 86400.0
@@ -22,24 +22,24 @@ KEEP_DOCS = 1000
 class Publisher:
     """Writes status pages, indexes and the store; a full disk is said once, not forever."""
 
-    def __init__(self, room: Room, say: Callable[[str], None]) -> None:
-        self._room = room
-        self._say = say
+    def __init__(self, context: Context, log_line: Callable[[str], None]) -> None:
+        self._context = context
+        self._log_line = log_line
         self._complained = ""
         self._indexes: dict[str, dict[str, Any]] = {}
 
     def publish(self, watched: WatchedRun) -> None:
         """Write the run's files and commit."""
-        now, room, run = self._room.clock.now(), self._room, watched.spec.id
+        now, context, run = self._context.clock.now(), self._context, watched.spec.id
         watched.index_stale = False
-        watched.reindex(now, Rules.of(room.config))
-        status = room.status(watched)
-        text = page(status, room.box_report(watched), status["watch"], str(iso(now)))
+        watched.reindex(now, RankingRules.of(context.config))
+        status = context.status(watched)
+        text = page(status, context.box_report(watched), status["watch"], str(iso(now)))
         bare = {k: v for k, v in watched.index.items() if k != "updated_at"}
         fresh = self._indexes.get(run) != bare
-        folders = [room.state.run(run)]
-        if room.config.watch.status_dir:
-            folders.append(Path(room.config.watch.status_dir) / run)
+        folders = [context.state.run(run)]
+        if context.config.watch.status_dir:
+            folders.append(Path(context.config.watch.status_dir) / run)
         trouble = ""
         for folder in folders:
             try:
@@ -51,27 +51,27 @@ class Publisher:
                 trouble = f"cannot write {folder}: {error.strerror}"
         if not trouble:
             self._indexes[run] = bare
-        room.store.put("run", run, watched.save(), now)
-        if not room.store.flush():
-            trouble = f"the store cannot be written: {room.store.trouble}"
+        context.store.put("run", run, watched.save(), now)
+        if not context.store.flush():
+            trouble = f"the store cannot be written: {context.store.trouble}"
         if trouble and trouble != self._complained:
-            self._say(trouble)
+            self._log_line(trouble)
         self._complained = trouble
 
     def tidy(self) -> None:
         """Forget what ended a week ago, and keep the store within its bounds."""
-        now, room = self._room.clock.now(), self._room
-        for run, watched in list(room.runs.items()):
+        now, context = self._context.clock.now(), self._context
+        for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:
-                for incident in room.keeper.open(run):
-                    room.keeper.resolve(incident, now)
-                    room.keep(incident)
-                room.store.drop("run", run)
+                for incident in context.incidents.open(run):
+                    context.incidents.resolve(incident, now)
+                    context.save_incident(incident)
+                context.store.drop("run", run)
                 self._indexes.pop(run, None)
-                del room.runs[run]
-        room.keeper.forget_resolved(now - FORGET_S)
-        for incident in room.keeper.open():
-            room.keep(incident)
-        room.store.flush()
-        if room.store.size() > room.config.watch.store_max_bytes:
-            room.store.trim(("incident", "message"), KEEP_DOCS)
+                del context.runs[run]
+        context.incidents.forget_resolved(now - FORGET_S)
+        for incident in context.incidents.open():
+            context.save_incident(incident)
+        context.store.flush()
+        if context.store.size() > context.config.watch.store_max_bytes:
+            context.store.trim(("incident", "message"), KEEP_DOCS)

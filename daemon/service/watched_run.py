@@ -18,17 +18,17 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.numbers import number, size
-from middlewatch.sentinels.kit.pace.suspects import CaseLimits, suspects
+from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
-from ..box.durability import Marked, Places
+from ..box.durability import MarkDurability, PathDurability
 from ..checkpoints.index import build
-from ..checkpoints.ranking import Rules
+from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import ENDED, RunSpec, RunState
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
-from ..mirror.source import Copies, Kept
+from ..mirror.source import Copies, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
@@ -42,7 +42,7 @@ from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
-from ..system.worker import JsonChild
+from ..system.worker import JsonWorker
 
 URGENT = (Step, LogEvent, ProcessEnded)
 """Observations that are judged at once; the rest waits for the next second."""
@@ -51,7 +51,7 @@ SUSPECT_S = 5.0
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last lines, counters and saves still count."""
 LATE_RECORD_S = 60.0
-"""The same where our own keeper has yet to write down how the run ended: on a full disk, or one
+"""The same where our own supervisor has yet to write down how the run ended: on a full disk, or one
 that hangs, it tries again and again."""
 
 
@@ -64,7 +64,7 @@ class WatchedRun:
         box: BoxHistory,
         clock: Clock,
         saved: Mapping[str, Any] | None = None,
-        places: Places | None = None,
+        places: PathDurability | None = None,
     ) -> None:
         self.spec = spec
         self.clock = clock
@@ -92,14 +92,14 @@ class WatchedRun:
             self.history.restore(dict(memory.get("history", {})))
             self.history.gap_at = now
         self.fresh: set[type] = set()
-        self.told_end = self.state in ENDED
+        self.end_alerted = self.state in ENDED
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
         self._saved = memory
         self._readers: dict[str, LogReader] = {}
         self._tails: dict[str, LogTail] = {}
         self._checkpoints: CheckpointDir | None = None
-        self._marked = Marked(places or Places())
+        self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
@@ -112,7 +112,7 @@ class WatchedRun:
 
     # -- sources ------------------------------------------------------------------------
 
-    def begin(
+    def start_sources(
         self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
         """Start every source of a run that has not ended; ``ends`` are told by a person."""
@@ -127,32 +127,32 @@ class WatchedRun:
                 path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
             )
             self._readers[path], self._tails[path] = reader, tail
-            self._pumped.append(pump.add(tail, self.take))
+            self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
             self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
-            self._pumped.append(pump.add(self._memory, self.take))
-            self._pumped.append(pump.add(CpuQuota(spec.pid), self.take))
+            self._pumped.append(pump.add(self._memory, self.add_observations))
+            self._pumped.append(pump.add(CpuQuota(spec.pid), self.add_observations))
             self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
-            self._pumped.append(pump.add(self._processes, self.take))
-        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.take))
+            self._pumped.append(pump.add(self._processes, self.add_observations))
+        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
         if spec.checkpoint_dirs:
             self._checkpoints = CheckpointDir(
                 spec.checkpoint_dirs,
-                JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
+                JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
                 earlier=self.index["checkpoints"],
                 since=self.facts.watched_since,
             )
-            self._pumped.append(pump.add(self._checkpoints, self.take))
+            self._pumped.append(pump.add(self._checkpoints, self.add_observations))
 
-    def end(self, pump: Pump) -> None:
+    def stop_sources(self, pump: Pump) -> None:
         """Let every source go."""
         self._forget_stacks()
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped = []
 
-    def take(self, seen: Iterable[Observation]) -> None:
+    def add_observations(self, seen: Iterable[Observation]) -> None:
         """Keep what a source saw; wake the judge for what cannot wait."""
         self.history.keep_time(self.clock.now(), self.clock.monotonic())
         urgent = False
@@ -173,12 +173,12 @@ class WatchedRun:
         """Take over what is on disk now; pruned ones go without an observation."""
         if self._checkpoints is not None:
             self.history.saving_at = self._checkpoints.growing()
-            known = self.copies.marked(self._marked(self._checkpoints.known()))
+            known = self.copies.marked(self._marked(self._checkpoints.checkpoints()))
             if known != self.history.checkpoints:
                 self.history.checkpoints = known
                 self.index_stale = True
 
-    def look_closer(self, view: View, silence_s: float, limits: CaseLimits | None) -> None:
+    def look_closer(self, view: View, silence_s: float, limits: HangLimits | None) -> None:
         """Sample wait channels and I/O with every look once the steps have been silent.
 
         Beyond the limit of a hang (``limits``), stacks as well.
@@ -201,7 +201,7 @@ class WatchedRun:
                 return
             source = Stacks(self.clock)
             source.wanted = wanted
-            self._stacks = source, self._pump.add(source, self.take)
+            self._stacks = source, self._pump.add(source, self.add_observations)
         self._stacks[0].wanted = wanted
 
     def _forget_stacks(self) -> None:
@@ -210,7 +210,7 @@ class WatchedRun:
             self._stacks = None
             self.history.stacks.clear()
 
-    def line(self, file: str, number: int) -> str | None:
+    def log_line_text(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""
         reader = self._readers.get(file)
         if reader is None:
@@ -229,7 +229,7 @@ class WatchedRun:
         self.history.keep_time(now, self.clock.monotonic())
         return self.history.view(now)
 
-    def settle(self, view: View, open_incidents: Iterable[Incident]) -> bool:
+    def update_state(self, view: View, open_incidents: Iterable[Incident]) -> bool:
         """Work out the run's state; True when it changed."""
         now = view.now
         ending = view.ending
@@ -267,14 +267,14 @@ class WatchedRun:
         detail = f"saved after the loss stopped being a number{named}; its weights were not checked"
         return replace(seen, state="unverifiable", detail=detail)
 
-    def reindex(self, now: float, rules: Rules) -> None:
+    def reindex(self, now: float, rules: RankingRules) -> None:
         """Build the checkpoint index from what is on disk now."""
         self.index = build(
             self.spec.id,
             [self._doubted(c) for c in self.history.checkpoints],
             now,
             steps=self.history.steps,
-            claims=self.history.claims,
+            claims=self.history.claimed_saves,
             rules=rules,
             started_at=self.facts.started_at,
             before=self.index,
@@ -282,11 +282,13 @@ class WatchedRun:
         self.index["resumed_from"] = self.spec.resumed_from
         self.copies.into(self.index)
 
-    def kept(self) -> Kept:
+    def run_checkpoints(self) -> RunCheckpoints:
         """Its checkpoints, for the mirror."""
         name, folders = self.spec.id.rpartition("-")[0], self.spec.checkpoint_dirs
         saving_at = self.history.saving_at if self.alive else None
-        return Kept(self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at)
+        return RunCheckpoints(
+            self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at
+        )
 
     def rescan(self, now: float) -> bool:
         """Have every checkpoint verified again; ``False`` where nobody looks any more."""
@@ -327,7 +329,7 @@ class WatchedRun:
             "curve": facts.curve(history),
             "logs": facts.logs(history, spec),
             "log_tail": self.tail(),
-            "processes": facts.processes(history.looks) if self.alive else [],
+            "processes": facts.processes(history.process_samples) if self.alive else [],
             "checkpoint_dirs": list(spec.checkpoint_dirs),
             "checkpoints": facts.checkpoints(history.checkpoints, self.index),
             "incidents": incidents,
@@ -380,7 +382,7 @@ class WatchedRun:
 def _in_session(seen: Observation, session: Session) -> Observation:
     """An end, with what else went at that time; a look keeps the time when all was there."""
     if isinstance(seen, ProcessesSeen):
-        session.look(seen.at)
+        session.check_terminal(seen.at)
     elif isinstance(seen, ProcessEnded) and seen.main:
         return replace(seen, gone_with=session.gone_with(seen.at))
     return seen

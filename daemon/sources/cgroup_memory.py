@@ -23,9 +23,9 @@ from ..system.cgroupfs import (
     UNLIMITED,
     V1,
     V2,
+    Cgroup,
+    CgroupLayout,
     Gauge,
-    Group,
-    Layout,
     Use,
     chain_up,
     directory_of,
@@ -78,8 +78,8 @@ class CgroupMemory(Source):
         self._meminfo: procfs.KeptFile | None = None
         self._pressure: procfs.KeptFile | None = None
         self._gauge: Gauge | None = None
-        self._groups: list[Group] = []
-        self._above: Group | None = None
+        self._groups: list[Cgroup] = []
+        self._above: Cgroup | None = None
         """The group above those counted: its recursive counter outlives ours (version 2)."""
         self._name = ""
         self._limit: int | None = None
@@ -173,7 +173,7 @@ class CgroupMemory(Source):
                 self._pressure = procfs.KeptFile(pressure, 256)
         self._begin_counters()
 
-    def _locate(self) -> tuple[str, Layout | None]:
+    def _locate(self) -> tuple[str, CgroupLayout | None]:
         """Set the directory of the process; return the top of its tree and its layout.
 
         A process that is ending is shown in the root group by version 1, and one that is
@@ -204,7 +204,7 @@ class CgroupMemory(Source):
         self._ticks = self._ticks or seen.start_ticks
         return seen.start_ticks == self._ticks
 
-    def _lowest_limit(self, chain: list[Group]) -> tuple[int | None, int]:
+    def _lowest_limit(self, chain: list[Cgroup]) -> tuple[int | None, int]:
         """The lowest limit, and the index of the group nearest to the process that has it.
 
         A limit above the memory of the box never bites and is none.
@@ -224,7 +224,7 @@ class CgroupMemory(Source):
                     limit, index = hidden, len(chain) - 1
         return limit, index
 
-    def _pressure_file(self, group: Group | None) -> str | None:
+    def _pressure_file(self, group: Cgroup | None) -> str | None:
         """Version 2 tells the pressure of each group; otherwise only the box has one.
 
         That of the box is ours only where no limit is ours and we are not in a container.
@@ -293,7 +293,7 @@ class CgroupMemory(Source):
             self._total += max(ours) if self._groups[0].layout is V2 else sum(ours)
         return gone
 
-    def _growth(self, group: Group) -> int | None:
+    def _growth(self, group: Cgroup) -> int | None:
         """Kills since the last look; ``None`` when the group is gone."""
         try:
             raw = group.kills()

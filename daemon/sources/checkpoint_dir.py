@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
-from ..checkpoints.finder import Finder, Place
-from ..checkpoints.followed import FULL_LOOK_EVERY, Followed, mark_of
+from ..checkpoints.finder import CheckpointFinder, CheckpointPath
+from ..checkpoints.followed import FULL_LOOK_EVERY, Followed, fingerprint_of
 from ..system.source import Source
 from ..system.worker import module_argv
 
@@ -99,7 +99,7 @@ class CheckpointDir(Source):
     """The checkpoints of one run. Folders need not exist yet.
 
     Yields a :class:`CheckpointSeen` in state ``pending`` when a checkpoint appears or changes,
-    and another one with its verdict. :meth:`known` is the truth at any time: a checkpoint that
+    and another one with its verdict. :meth:`checkpoints` is the truth at any time: a checkpoint that
     was pruned is simply no longer in it. A temporary that nobody writes any more is told as
     ``incomplete`` without a level, and as ``pending`` when it grows again or is gone; it is
     never among the known.
@@ -120,7 +120,7 @@ class CheckpointDir(Source):
         as long as the files are the same. ``since``: when this run was first watched; what was
         saved later is read to its end, also by the watch that follows on a killed one."""
         self.name = "checkpoint_dir:" + ",".join(directories)
-        self._finder = Finder(directories)
+        self._finder = CheckpointFinder(directories)
         self._verify = verify
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
@@ -174,7 +174,7 @@ class CheckpointDir(Source):
         """End the verifier."""
         self._verify.close()
 
-    def known(self) -> list[CheckpointSeen]:
+    def checkpoints(self) -> list[CheckpointSeen]:
         """Every checkpoint that is there now, by time of save."""
         found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
         return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
@@ -189,7 +189,7 @@ class CheckpointDir(Source):
         """When bytes of any checkpoint or temporary last grew; ``None`` if they never did."""
         return self._grew_at
 
-    def _look(self, places: Mapping[str, Place], now: float) -> Iterator[CheckpointSeen]:
+    def _look(self, places: Mapping[str, CheckpointPath], now: float) -> Iterator[CheckpointSeen]:
         for path in self._followed.keys() - places.keys():
             gone = self._followed.pop(path)
             if gone is self._asked:
@@ -202,12 +202,12 @@ class CheckpointDir(Source):
                 followed = self._meet(place, now)
                 changed = True
             else:
-                changed = followed.look(place, now)
+                changed = followed.check_files(place, now)
             if changed and followed.grew_at is not None:
                 self._grew_at = max(self._grew_at or 0.0, followed.grew_at)
             if changed and _counts(followed):
                 if followed.seen is None or followed.seen.state != "pending":
-                    yield followed.met(now)
+                    yield followed.restored(now)
                 else:
                     followed.pending(now, "being saved")
             elif changed:
@@ -217,9 +217,9 @@ class CheckpointDir(Source):
                     yield dataclasses.replace(followed.left_over(now), state="pending")
         self._first = False
 
-    def _meet(self, place: Place, now: float) -> Followed:
+    def _meet(self, place: CheckpointPath, now: float) -> Followed:
         """A checkpoint seen for the first time: what is old already has stood still."""
-        mark = mark_of(place)
+        mark = fingerprint_of(place)
         saved_at = mark.newest_ns / 1e9
         old = mark.files > 0 and saved_at < now - self._settle_s
         followed = Followed(place, mark, saved_at if old else now)
@@ -236,7 +236,7 @@ class CheckpointDir(Source):
         if self._asked is not None or self._verify.waiting:
             return
         due = (f for f in self._followed.values() if not f.settled and self._is_due(f, now))
-        newest = heapq.nlargest(1, due, key=lambda f: f.mark.newest_ns)
+        newest = heapq.nlargest(1, due, key=lambda f: f.fingerprint.newest_ns)
         if not newest:
             return
         if not self._verify.ask({"path": newest[0].path}, now):
@@ -244,7 +244,7 @@ class CheckpointDir(Source):
             return
         self._refused_at = None
         self._asked, self._reading = newest[0], False
-        self._asked.asked = self._asked.mark
+        self._asked.asked = self._asked.fingerprint
 
     def _ask_data(self, now: float) -> None:
         """Have the data of the newest whole checkpoint read, a bit of it.
@@ -258,18 +258,18 @@ class CheckpointDir(Source):
         # What was begun is ended first: saves may come faster than one can be read.
         first = (f for f in (fresh or whole) if f.began is not None and not f.done)
         followed = next(first, None) or max(
-            fresh or whole, key=lambda f: f.mark.newest_ns, default=None
+            fresh or whole, key=lambda f: f.fingerprint.newest_ns, default=None
         )
         if followed is None or followed.done or not followed.settled:
             self._put_off_at = None
             return
-        if followed.mark.bytes > SMALL_BYTES and self._busy(now):
+        if followed.fingerprint.bytes > SMALL_BYTES and self._busy(now):
             self._put_off_at = now if self._put_off_at is None else self._put_off_at
             if abs(now - self._put_off_at) < MOST_PUT_OFF_S:
                 return
         if self._verify.ask({"path": followed.path, "level": "finite"}, now):
             self._asked, self._reading, self._asked_at = followed, True, now
-            followed.asked = followed.mark
+            followed.asked = followed.fingerprint
 
     def _busy(self, now: float) -> bool:
         """Bytes of a save have just arrived."""
@@ -281,14 +281,14 @@ class CheckpointDir(Source):
             alone = followed.place.kind is None
             patience = LEFTOVER_STILL_S if alone else LEFTOVER_FOLDER_STILL_S
             patience = GONE_STILL_S if self.writer_gone else patience
-            return followed.mark.files > 0 and still_s >= patience and now >= followed.ask_at
+            return followed.fingerprint.files > 0 and still_s >= patience and now >= followed.ask_at
         return followed.seen is not None and still_s >= self._settle_s and now >= followed.ask_at
 
     def _take_answers(self, now: float) -> Iterator[CheckpointSeen]:
         for answer in self._verify.answers():
             followed, self._asked = self._asked, None
             reading, self._reading = self._reading, False
-            if followed is None or followed.asked != followed.mark:
+            if followed is None or followed.asked != followed.fingerprint:
                 continue  # pruned, or it went on growing: its turn comes again
             if "error" in answer or answer.get("path") != followed.path:
                 yield from self._failed(
@@ -325,7 +325,7 @@ class CheckpointDir(Source):
                 followed.ask_at = now + min(patience - still_s, max(5.0, still_s))
                 followed.pending(now, f"not whole yet: {answer.get('detail')}"[:400])
                 return
-        yield followed.judged(answer, now)
+        yield followed.add_verdict(answer, now)
 
     def _hurry(self, now: float) -> Iterator[CheckpointSeen]:
         """Notice a verifier that is stuck, or that died with the question."""
@@ -349,11 +349,13 @@ class CheckpointDir(Source):
         if followed.place.leftover:
             followed.settled = followed.failures >= _MOST_FAILURES
         elif followed.failures >= _MOST_FAILURES:
-            yield followed.judged({"state": "unverifiable", "detail": reason}, now)
+            yield followed.add_verdict({"state": "unverifiable", "detail": reason}, now)
 
 
 def _counts(followed: Followed) -> bool:
     """Worth telling: no temporary, and no folder that only has a number in its name."""
     if followed.place.leftover:
         return False
-    return followed.mark.weights and (followed.place.kind is not None or followed.mark.files > 0)
+    return followed.fingerprint.weights and (
+        followed.place.kind is not None or followed.fingerprint.files > 0
+    )

@@ -28,7 +28,7 @@ from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
 from ..system.mounts import Mount, Mounts, is_remote
 from ..system.source import Source
-from ..system.worker import JsonChild
+from ..system.worker import JsonWorker
 
 DEADLINE_S = 10.0
 """A busy NFS server may take seconds; after ten nobody can write a checkpoint there either."""
@@ -110,7 +110,7 @@ class _Remote:
 
     def __init__(self, volume: _Volume) -> None:
         self.volume = volume
-        self.child = JsonChild((sys.executable, "-I", "-S", str(_CHILD)), DEADLINE_S)
+        self.child = JsonWorker((sys.executable, "-I", "-S", str(_CHILD)), DEADLINE_S)
         self.asked: float | None = None
 
     def ask(self, mono: float) -> None:

@@ -40,7 +40,7 @@ _ESCAPED = re.compile(rb"\\x([0-9a-fA-F]{2})")
 Match = Callable[[str, float], Iterable[LogEvent]]
 
 
-class Record(NamedTuple):
+class KernelRecord(NamedTuple):
     """One record of the kernel log."""
 
     sequence: int
@@ -51,7 +51,7 @@ class Record(NamedTuple):
     text: str
 
 
-def parse(raw: bytes) -> Record | None:
+def parse(raw: bytes) -> KernelRecord | None:
     """One record as read from the device; ``None`` when it is not one."""
     prefix, semicolon, body = raw.partition(b";")
     fields = prefix.split(b",")
@@ -59,7 +59,7 @@ def parse(raw: bytes) -> Record | None:
         return None
     priority, sequence, microseconds = (int(f) for f in fields[:3])
     text = _ESCAPED.sub(lambda m: bytes((int(m[1], 16),)), body.partition(b"\n")[0])
-    return Record(sequence, microseconds / 1e6, priority & 7, text.decode("utf-8", "replace"))
+    return KernelRecord(sequence, microseconds / 1e6, priority & 7, text.decode("utf-8", "replace"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class KernelLog(Source):
             self.close()  # opened anew at the next look, from the last record on
             raise
 
-    def _new(self, raw: bytes) -> Record | None:
+    def _new(self, raw: bytes) -> KernelRecord | None:
         record = parse(raw)
         last = self._sequence
         if record is None or (last is not None and record.sequence <= last):
@@ -194,7 +194,7 @@ class KernelLog(Source):
         self._sequence = record.sequence
         return record
 
-    def _judge(self, record: Record, now: float) -> Iterable[LogEvent]:
+    def _judge(self, record: KernelRecord, now: float) -> Iterable[LogEvent]:
         for line in record.text.splitlines():
             for event in self.match(line, now):
                 yield dataclasses.replace(

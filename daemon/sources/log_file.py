@@ -36,7 +36,7 @@ Identity = tuple[int, int]
 """(device, inode): good for as long as the file is held open, and no longer."""
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """A position in a file, told by content."""
 
     inode: int
@@ -51,7 +51,7 @@ class Place(NamedTuple):
     """Last change seen: a copy of the file cannot have been made before."""
 
     @classmethod
-    def parse(cls, state: Mapping[str, Any]) -> Place | None:
+    def parse(cls, state: Mapping[str, Any]) -> FilePosition | None:
         """From a dict with the fields' names; ``None`` when it is damaged."""
         values = [v for v in map(state.get, cls._fields) if type(v) is int and v >= 0]
         if len(values) != len(cls._fields):
@@ -125,10 +125,10 @@ class OpenLog:
         self.offset = offset
         self._ahead = 0
 
-    def place(self) -> Place:
+    def place(self) -> FilePosition:
         """The position in a form that can be kept."""
         head, mark = self._head, self._mark
-        return Place(
+        return FilePosition(
             inode=self.identity[1],
             offset=self.offset,
             head=crc32(head),
@@ -184,12 +184,12 @@ def open_log(name: str) -> int:
         raise FileNotFoundError(errno.ENOENT, "no such file yet", name) from None
 
 
-def open_same(name: str, place: Place) -> int | None:
+def open_same(name: str, place: FilePosition) -> int | None:
     """Open ``name`` if it is the file of ``place`` itself."""
     return _open_if(name, place, same=True)
 
 
-def find(path: str, place: Place) -> int | None:
+def find(path: str, place: FilePosition) -> int | None:
     """Open what was read as ``path``: the same file, whatever it is called now, or a copy."""
     moved, copies = _candidates(path, place)
     for name in (path, *moved):
@@ -199,7 +199,7 @@ def find(path: str, place: Place) -> int | None:
     return _first_copy([path, *copies] if place.offset else copies, place)
 
 
-def find_copy(path: str, place: Place) -> int | None:
+def find_copy(path: str, place: FilePosition) -> int | None:
     """Open a copy that was made beside ``path`` before ``path`` was truncated."""
     return _first_copy(_candidates(path, place)[1], place)
 
@@ -238,7 +238,7 @@ def recent(fd: int, reach_bytes: int) -> int:
     return start + os.pread(fd, LINE_BYTES, start).find(b"\n") + 1
 
 
-def _candidates(path: str, place: Place) -> tuple[list[str], list[str]]:
+def _candidates(path: str, place: FilePosition) -> tuple[list[str], list[str]]:
     """Siblings that may be the file under another name, and those that may be a copy."""
     folder, base = os.path.split(path)
     moved: list[str] = []
@@ -257,7 +257,7 @@ def _candidates(path: str, place: Place) -> tuple[list[str], list[str]]:
     return moved, copies[:COPIES]
 
 
-def _first_copy(names: list[str], place: Place) -> int | None:
+def _first_copy(names: list[str], place: FilePosition) -> int | None:
     for name in names:
         fd = _open_if(name, place, same=False)
         if fd is not None:
@@ -265,7 +265,7 @@ def _first_copy(names: list[str], place: Place) -> int | None:
     return None
 
 
-def _open_if(name: str, place: Place, *, same: bool) -> int | None:
+def _open_if(name: str, place: FilePosition, *, same: bool) -> int | None:
     try:
         fd = open_log(name)
     except (OSError, Unsupported):

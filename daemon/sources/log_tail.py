@@ -27,13 +27,13 @@ from typing import Any, Protocol
 from middlewatch.sentinels.kit import LogGrowth, Observation, codec
 
 from ..system.errors import Unsupported
-from ..system.inotify import Hints, Inotify
+from ..system.inotify import ChangeHints, Inotify
 from ..system.source import Source
 from .log_file import (
     CHUNK_BYTES,
+    FilePosition,
     Identity,
     OpenLog,
-    Place,
     find,
     find_copy,
     last_line,
@@ -75,7 +75,7 @@ class Progress:
     """Bytes of the newest growth."""
 
 
-class Reader(Protocol):
+class LogParser(Protocol):
     """What a tail needs of a reader (``daemon.parsers.reader.LogReader`` is one)."""
 
     @property
@@ -108,7 +108,7 @@ class LogTail(Source):
     def __init__(
         self,
         path: str,
-        reader: Reader,
+        reader: LogParser,
         inotify: Inotify | None,
         *,
         via: str | None = None,
@@ -125,13 +125,13 @@ class LogTail(Source):
         self._nameless = False
         self._via = via
         self._from_start = from_start
-        self._hints = Hints(inotify, path, by_name=not via)
+        self._hints = ChangeHints(inotify, path, by_name=not via)
         self._file: OpenLog | None = None
         self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
         self._taken = 0  # bytes read by this call
         self._looked_bytes = 0  # size of the file at the newest look
         self._beat_at = float("-inf")
-        self._resume = Place.parse(offset or {})
+        self._resume = FilePosition.parse(offset or {})
         self._now = codec.load_or_new(Progress, offset)
 
     @property

@@ -25,7 +25,7 @@ from ..parsers.xids import HARMLESS, XIDS
 from ..system.clock import Clock
 from ..system.errors import Unsupported
 from ..system.source import Source, TelemetryLost
-from ..system.worker import JsonChild
+from ..system.worker import JsonWorker
 
 DEADLINE_S = 5.0
 """An answer takes 1 to 50 ms; 5 s is long after any lock a healthy driver holds."""
@@ -63,8 +63,8 @@ class Nvml(Source):
         self._clock = clock
         self._env = env
         self._deadline_s = deadline_s
-        self._child: JsonChild | None = None
-        self._cards = Cards()
+        self._child: JsonWorker | None = None
+        self._cards = KnownGpus()
         self._worked = False
         self._failure = ""
         self._asked: float | None = None
@@ -130,7 +130,7 @@ class Nvml(Source):
         if self._child is not None:
             self._child.close()
 
-    def _fresh(self) -> JsonChild:
+    def _fresh(self) -> JsonWorker:
         spec = importlib.util.find_spec("pynvml")
         if spec is None or spec.origin is None:
             raise Unsupported("nvidia-ml-py is not installed")
@@ -139,7 +139,7 @@ class Nvml(Source):
         program = Path(__file__).with_name("programs") / "nvml.py"
         argv = (sys.executable, "-I", "-S", str(program), str(folder))
         start = max(START_DEADLINE_S, self._deadline_s)
-        return JsonChild(argv, self._deadline_s, self._env, start_deadline_s=start)
+        return JsonWorker(argv, self._deadline_s, self._env, start_deadline_s=start)
 
     def _take(self, now: float) -> tuple[Observation, ...]:
         """Samples of the newest answer, and every Xid; notes a failure, raises Unsupported."""
@@ -168,7 +168,7 @@ class Nvml(Source):
         return ()
 
 
-def _ended(child: JsonChild) -> str:
+def _ended(child: JsonWorker) -> str:
     text = "the NVML process ended"
     if child.exit_status is not None:
         text += f" with status {child.exit_status}"
@@ -197,7 +197,7 @@ class Usual:
             self.best = max(self.best or 0.0, median(self._newest))
 
 
-class Cards:
+class KnownGpus:
     """What is known of every card that was ever seen, by uuid."""
 
     def __init__(self) -> None:

@@ -342,7 +342,7 @@ class Processes(Source):
             self._main_gone_for = None
 
     def _written_status(self) -> tuple[int | None, int | None] | None:
-        """What the keeper wrote about the main process; ``None`` while it has not."""
+        """What the supervisor wrote about the main process; ``None`` while it has not."""
         record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
         if record is None or not self._is_main(record):
             return None

@@ -61,7 +61,7 @@ class Session:
             terminal, self._leader = _surroundings(pid, root, dev)
         self._boot, self._first, self._terminal = boot, first, terminal
 
-    def look(self, now: float) -> None:
+    def check_terminal(self, now: float) -> None:
         """Note that everything is still there; next to nothing without a terminal."""
         if self._terminal and not self._hung_up():
             self._alive_at = now

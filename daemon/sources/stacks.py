@@ -20,7 +20,7 @@ from middlewatch.sentinels.kit import Observation, StackSeen
 from ..system.clock import Clock
 from ..system.errors import Unsupported
 from ..system.source import Source
-from ..system.worker import JsonChild
+from ..system.worker import JsonWorker
 
 DEADLINE_S = 5.0
 """One stack takes 20 to 60 ms; a process whose memory is locked keeps py-spy waiting."""
@@ -77,7 +77,7 @@ class Stacks(Source):
         self.wanted: tuple[Suspect, ...] = ()
         self._clock = clock
         self._folders = _folders() if folders is None else tuple(folders)
-        self._child = JsonChild((sys.executable, "-I", "-S", str(_CHILD)), deadline_s)
+        self._child = JsonWorker((sys.executable, "-I", "-S", str(_CHILD)), deadline_s)
         self._asked: Suspect | None = None
         self._looked: dict[int, _Looked] = {}
         self._missed = 0

@@ -25,7 +25,7 @@ _PROCS = 1 << 18
 _STAT, _STAT_BYTES = "memory.stat", 16384
 
 
-class Layout(NamedTuple):
+class CgroupLayout(NamedTuple):
     """File and field names of one version, for memory."""
 
     controller: bytes
@@ -52,7 +52,7 @@ class CpuLayout(NamedTuple):
     """Units of ``throttled`` in a second."""
 
 
-AnyLayout = TypeVar("AnyLayout", Layout, CpuLayout)
+AnyLayout = TypeVar("AnyLayout", CgroupLayout, CpuLayout)
 
 
 class Use(NamedTuple):
@@ -66,7 +66,7 @@ class Use(NamedTuple):
     """Page cache within the working set; ``None`` where it is not part of it."""
 
 
-V2 = Layout(
+V2 = CgroupLayout(
     b"",
     "memory.current",
     "memory.max",
@@ -75,7 +75,7 @@ V2 = Layout(
     b"inactive_file ",
     b"active_file ",
 )
-V1 = Layout(
+V1 = CgroupLayout(
     b"memory",
     "memory.usage_in_bytes",
     "memory.limit_in_bytes",
@@ -90,10 +90,10 @@ CPU_V1 = CpuLayout(
 )
 
 
-class Group:
+class Cgroup:
     """One control group on the way up, with its kill counter open."""
 
-    def __init__(self, directory: str, name: str, layout: Layout) -> None:
+    def __init__(self, directory: str, name: str, layout: CgroupLayout) -> None:
         self.directory = directory
         self.name = name
         self.layout = layout
@@ -136,7 +136,7 @@ class Group:
 class Gauge:
     """Use of memory of one control group, or of the whole box."""
 
-    def __init__(self, group: Group | None, meminfo: procfs.KeptFile) -> None:
+    def __init__(self, group: Cgroup | None, meminfo: procfs.KeptFile) -> None:
         self._meminfo = meminfo
         self._layout = group.layout if group else V2
         self._files: tuple[procfs.KeptFile, ...] = ()
@@ -166,7 +166,7 @@ class Gauge:
             file.close()
 
 
-def _without_cache(current: bytes, parts: bytes, layout: Layout) -> tuple[int, int]:
+def _without_cache(current: bytes, parts: bytes, layout: CgroupLayout) -> tuple[int, int]:
     """(bytes in use, those that are no inactive page cache)."""
     used = procfs.number(current, b"") or 0
     inactive = procfs.number(parts, layout.inactive) or 0
@@ -203,7 +203,7 @@ def memberships(
 
 
 def directory_of(
-    path: str, mounted: str, top: str, pid: int, layout: Layout | CpuLayout
+    path: str, mounted: str, top: str, pid: int, layout: CgroupLayout | CpuLayout
 ) -> str | None:
     """Where the group ``path`` shows below ``top``, at which the group ``mounted`` is mounted.
 
@@ -231,13 +231,13 @@ def directory_of(
     return existing[0] if existing else None
 
 
-def chain_up(directory: str, top: str, layout: Layout) -> list[Group]:
+def chain_up(directory: str, top: str, layout: CgroupLayout) -> list[Cgroup]:
     """The groups that exist from ``directory`` up to ``top``, those with memory figures."""
     found = []
     while directory.startswith(top):
         if os.path.exists(f"{directory}/{layout.current}"):
             with contextlib.suppress(OSError):
-                found.append(Group(directory, directory[len(top) :] or "/", layout))
+                found.append(Cgroup(directory, directory[len(top) :] or "/", layout))
         directory = directory.rpartition("/")[0]
     return found
 
@@ -248,7 +248,7 @@ def kibibytes(data: bytes, name: bytes) -> int | None:
     return None if value is None else value * 1024
 
 
-def memory_groups(pid: int, root: str = "") -> list[Group]:
+def memory_groups(pid: int, root: str = "") -> list[Cgroup]:
     """The groups that account for the memory of a process, its own first; close each.
 
     Empty where there are none to be seen. ``root`` stands before /proc and the mount points.

@@ -225,7 +225,7 @@ class Inotify:
                     watch.wd = -1
 
 
-class Hints:
+class ChangeHints:
     """What one follower of a file wants to hear: that it grew, and what its name becomes."""
 
     def __init__(self, inotify: Inotify | None, path: str, *, by_name: bool = True) -> None:

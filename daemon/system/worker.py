@@ -2,8 +2,8 @@
 
 Whatever can block for ever (a driver call on a dying GPU, ``statvfs`` on a dead mount) or is
 heavy runs in such a child: one question a line on its stdin, one JSON object a line on its
-stdout. At most one question is open at a time. The owner waits for :meth:`JsonChild.fileno`
-in its selector and asks :meth:`JsonChild.overdue` once in a while; nothing here ever waits.
+stdout. At most one question is open at a time. The owner waits for :meth:`JsonWorker.fileno`
+in its selector and asks :meth:`JsonWorker.overdue` once in a while; nothing here ever waits.
 
 A child leads its own session, is niced, and dies with the daemon: a small program of its own
 (the leash, in :mod:`.worker_main`) asks the kernel for a death signal and then becomes the
@@ -36,7 +36,7 @@ _STEADY_S = 60.0
 _LEASH = str(Path(__file__).with_name("worker_main.py"))
 
 
-class JsonChild:
+class JsonWorker:
     """One child at a time, started on need, killed when told, started again with patience.
 
     ``deadline_s`` is the time one answer may take; ``start_deadline_s`` (default: the same)

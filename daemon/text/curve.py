@@ -17,7 +17,7 @@ _MARGIN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """Something to show on the axis."""
 
     x: float
@@ -28,7 +28,7 @@ class Mark:
 def curve(
     train: Sequence[Point],
     evaluated: Sequence[Point],
-    marks: Iterable[Mark],
+    marks: Iterable[AxisMark],
     ends: tuple[str, str],
     width: int,
     height: int,
@@ -144,7 +144,7 @@ def _cells(line: Row, room: int) -> list[Span]:
     return cells[_MARGIN : _MARGIN + room]
 
 
-def _axis(scale: _Scale, marks: Iterable[Mark], room: int) -> Row:
+def _axis(scale: _Scale, marks: Iterable[AxisMark], room: int) -> Row:
     cells = [Span("─", "dim")] * room
     for mark in marks:
         if math.isfinite(mark.x):

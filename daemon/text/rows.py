@@ -41,17 +41,17 @@ def cut(text: str, width: int) -> str:
         return text
     if width <= 0:
         return ""
-    return take(text, width - 1) + "…"
+    return clip(text, width - 1) + "…"
 
 
 def cut_left(text: str, width: int) -> str:
     """Like :func:`cut`, but the end is kept: of a path, the end tells the most."""
     if cell_len(text) <= width:
         return text
-    return "…" + take(text[::-1], width - 1)[::-1] if width > 0 else ""
+    return "…" + clip(text[::-1], width - 1)[::-1] if width > 0 else ""
 
 
-def take(text: str, width: int) -> str:
+def clip(text: str, width: int) -> str:
     """As many first characters as fit into ``width`` cells."""
     used = 0
     for index, character in enumerate(text):
@@ -124,7 +124,7 @@ def wrap(text: str, width: int) -> list[str]:
     found: list[str] = []
     width = max(2, width)
     while cell_len(text) > width:
-        head = take(text, width)
+        head = clip(text, width)
         space = head.rfind(" ")
         if text[len(head) : len(head) + 1] != " " and space > width // 2:
             head = head[:space]

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 
 from ..kit.classes import row
-from ..kit.handbook import CLASS_LABELS, Entry, parse
+from ..kit.handbook import CLASS_LABELS, HandbookPage, parse
 
 TOPICS = (
     "loss and numbers",
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @lru_cache(maxsize=32)
-def page(trouble: str) -> Entry | None:
+def page(trouble: str) -> HandbookPage | None:
     """The page of a class; None where there is none, whatever ``trouble`` holds.
 
     Read when it is asked for: the daemon keeps the few it tells of, not the whole book.
@@ -46,7 +46,7 @@ def page(trouble: str) -> Entry | None:
     return None if text is None else parse(trouble, text.decode("utf-8"), CLASS_LABELS)
 
 
-def pages() -> dict[str, Entry]:
+def pages() -> dict[str, HandbookPage]:
     """The whole book by class, topic after topic. For commands and tests: it reads every file.
 
     Raises UnknownClass for the page of a class that has no row.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .accumulator import Accumulator
 from .findings import Evidence, Finding, Severity
-from .handbook import Entry, RemedyStep
-from .ledger import Ledger
+from .handbook import HandbookPage, RemedyStep
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -25,21 +25,21 @@ from .observations import (
     StackSeen,
     Step,
 )
-from .sentinel import Sentinel, discover, handbook, ledgers
+from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
 
 __all__ = [
+    "Accumulator",
     "CheckpointSaved",
     "CheckpointSeen",
     "CpuQuotaSample",
     "Deadline",
     "DiskSample",
     "Durability",
-    "Entry",
     "Evidence",
     "Finding",
     "GpuSample",
-    "Ledger",
+    "HandbookPage",
     "LogEvent",
     "LogGrowth",
     "MemorySample",
@@ -56,7 +56,7 @@ __all__ = [
     "StackSeen",
     "Step",
     "View",
+    "accumulators",
     "discover",
     "handbook",
-    "ledgers",
 ]

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from itertools import combinations
 from typing import Any, ClassVar
 
-from .ledger import Ledger
+from .accumulator import Accumulator
 from .numbers import median
 from .observations import Deadline, MemorySample, Observation, Step
 
@@ -109,7 +109,7 @@ def room(sample: MemorySample) -> tuple[int, int] | None:
 
 
 @dataclass(eq=False)
-class MemoryUse(Ledger):
+class MemoryUse(Accumulator):
     """How memory went over the last hour, against the limit that kills."""
 
     takes: ClassVar[tuple[type, ...]] = (MemorySample, Step)
@@ -172,7 +172,7 @@ class MemoryUse(Ledger):
 # -- given ends ----------------------------------------------------------------------------------
 
 
-class Deadlines(Ledger):
+class Deadlines(Accumulator):
     """The instants at which somebody else ends the run, by who told them."""
 
     takes: ClassVar[tuple[type, ...]] = (Deadline,)

@@ -19,7 +19,7 @@ def used(view: View) -> Iterator[tuple[int, Sequence[GpuSample]]]:
     and the run is found on another one. Inside a container the driver often tells foreign
     pids or none; then every card may be in use.
     """
-    ours = {p.pid for p in view.looks[-1].processes} if view.looks else set()
+    ours = {p.pid for p in view.process_samples[-1].processes} if view.process_samples else set()
     if view.run.pid is not None:
         ours.add(view.run.pid)
     cards = [(index, samples) for index, samples in view.gpus.items() if samples]

@@ -47,7 +47,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HandbookPage:
     """One page of the handbook."""
 
     name: str
@@ -73,8 +73,8 @@ class Entry:
         return tuple(self.sections.get(label, "").replace(",", " ").split())
 
 
-def parse(name: str, text: str, labels: Sequence[str] = LABELS) -> Entry:
-    """Split a page into an :class:`Entry`. Text before the first label is the title."""
+def parse(name: str, text: str, labels: Sequence[str] = LABELS) -> HandbookPage:
+    """Split a page into an :class:`HandbookPage`. Text before the first label is the title."""
     label_of = re.compile(rf"^({'|'.join(labels)}):\s*(.*)$")
     title: list[str] = []
     sections: dict[str, list[str]] = {}
@@ -100,7 +100,7 @@ def parse(name: str, text: str, labels: Sequence[str] = LABELS) -> Entry:
         if line:
             sections[here].append(line)
     checks = _checks(sections.get("Confirm", []))
-    return Entry(
+    return HandbookPage(
         name=name,
         title=" ".join(t for t in title if t),
         sections={k: _joined(k, v, checks) for k, v in sections.items()},

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from .accumulator import Accumulator
 from .classes import row
 from .findings import Finding
-from .handbook import Entry, parse
-from .ledger import Ledger
+from .handbook import HandbookPage, parse
 from .view import View
 
 
@@ -23,7 +23,7 @@ class Sentinel:
 
     ``check(view, limits)`` says what is wrong *in this view*: it is asked again and
     again, and while the trouble lasts it must say it again. A trouble that it no longer
-    mentions for ``clears_after_s`` seconds is resolved by the incident keeper.
+    mentions for ``clears_after_s`` seconds is resolved by the daemon.
     """
 
     check: Callable[[View, Any], Iterable[Finding]]
@@ -33,11 +33,11 @@ class Sentinel:
     when ``every_tick`` is set, because silence brings no observation."""
     every_tick: bool = False
     clears_after_s: float = 60.0
-    ledgers: tuple[type[Ledger], ...] = ()
+    accumulators: tuple[type[Accumulator], ...] = ()
     """What it reads of :meth:`View.ledger`. While all of them are quiet it is not asked: it
     could not say anything."""
-    learns: tuple[type[Ledger], ...] = ()
-    """Ledgers that it reads as well, and that give nobody a reason to be asked or not."""
+    also_reads: tuple[type[Accumulator], ...] = ()
+    """Accumulators that it reads as well, and that give nobody a reason to be asked or not."""
     name: str = ""
 
     def __call__(self, view: View, limits: Any = None) -> list[Finding]:
@@ -77,14 +77,16 @@ def _load(package: str, name: str) -> Sentinel:
 
 
 @cache
-def ledgers() -> tuple[type[Ledger], ...]:
-    """Every kind of ledger that some sentinel reads."""
+def accumulators() -> tuple[type[Accumulator], ...]:
+    """Every kind of accumulator that some sentinel reads."""
     return tuple(
-        dict.fromkeys(kind for s in discover().values() for kind in (*s.ledgers, *s.learns))
+        dict.fromkeys(
+            kind for s in discover().values() for kind in (*s.accumulators, *s.also_reads)
+        )
     )
 
 
-def handbook() -> dict[str, Entry]:
+def handbook() -> dict[str, HandbookPage]:
     """How every sentinel decides, parsed from its module docstring. What to do about a class is
     in the package of that name: one page for each."""
     package = __name__.rpartition(".kit.")[0]

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from .accumulator import Accumulator
 from .classes import COLLECTIVE, which
 from .findings import Evidence, Finding, Severity
-from .ledger import Ledger
 from .observations import LogEvent, Observation, Phase, Step
 from .view import View
 
@@ -45,7 +45,7 @@ class Trouble:
             self.went_on = len(self._steps) >= wanted
         return self.went_on
 
-    def again(self, event: LogEvent, before: float | None, *, echo: bool) -> None:
+    def add_line(self, event: LogEvent, before: float | None, *, echo: bool) -> None:
         """Another line of it; ``before`` is the last step before it."""
         self.count += 1
         if self.first.role != "root" and event.role == "root":
@@ -56,7 +56,7 @@ class Trouble:
         self._steps.clear()
 
 
-class Troubles(Ledger):
+class Troubles(Accumulator):
     """Every class that the lines of the logs spoke of.
 
     One class is one trouble, but for three cases: lines that end no run are kept apart from
@@ -105,7 +105,7 @@ class Troubles(Ledger):
         same = _continued(group, event)
         if same is not None:
             settled = same.went_on
-            same.again(event, before, echo=echo)
+            same.add_line(event, before, echo=echo)
         else:
             settled = True
             same = Trouble(event, event, event.fatal, echo=echo, _before=before)
@@ -130,7 +130,7 @@ class Troubles(Ledger):
             known.echo = known.echo or known.count == 1
         return False
 
-    def told(
+    def findings_of_log(
         self, *, of: Collection[str] | None = None, but: Collection[str] = ()
     ) -> Iterator[Finding]:
         """Every class of an old log once, at its first line; overcome ones as a note.
@@ -146,9 +146,9 @@ class Troubles(Ledger):
 
 def said_in_old_log(view: View, classes: Collection[str]) -> Iterator[Finding]:
     """What the lines of an old log say of some classes; a live run has its numbers."""
-    troubles = view.ledger(Troubles)
+    troubles = view.accumulator(Troubles)
     if troubles is not None and not view.live:
-        yield from troubles.told(of=classes)
+        yield from troubles.findings_of_log(of=classes)
 
 
 def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
@@ -167,7 +167,7 @@ def _finding(one: Trouble, key: str) -> Finding:
         key=key,
         severity=Severity.INFO if harmless else Severity.parse(event.severity),
         fatal=one.fatal and not harmless and event.severity != "info",
-        summary=say(event),
+        summary=describe_event(event),
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
@@ -175,7 +175,7 @@ def _finding(one: Trouble, key: str) -> Finding:
     )
 
 
-def say(event: LogEvent) -> str:
+def describe_event(event: LogEvent) -> str:
     """An event in one sentence: its exception if it has one, else its line."""
     exception, message = event.details.get("exception"), event.details.get("message")
     if exception:

@@ -107,6 +107,6 @@ def _restarted(ending: ProcessEnded) -> Vanished:
 
 
 def _left(view: View, ending: ProcessEnded) -> int:
-    if not view.looks or view.looks[-1].at < ending.at:
+    if not view.process_samples or view.process_samples[-1].at < ending.at:
         return 0
-    return sum(p.pid != ending.pid for p in view.looks[-1].processes)
+    return sum(p.pid != ending.pid for p in view.process_samples[-1].processes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from .ledger import Ledger
+from .accumulator import Accumulator
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -25,7 +25,7 @@ from .observations import (
     Step,
 )
 
-L = TypeVar("L", bound=Ledger)
+L = TypeVar("L", bound=Accumulator)
 
 ENOUGH_STEPS = 3
 """Rules ask whether no step, one or more came; nobody needs to count on."""
@@ -64,9 +64,9 @@ class View:
     """(at, step) of every advance of the step counter, newest 512."""
     events: Sequence[LogEvent] = ()
     phases: Sequence[Phase] = ()
-    claims: Sequence[CheckpointSaved] = ()
+    claimed_saves: Sequence[CheckpointSaved] = ()
     logs: Mapping[str, LogGrowth] = field(default_factory=dict)
-    looks: Sequence[ProcessesSeen] = ()
+    process_samples: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
     stacks: Sequence[StackSeen] = ()
     """Taken only while a silence is judged; forgotten when the steps go on."""
@@ -81,21 +81,21 @@ class View:
     checkpoints: Sequence[CheckpointSeen] = ()
     """By time of save."""
     sources: Sequence[SourceState] = ()
-    ledgers: Mapping[type[Ledger], Ledger] = field(default_factory=dict)
-    """What is remembered of the whole run; :meth:`ledger` finds one."""
+    accumulators: Mapping[type[Accumulator], Accumulator] = field(default_factory=dict)
+    """What is remembered of the whole run; :meth:`accumulator` finds one."""
     gap_s: float = 0.0
     """Seconds since the watch itself last stopped watching (restart, suspend); 0 if it
     never did. Ages that reach over a gap prove nothing."""
 
-    def ledger(self, kind: type[L]) -> L | None:
-        """The ledger of a kind; ``None`` where nobody keeps it."""
-        found = self.ledgers.get(kind)
+    def accumulator(self, kind: type[L]) -> L | None:
+        """The accumulator of a kind; ``None`` where nobody keeps it."""
+        found = self.accumulators.get(kind)
         return found if isinstance(found, kind) else None
 
-    def all_quiet(self, kinds: Iterable[type[Ledger]]) -> bool:
-        """True when none of these ledgers gives a rule anything to say."""
+    def all_quiet(self, kinds: Iterable[type[Accumulator]]) -> bool:
+        """True when none of these accumulators gives a rule anything to say."""
         for kind in kinds:
-            found = self.ledgers.get(kind)
+            found = self.accumulators.get(kind)
             if found is not None and not found.quiet:
                 return False
         return True
@@ -148,7 +148,7 @@ class View:
                 numbers.add(step.number)
         return len(numbers)
 
-    def overcame(self, event: LogEvent) -> bool:
+    def went_on_after(self, event: LogEvent) -> bool:
         """True when the run went on: two steps, for one may have waited in a buffer."""
         return self.steps_after(event.at, event.line, event.file) >= 2
 

@@ -226,4 +226,4 @@ def test_an_exit_status_that_found_no_place(box: Any, program: Program) -> None:
     box.until(lambda: box.status(run)["exit"], "the end")
     box.until(lambda: box.status(run)["exit"]["code"] == 0, "its status")
     box.push(lambda p: p.title.startswith("[FINISHED] gpt on"))
-    record.rmdir()  # the keeper goes on trying for minutes: let it find its place, and end
+    record.rmdir()  # the supervisor goes on trying for minutes: let it find its place, and end

@@ -169,7 +169,7 @@ def test_the_exit_status_of_a_run_that_ended_while_nobody_watched(
     box.steps(5)
     os.kill(box.ask("ping")["pid"], signal.SIGKILL)
     exit_file = box.state / "runs" / run / "exit.json"
-    box.until(lambda: b"exit_code" in exit_file.read_bytes(), "the keeper's record")
+    box.until(lambda: b"exit_code" in exit_file.read_bytes(), "the supervisor's record")
     box.command("start")
     box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
     one = box.incident("python_exception")

@@ -58,7 +58,7 @@ def test_the_box_is_rebooted(box: Any, program: Program) -> None:
     box.steps(5)
     status = box.status(run)
     box.command("stop")
-    # A reboot ends everything at once, the keeper that would write the exit status as well.
+    # A reboot ends everything at once, the supervisor that would write the exit status as well.
     record = box.state / "runs" / run / "exit.json"
     keeper = int(_parent(status["pid"]))
     os.kill(keeper, signal.SIGKILL)

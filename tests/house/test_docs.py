@@ -51,7 +51,7 @@ from middlewatch.sentinels.kit import (
     observations,
 )
 from middlewatch.sentinels.kit.classes import CLASSES, Group
-from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, Entry
+from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, HandbookPage
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -210,7 +210,7 @@ def rules_table() -> str:
 TITLES = {"Not": "What not to do", "Retry": "Trying again", "See": "See also", "Sources": "Why so"}
 
 
-def class_page(entry: Entry) -> str:
+def class_page(entry: HandbookPage) -> str:
     """What to do about one class, from its text."""
     rule = next((r.name for r in RULES.values() if entry.name in r.classes), None)
     told = f", reported by the rule [`{rule}`](rules/{rule}.md)" if rule else ""
@@ -230,7 +230,7 @@ def class_page(entry: Entry) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def rule_page(entry: Entry) -> str:
+def rule_page(entry: HandbookPage) -> str:
     """How one sentinel decides, from its docstring: what to do is said by class only."""
     parts = [NOTE, f"# {entry.name}", entry.title]
     for label, title in (("Decides", "How it decides"), ("Sources", "Why so")):
@@ -244,7 +244,7 @@ def rule_page(entry: Entry) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _ladder(entry: Entry) -> str:
+def _ladder(entry: HandbookPage) -> str:
     steps = enumerate(entry.steps, 1)
     return "\n".join(f"{n}. *{'safe' if s.safe else 'costly'}*: {s.text}" for n, s in steps)
 

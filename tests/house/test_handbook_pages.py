@@ -19,7 +19,7 @@ from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import discover, handbook
 from middlewatch.sentinels.kit.classes import ROWS
-from middlewatch.sentinels.kit.handbook import CLASS_LABELS, Entry
+from middlewatch.sentinels.kit.handbook import CLASS_LABELS, HandbookPage
 
 FOLDER = Path(__file__).resolve().parents[2] / "sentinels" / "handbook"
 PAGES = pages()
@@ -54,12 +54,12 @@ CHANGING = re.compile(
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def offenders(rule: Callable[[Entry], Iterator[str]]) -> list[str]:
+def offenders(rule: Callable[[HandbookPage], Iterator[str]]) -> list[str]:
     """What a rule has to say against each page."""
     return [f"{name}: {wrong}" for name, entry in PAGES.items() for wrong in rule(entry)]
 
 
-def lines_of(entry: Entry) -> list[str]:
+def lines_of(entry: HandbookPage) -> list[str]:
     return (FOLDER / f"{entry.name}.txt").read_text(encoding="utf-8").splitlines()
 
 
@@ -79,7 +79,7 @@ def test_every_part_is_there_and_says_something() -> None:
     assert offenders(missing_parts) == []
 
 
-def missing_parts(entry: Entry) -> Iterator[str]:
+def missing_parts(entry: HandbookPage) -> Iterator[str]:
     optional = {"Sources"}
     if lacking := set(CLASS_LABELS) - optional - set(entry.sections):
         yield f"lacks {sorted(lacking)}"
@@ -99,7 +99,7 @@ def test_the_parts_come_in_their_order() -> None:
     assert offenders(parts_out_of_order) == []
 
 
-def parts_out_of_order(entry: Entry) -> Iterator[str]:
+def parts_out_of_order(entry: HandbookPage) -> Iterator[str]:
     found = re.findall(r"^([A-Z]\w+):", "\n".join(lines_of(entry)), re.MULTILINE)
     order = [*CLASS_LABELS[:7], "Sources", "See"]
     if found != sorted(found, key=order.index):
@@ -110,7 +110,7 @@ def test_the_page_is_short_and_narrow() -> None:
     assert offenders(misshapen) == []
 
 
-def misshapen(entry: Entry) -> Iterator[str]:
+def misshapen(entry: HandbookPage) -> Iterator[str]:
     lines = lines_of(entry)
     if not 12 <= len(lines) <= 45:
         yield f"{len(lines)} lines"
@@ -125,7 +125,7 @@ def test_the_ladder_begins_with_what_costs_nothing() -> None:
     assert offenders(bad_ladder) == []
 
 
-def bad_ladder(entry: Entry) -> Iterator[str]:
+def bad_ladder(entry: HandbookPage) -> Iterator[str]:
     if len(entry.steps) < 2:
         yield "a single step"
     if not entry.first_step.safe:
@@ -145,7 +145,7 @@ def test_a_safe_step_ends_nothing_and_removes_nothing() -> None:
     assert offenders(unsafe_steps) == []
 
 
-def unsafe_steps(entry: Entry) -> Iterator[str]:
+def unsafe_steps(entry: HandbookPage) -> Iterator[str]:
     ending = re.compile(
         r"^(?:end|kill|remove|delete|restart|resume|move|reset|leave the box)\b", re.IGNORECASE
     )
@@ -162,7 +162,7 @@ def test_its_relatives_have_pages() -> None:
     assert offenders(strange_relatives) == []
 
 
-def strange_relatives(entry: Entry) -> Iterator[str]:
+def strange_relatives(entry: HandbookPage) -> Iterator[str]:
     see = entry.words("See")
     if not see or len(set(see)) != len(see):
         yield f"See: {see}"
@@ -173,7 +173,7 @@ def test_checks_only_look() -> None:
     assert offenders(meddling_checks) == []
 
 
-def meddling_checks(entry: Entry) -> Iterator[str]:
+def meddling_checks(entry: HandbookPage) -> Iterator[str]:
     commands = [c.command for c in entry.checks if c.command]
     if not commands:
         yield "no command"

@@ -26,8 +26,8 @@ from middlewatch.sentinels.kit import (
     StackSeen,
     Step,
     View,
+    accumulators,
     discover,
-    ledgers,
 )
 from middlewatch.sentinels.kit.observations import (
     PhaseName,
@@ -90,13 +90,13 @@ class Story:
         self.gpus: dict[int, list[GpuSample]] = {}
         self.checkpoints: list[CheckpointSeen] = []
         self.sources: list[SourceState] = []
-        self.ledgers = {kind: kind() for kind in ledgers()}
+        self.accumulators = {kind: kind() for kind in accumulators()}
 
     def seen(self, one: Observation) -> None:
-        """Feed the ledgers, as the history does."""
-        for ledger in self.ledgers.values():
-            if type(one) in ledger.takes:
-                ledger.add(one)
+        """Feed the accumulators, as the history does."""
+        for accumulator in self.accumulators.values():
+            if type(one) in accumulator.takes:
+                accumulator.add(one)
 
     # -- the view ---------------------------------------------------------------------
 
@@ -111,9 +111,9 @@ class Story:
             step_times=box(self.marks),
             events=box(self.events),
             phases=box(self.phases),
-            claims=box(self.claims),
+            claimed_saves=box(self.claims),
             logs=self.logs,
-            looks=box(self.looks),
+            process_samples=box(self.looks),
             stacks=box(self.stacks),
             endings=box(self.endings),
             disks={mount: box(seen) for mount, seen in self.disks.items()},
@@ -121,7 +121,7 @@ class Story:
             gpus={index: box(seen) for index, seen in self.gpus.items()},
             checkpoints=box(self.checkpoints),
             sources=tuple(self.sources),
-            ledgers=self.ledgers,
+            accumulators=self.accumulators,
         )
         return replace(view, **other)
 

@@ -173,8 +173,8 @@ def test_what_is_not_whole_is_another_trouble(story: Story, state: str) -> None:
 def test_it_is_remembered_over_a_restart(story: Story) -> None:
     save(save(save(story)), BARE)
     again = Siblings()
-    again.restore(json.loads(json.dumps(story.ledgers[Siblings].save())))
-    story.ledgers[Siblings] = again
+    again.restore(json.loads(json.dumps(story.accumulators[Siblings].save())))
+    story.accumulators[Siblings] = again
     assert len(asked(story)) == 1
 
 
@@ -189,7 +189,7 @@ def test_it_remembers_no_more_than_it_needs(story: Story) -> None:
     for kind in "abcdefghijklmnopqrstuvwxyz":
         for _ in range(12):
             save(story, name=kind + "-{}")
-    kept = story.ledgers[Siblings].save()
+    kept = story.accumulators[Siblings].save()
     assert len(kept) == KINDS
     assert all(len(saves) == 8 for saves in kept.values())
 

@@ -102,10 +102,10 @@ def test_an_old_log_tells_what_was_paid_for_twice(story: Story) -> None:
 def test_it_is_remembered_over_a_restart_of_the_daemon(story: Story) -> None:
     falling(story)
     falling(story, 12, seed=9)
-    losses = story.ledgers[Losses]
+    losses = story.accumulators[Losses]
     again = Losses()
     again.restore(json.loads(json.dumps(losses.save(), allow_nan=False)))
-    story.ledgers[Losses] = again
+    story.accumulators[Losses] = again
     assert only(story).severity is Severity.CRITICAL
     for _ in range(4):
         story.step(train_loss=2.0)

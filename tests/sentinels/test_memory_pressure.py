@@ -50,7 +50,7 @@ class Box:
         if self.trains and int(story.now) % 60 < 5:
             story.step(0.0)
             story.steps, story.marks = story.steps[-5:], story.marks[-5:]
-        if story.ledgers[MemoryUse].quiet:
+        if story.accumulators[MemoryUse].quiet:
             assert RULE(story.view()) == []
         else:
             self.said += [(story.now, f.severity) for f in RULE(story.view())]
@@ -164,7 +164,7 @@ def test_growth_that_has_stopped() -> None:
 def test_what_is_told() -> None:
     box = leak(240)
     story = box.story.wait(-600)
-    story.ledgers = {MemoryUse: MemoryUse()}
+    story.accumulators = {MemoryUse: MemoryUse()}
     for look in range(12 * 60):
         box.look(60 + look / 36)
     (finding,) = story.asks("memory_pressure")
@@ -204,7 +204,7 @@ def test_nothing_known_nothing_told() -> None:
     story = Story().train(20)
     story.memory = [MemorySample(story.now, "/", None, 9, 9, None)]
     story.seen(story.memory[0])
-    assert story.ledgers[MemoryUse].quiet
+    assert story.accumulators[MemoryUse].quiet
     assert story.asks("memory_pressure") == []
 
 
@@ -234,10 +234,10 @@ def test_it_goes_on_after_a_restart_of_the_watch() -> None:
     box = Box()
     for look in range(12 * 60):
         box.look(60 + look / 36)
-    before = box.story.ledgers[MemoryUse]
+    before = box.story.accumulators[MemoryUse]
     after = MemoryUse()
     after.restore(json.loads(json.dumps(before.save())))
-    box.story.ledgers[MemoryUse] = after
+    box.story.accumulators[MemoryUse] = after
     assert after.quiet
     box.look(80.1)
     assert len(RULE(box.story.view())) == 1

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from middlewatch.sentinels.kit import Severity
-from middlewatch.sentinels.kit.loss.flat import Stillness, exact
+from middlewatch.sentinels.kit.loss.flat import FlatMetrics, exact
 from middlewatch.sentinels.lr_zero import Limits
 
 from .story import Story
@@ -107,7 +107,7 @@ def test_a_loss_that_goes_on_falling_has_none(story: Story) -> None:
 
 def test_what_took_long_to_learn_is_kept(story: Story) -> None:
     course(story, 2000)
-    still = story.ledgers[Stillness]
-    again = Stillness()
+    still = story.accumulators[FlatMetrics]
+    again = FlatMetrics()
     again.restore(json.loads(json.dumps(still.save(), allow_nan=False)))
     assert again.save() == still.save()

@@ -109,9 +109,9 @@ def test_without_a_rate_a_usual_one_that_stays_is_told(story: Story) -> None:
 
 def test_what_a_rate_was_survives_a_restart_of_the_daemon(story: Story) -> None:
     worst(story, reports(PERIOD - 5), rated=True)
-    saved = json.loads(json.dumps(story.ledgers[Losses].save()))
-    story.ledgers[Losses] = Losses()
-    story.ledgers[Losses].restore(saved)
+    saved = json.loads(json.dumps(story.accumulators[Losses].save()))
+    story.accumulators[Losses] = Losses()
+    story.accumulators[Losses].restore(saved)
     dice = random.Random(9)
     more = ((loss(n, dice, 0.2), rate(n)) for n in range(PERIOD - 5, 2 * PERIOD))
     assert worst(story, more, rated=True) == []
@@ -145,10 +145,10 @@ def test_an_old_log_where_all_came_back(tell: bool) -> None:
 )  # fmt: skip
 def test_rates(course: list[float], over: bool) -> None:
     rates = Rates()
-    assert not rates.told
+    assert not rates.has_rate
     for one in course:
         rates.add(one)
-    assert rates.told
+    assert rates.has_rate
     assert rates.started_over() is over
     saved = codec.dump(rates)
     assert codec.dump(codec.load(Rates, json.loads(json.dumps(saved)))) == saved
@@ -185,9 +185,9 @@ def test_a_label_that_leaks(story: Story, after: int, level: Callable[[int], flo
 
 def test_a_label_that_leaked_is_not_forgotten_by_a_restart_of_the_daemon(story: Story) -> None:
     told = leaks(story, falls(200, lambda _: 0.03))
-    saved = json.loads(json.dumps(story.ledgers[Losses].save()))
-    story.ledgers[Losses] = Losses()
-    story.ledgers[Losses].restore(saved)
+    saved = json.loads(json.dumps(story.accumulators[Losses].save()))
+    story.accumulators[Losses] = Losses()
+    story.accumulators[Losses].restore(saved)
     assert story.asks("loss_zero") == told[-1:]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()
@@ -282,7 +282,7 @@ def yolo(i: int, n: int, x: float, g: float, t: float, of: int) -> str:
 def report(text: str) -> list[dict[str, Any]]:
     """Everything that a replay of the text says."""
     bugs: list[str] = []
-    replay = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
+    replay = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
     said = list(replay.read([text.encode()], metrics=False))
     assert not bugs
     return said

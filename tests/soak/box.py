@@ -19,7 +19,7 @@ from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.history import BoxHistory
-from middlewatch.daemon.judge.incidents import Change, Incident, IncidentKeeper
+from middlewatch.daemon.judge.incidents import Change, Incident, Incidents
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.service.watched_run import SETTLE_S, WatchedRun
 from middlewatch.daemon.system.jsonlines import dumps
@@ -122,7 +122,7 @@ class Box:
             world_size=self.machine.ranks, checkpoint_dirs=("/data/ckpt",), started_at=BEGIN,
         )  # fmt: skip
         self._box = BoxHistory()
-        self.keeper = IncidentKeeper()
+        self.keeper = Incidents()
         self.engine = self._new_engine()
         self.watched = WatchedRun(self._spec, self._box, self.clock)
         self.reader = LogReader(LOG)
@@ -168,7 +168,7 @@ class Box:
         if int(now) % 2 == 0:
             self._disk(now)
             self._tell_saves(self._saves.read(now))
-        self.watched.take(seen)
+        self.watched.add_observations(seen)
         self._judge(now)
         if self._restart_at is not None and self.elapsed >= self._restart_at:
             self._restart_at += self.machine.daemon_restarts_s or 0.0
@@ -187,7 +187,7 @@ class Box:
         view = watched.view(now)
         for change in self.engine.judge(RUN, view, fresh, tick=True, line=self._line):
             self.told.note(self.elapsed, change)
-        watched.settle(view, self.keeper.open(RUN))
+        watched.update_state(view, self.keeper.open(RUN))
         self.keeper.forget_resolved(now - 3600)
 
     def _line(self, file: str, number: int) -> str | None:
@@ -234,16 +234,16 @@ class Box:
 
     def _tell_saves(self, seen: list[CheckpointSeen]) -> None:
         if seen:
-            self.watched.take(seen)
+            self.watched.add_observations(seen)
             self.watched.history.checkpoints = self._saves.there
 
     def _end_run(self) -> None:
         """The process is gone with status 0; the next run is watched from its first second."""
-        self.watched.take([ProcessEnded(self.clock.now(), 100, main=True, exit_code=0)])
+        self.watched.add_observations([ProcessEnded(self.clock.now(), 100, main=True, exit_code=0)])
         for _ in range(int(SETTLE_S) + 2):
             self.clock.jump(1.0)
             now = self.clock.now()
-            self.watched.take([ProcessesSeen(now, ())])
+            self.watched.add_observations([ProcessesSeen(now, ())])
             self._judge(now)
         assert not self.watched.alive, "a run that ended is not over"
         self._watch_another()
@@ -367,9 +367,9 @@ class Box:
     def _sources(self) -> None:
         now = self.clock.now()
         for name in (f"log_tail:{LOG}", "processes", "cgroup", "disk", "checkpoint_dir"):
-            self.watched.take([SourceState(now, name, "ok", now)])
+            self.watched.add_observations([SourceState(now, name, "ok", now)])
         self._nvml = "unsupported" if self.machine.gpus == "none" else "ok"
-        self.watched.take([SourceState(now, "nvml", self._nvml, now)])
+        self.watched.add_observations([SourceState(now, "nvml", self._nvml, now)])
 
     # -- the watch itself ---------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class Box:
         saved: dict[str, Any] = json.loads(dumps(self.watched.save()))
         known = [Incident.from_json(json.loads(dumps(i.to_json()))) for i in self.keeper.all()]
         state = json.loads(dumps(self.reader.save()))
-        self.keeper = IncidentKeeper(known)
+        self.keeper = Incidents(known)
         self.engine = self._new_engine()
         self._watch_another(saved)
         self.reader = LogReader.restore(LOG, state)

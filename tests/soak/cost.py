@@ -1,6 +1,6 @@
 """What deciding costs, on one run with eight ranks whose buffers are full.
 
-Per report: the history, every ledger and every rule that a report concerns. Per second: every
+Per report: the history, every accumulator and every rule that a report concerns. Per second: every
 rule that is asked once a second, with eight ranks, sixteen workers, eight GPUs, and once more
 while a case of silence is open. The reference is ``json.loads`` of the report as a JSON line,
 timed in the same rounds, so that the ratio means something on another machine.
@@ -75,7 +75,7 @@ def _reports(box: Box) -> Callable[[], object]:
         now = box.clock.now()
         values["train_loss"] = level * (first / count[0]) ** 0.1 * rng.lognormvariate(0.0, 0.015)
         seen = Step(now, count[0], dict(values), total=500_000, file=LOG, line=int(count[0]))
-        box.watched.take([seen])
+        box.watched.add_observations([seen])
         box.watched.fresh.clear()
         view = box.watched.view(now)
         changes = box.engine.judge(RUN, view, {Step}, tick=False)

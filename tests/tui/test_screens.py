@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.text.rows import Row, Span, plain, width_of
 from middlewatch.tui import details, lines, overview, state
-from middlewatch.tui.state import Link, Look
+from middlewatch.tui.state import Link, ScreenState
 
 from .overview_answer import GIB, GUILTY, disk, gpu, incident, run, troubled
 from .overview_answer import overview as answered
 
 
 def draw(found: Any, width: int = 80, height: int = 24, **look: Any) -> str:
-    rows = details.draw(Link(found, 0.5), Look(**look), width, height)
+    rows = details.draw(Link(found, 0.5), ScreenState(**look), width, height)
     assert len(rows) == height
     assert {width_of(line) for line in rows} <= {width}
     return plain(rows)
@@ -59,7 +59,7 @@ def test_every_size_is_filled_exactly(size: tuple[int, int], view: state.View) -
 
 @pytest.mark.parametrize("size", [(59, 24), (80, 15), (10, 5), (1, 1), (0, 0)])
 def test_a_window_too_small_says_so(size: tuple[int, int]) -> None:
-    rows = details.draw(Link(troubled()), Look(), *size)
+    rows = details.draw(Link(troubled()), ScreenState(), *size)
     assert len(rows) == size[1]
     if size[0] >= 40:
         assert "make the window larger" in plain(rows)
@@ -76,13 +76,13 @@ def test_before_the_first_answer_it_says_what_to_do() -> None:
     link = Link(
         None, 12.0, True, "no daemon answers on /run/mw.sock", "start it: middlewatch start"
     )
-    screen = plain(details.draw(link, Look(), 80, 24))
+    screen = plain(details.draw(link, ScreenState(), 80, 24))
     assert "no answer yet (12 s)" in screen
     assert "middlewatch start" in screen
 
 
 def test_an_old_answer_stays_with_its_age() -> None:
-    rows = details.draw(Link(troubled(), 12.0, True, "refused"), Look(), 80, 24)
+    rows = details.draw(Link(troubled(), 12.0, True, "refused"), ScreenState(), 80, 24)
     assert "no answer for 12 s: refused" in plain(rows[:1])
     assert tone_of(rows, "no answer for 12 s") == "alert"
     assert "last 02:13" in plain(rows[:1])
@@ -90,7 +90,7 @@ def test_an_old_answer_stays_with_its_age() -> None:
 
 
 def test_a_loss_that_is_no_number_is_marked() -> None:
-    rows = details.draw(Link(troubled()), Look(), 80, 24)
+    rows = details.draw(Link(troubled()), ScreenState(), 80, 24)
     assert tone_of(rows, "nan") == "bad"
     assert "4×" in plain(rows)
     assert tone_of(rows, "×") == "bad"
@@ -126,7 +126,7 @@ def test_disks_say_when_the_next_save_fails() -> None:
         disk("/data/checkpoints", saves_left=1.4),
         disk("/nfs", read_only=True),
     ]
-    rows = details.draw(Link(found), Look(), 100, 30)
+    rows = details.draw(Link(found), ScreenState(), 100, 30)
     text = plain(rows)
     assert text.index("saves") < text.index("/ ")
     assert tone_of(rows, "1.4 saves") == "bad"
@@ -227,7 +227,10 @@ def test_an_incident_resolved_meanwhile_is_not_replaced_by_another() -> None:
 
 def test_long_evidence_scrolls_to_its_end_and_not_beyond() -> None:
     one = incident(evidence=[{"kind": "stack", "text": "\n".join(f"frame {n}" for n in range(60))}])
-    found, look = answered(run(incidents=[one])), Look("incident", incident="a1b2", scroll=10**6)
+    found, look = (
+        answered(run(incidents=[one])),
+        ScreenState("incident", incident="a1b2", scroll=10**6),
+    )
     screen = plain(details.draw(Link(found), look, 80, 24))
     assert "frame 59" in screen
     assert look.scroll < 100
@@ -292,7 +295,7 @@ def test_any_field_may_be_missing_or_wrong(data: st.DataObject) -> None:
 
 
 def test_moving_keeps_to_what_there_is() -> None:
-    found, look = troubled(), Look()
+    found, look = troubled(), ScreenState()
     state.move(look, found, 1)
     assert look.run == "vit-cd34"
     state.move(look, found, 10)
@@ -304,7 +307,7 @@ def test_moving_keeps_to_what_there_is() -> None:
 
 
 def test_esc_leads_back_the_way_one_came() -> None:
-    found, look = troubled(), Look()
+    found, look = troubled(), ScreenState()
     state.open_view(look, "incidents")
     state.enter(look, found)
     assert (look.view, look.incident) == ("incident", "a1b2")

@@ -24,11 +24,11 @@ _SHORT = 64 << 10
 """Reads up to here leave no trace in the cache."""
 
 
-class Cut(Exception):
+class FileTooShort(Exception):
     """The file ends before what it announces."""
 
 
-class Peek:
+class BoundedFile:
     """A file open for reading here and there. Regular files only; OSError otherwise."""
 
     begin = 0
@@ -50,7 +50,7 @@ class Peek:
             os.close(self._fd)
             raise
 
-    def __enter__(self) -> Peek:
+    def __enter__(self) -> BoundedFile:
         return self
 
     def __exit__(
@@ -61,10 +61,10 @@ class Peek:
     ) -> None:
         os.close(self._fd)
 
-    def at(self, offset: int, count: int) -> bytes:
-        """Exactly ``count`` bytes from ``offset``; :class:`Cut` where the file has fewer."""
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Exactly ``count`` bytes from ``offset``; :class:`FileTooShort` where the file has fewer."""
         if offset < 0 or count < 0 or count > LONGEST or offset + count > self.size:
-            raise Cut(f"bytes {offset} to {offset + count} of a file of {self.size}")
+            raise FileTooShort(f"bytes {offset} to {offset + count} of a file of {self.size}")
         start = self.begin + offset
         page = start // _PAGE * _PAGE
         if start + count <= page + _PAGE:
@@ -74,7 +74,7 @@ class Peek:
         else:
             found = self._read(start, count)
         if len(found) < count:
-            raise Cut(f"the file shrank below {offset + count} bytes while it was read")
+            raise FileTooShort(f"the file shrank below {offset + count} bytes while it was read")
         return found
 
     def _read(self, start: int, count: int) -> bytes:
@@ -104,25 +104,25 @@ class Peek:
         except OSError:
             return b""  # a file system without RWF_NOWAIT
 
-    def upto(self, offset: int, count: int) -> bytes:
+    def read_up_to(self, offset: int, count: int) -> bytes:
         """Bytes from ``offset``, fewer where the file ends."""
-        return self.at(min(offset, self.size), max(0, min(count, self.size - offset)))
+        return self.read_at(min(offset, self.size), max(0, min(count, self.size - offset)))
 
     def forget(self, offset: int, count: int) -> None:
         """Give the pages of what was read back to the kernel."""
         drop_cached(self._fd, self.begin + offset, count)
 
-    def window(self, offset: int, count: int) -> Peek:
-        """A part of the file as if it were all of it; do not close it. :class:`Cut`."""
+    def window(self, offset: int, count: int) -> BoundedFile:
+        """A part of the file as if it were all of it; do not close it. :class:`FileTooShort`."""
         if offset < 0 or count < 0 or offset + count > self.size:
-            raise Cut(f"bytes {offset} to {offset + count} of a file of {self.size}")
-        part = Peek.__new__(Peek)
+            raise FileTooShort(f"bytes {offset} to {offset + count} of a file of {self.size}")
+        part = BoundedFile.__new__(BoundedFile)
         part._fd, part.begin, part.size = self._fd, self.begin + offset, count  # noqa: SLF001
         return part
 
     def zero_tail(self) -> int:
         """How many bytes at the end are zero, as far as the last 64 KiB tell."""
-        tail = self.upto(max(0, self.size - (1 << 16)), 1 << 16)
+        tail = self.read_up_to(max(0, self.size - (1 << 16)), 1 << 16)
         return len(tail) - len(tail.rstrip(b"\0"))
 
     def lost_tail(self, borders: Iterable[int] = ()) -> int:
@@ -134,21 +134,23 @@ class Peek:
         a page border by chance only, one time in 500.
         """
         first, last = 0, (self.size - 1) // _PAGE
-        if self.size < 2 * _PAGE or any(self.upto((last - 1) * _PAGE, 2 * _PAGE)):
+        if self.size < 2 * _PAGE or any(self.read_up_to((last - 1) * _PAGE, 2 * _PAGE)):
             return 0
         while first < last:  # smallest page from which samples are zero
             middle = (first + last) // 2
-            if any(self.upto(middle * _PAGE, _PAGE)):
+            if any(self.read_up_to(middle * _PAGE, _PAGE)):
                 first = middle + 1
             else:
                 last = middle
         start = first * _PAGE
         near = any(start - 8 <= border <= start + 8 for border in borders)
-        return 0 if near or not any(self.upto(max(0, start - 8), 8)) else self.size - start
+        return 0 if near or not any(self.read_up_to(max(0, start - 8), 8)) else self.size - start
 
     def all_zero(self) -> bool:
         """No byte but zero, judged by 32 samples over the whole file."""
         spots = {self.size * part // _SAMPLES // _SAMPLE * _SAMPLE for part in range(_SAMPLES)} | {
             max(0, self.size - _SAMPLE)
         }
-        return self.size > 0 and not any(any(self.upto(spot, _SAMPLE)) for spot in sorted(spots))
+        return self.size > 0 and not any(
+            any(self.read_up_to(spot, _SAMPLE)) for spot in sorted(spots)
+        )

@@ -11,15 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from . import distcp, hdf5, npy, recognise, safetensors, torch_legacy, torch_tensors, torch_zip
-from .bounded_file import Peek
+from .bounded_file import BoundedFile
 from .dtypes import FLOATING
 from .extents import Contents as Contents
-from .extents import Record as Record
+from .extents import Extent as Record
 from .extents import TensorAt as TensorAt
 from .recognise import UNTOLD
 
 
-def contents(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None = None) -> Contents:
+def contents(
+    peek: BoundedFile, path: str, beside: Mapping[str, distcp.Rows] | None = None
+) -> Contents:
     """Take one file apart. ``path`` is where it is: its name and its neighbours count.
 
     ``beside``: what ``rows.survey`` has found in the ``.metadata`` beside a ``.distcp`` file.
@@ -44,7 +46,7 @@ def contents(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None = N
     return Contents()
 
 
-def _archive(peek: Peek) -> Contents:
+def _archive(peek: BoundedFile) -> Contents:
     """A zip archive: of torch, or of numpy, Keras and others."""
     archive = torch_zip.read(peek)
     records = torch_tensors.members(peek, archive)
@@ -73,7 +75,7 @@ def _archive(peek: Peek) -> Contents:
     return replace(_sorted(records, inside, notes), progress=told)
 
 
-def _of_hdf5(peek: Peek) -> Iterator[TensorAt | None]:
+def _of_hdf5(peek: BoundedFile) -> Iterator[TensorAt | None]:
     for found in hdf5.datasets(peek):
         if found is None:
             yield None
@@ -103,7 +105,7 @@ def _sorted(
     return Contents(records, ordered, unplaced, notes=tuple(notes or ()))
 
 
-def _safetensors(peek: Peek) -> Contents:
+def _safetensors(peek: BoundedFile) -> Contents:
     header, start = safetensors.header(peek)
 
     def found() -> Iterator[TensorAt | None]:
@@ -118,12 +120,14 @@ def _safetensors(peek: Peek) -> Contents:
     return _sorted((), found())
 
 
-def _distributed(peek: Peek, path: str, beside: Mapping[str, distcp.Rows] | None) -> Contents:
+def _distributed(
+    peek: BoundedFile, path: str, beside: Mapping[str, distcp.Rows] | None
+) -> Contents:
     """A row of archives, one for each piece; ``.metadata`` beside it says where they begin."""
     folder, name = os.path.split(path)
     if beside is None:
         try:
-            with Peek(f"{folder or '.'}/.metadata") as metadata:
+            with BoundedFile(f"{folder or '.'}/.metadata") as metadata:
                 beside = distcp.survey(metadata)
         except FileNotFoundError:
             return Contents(notes=("no .metadata beside it",), unplaced=1)

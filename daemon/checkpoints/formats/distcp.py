@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from . import dcp, pickle_walk, progress, torch_tensors, torch_zip
-from .bounded_file import Cut, Peek
+from .bounded_file import BoundedFile, FileTooShort
 from .dcp import Piece
-from .extents import Record, TensorAt
+from .extents import Extent, TensorAt
 from .pickle_symbols import Tensor, TooLong
 from .recognise import Progress
 
@@ -22,14 +22,14 @@ Rows = tuple[Piece, ...]
 """The rows of one file by offset."""
 
 
-def survey(metadata: Peek) -> dict[str, Rows]:
+def survey(metadata: BoundedFile) -> dict[str, Rows]:
     """What a ``.metadata`` names, by file. Raises Broken or TooLong."""
     if metadata.size > pickle_walk.WALK_LIMIT:
         raise TooLong(".metadata is too long to follow")
     try:
-        root = pickle_walk.walk(metadata.at(0, metadata.size)).root
+        root = pickle_walk.walk(metadata.read_at(0, metadata.size)).root
     except ValueError as error:
-        raise torch_zip.Broken(f".metadata: {error}") from None
+        raise torch_zip.Malformed(f".metadata: {error}") from None
     by_file: dict[str, list[Piece]] = {}
     for piece in dcp.pieces(root):
         by_file.setdefault(piece.file, []).append(piece)
@@ -42,7 +42,7 @@ def survey(metadata: Peek) -> dict[str, Rows]:
 class Row:
     """One row, opened. Raises Broken where it is no whole archive or not the tensor announced."""
 
-    def __init__(self, peek: Peek, piece: Piece) -> None:
+    def __init__(self, peek: BoundedFile, piece: Piece) -> None:
         self.piece = piece
         self.torch: torch_tensors.Torch | None = None
         self._archive: torch_zip.Archive | None = None
@@ -52,17 +52,17 @@ class Row:
                 return
             self._archive = torch_zip.read(self._window)
             self.torch = torch_tensors.of_archive(self._window, self._archive)
-        except (torch_zip.Broken, Cut) as error:
-            raise torch_zip.Broken(f"{piece.name}: {error}") from None
+        except (torch_zip.Malformed, FileTooShort) as error:
+            raise torch_zip.Malformed(f"{piece.name}: {error}") from None
         root = None if self.torch is None else self.torch.root
         if not isinstance(root, Tensor) or piece.data_bytes is None:
             return
         shown = root.bytes if root.shown is None else root.shown
         if shown != piece.data_bytes:
             detail = f"{shown} bytes, .metadata announces {piece.data_bytes}"
-            raise torch_zip.Broken(f"{piece.name} has {detail}")
+            raise torch_zip.Malformed(f"{piece.name} has {detail}")
 
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Sequence[Extent]:
         """The members of its archive."""
         if self._archive is None:
             return ()
@@ -96,7 +96,7 @@ class Row:
                 yield replace(tensor, name=inside, scalar=scalar, weight=weight, of=of)
 
 
-def progress_of(peek: Peek, found: Sequence[Piece]) -> Progress:
+def progress_of(peek: BoundedFile, found: Sequence[Piece]) -> Progress:
     """What the rows of one file tell that are counters and metrics by their names."""
     told: dict[object, object] = {}
     for piece in found:
@@ -105,7 +105,7 @@ def progress_of(peek: Peek, found: Sequence[Piece]) -> Progress:
             continue
         try:
             number = Row(peek, piece).number()
-        except torch_zip.Broken:
+        except torch_zip.Malformed:
             continue  # who reads the data says so
         inside = told.setdefault(first, {}) if rest else told
         if isinstance(inside, dict):
@@ -113,11 +113,11 @@ def progress_of(peek: Peek, found: Sequence[Piece]) -> Progress:
     return progress.told_by(told, lambda tensor: None)
 
 
-def begin(peek: Peek, found: Sequence[Piece]) -> None:
+def check_beginnings(peek: BoundedFile, found: Sequence[Piece]) -> None:
     """Look at the first bytes of the rows of one file. Raises Broken."""
     stride = -(-len(found) // _MOST_BEGINNINGS) or 1
     for piece in found[::stride]:
-        head = peek.upto(piece.offset, len(torch_zip.LOCAL_MAGIC))
+        head = peek.read_up_to(piece.offset, len(torch_zip.LOCAL_MAGIC))
         if piece.plain and head != torch_zip.LOCAL_MAGIC:
             what = "something else" if any(head) else "zeroes"
-            raise torch_zip.Broken(f"{what} where {piece.name} should begin")
+            raise torch_zip.Malformed(f"{what} where {piece.name} should begin")

@@ -9,7 +9,7 @@ from .recognise import UNTOLD, Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Extent:
     """A range of the file that its format counts as one piece."""
 
     name: str
@@ -55,7 +55,7 @@ class TensorAt:
 class Contents:
     """One file, taken apart without executing anything of it."""
 
-    records: Sequence[Record] = ()
+    records: Sequence[Extent] = ()
     """By offset."""
     tensors: Sequence[TensorAt] = ()
     """By offset. Two may overlap: tied weights share their numbers."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .bounded_file import Cut, Peek
+from .bounded_file import BoundedFile, FileTooShort
 from .dtypes import ITEM_BYTES
 from .pickle_symbols import TooLong
 from .recognise import HDF5_MAGIC, UNTOLD, Progress
-from .torch_zip import Broken
+from .torch_zip import Malformed
 
 _END_AT = {0: 40, 1: 44, 2: 28, 3: 28}
 """Where in the superblock the end-of-file address lies, by version."""
@@ -49,13 +49,13 @@ class _Message(NamedTuple):
     data: bytes
 
 
-def check(peek: Peek) -> str:
+def check(peek: BoundedFile) -> str:
     """Check one file; what is to be said of a whole one. Raises Broken or Cut."""
-    head = peek.upto(0, 96)
+    head = peek.read_up_to(0, 96)
     if not head.startswith(HDF5_MAGIC):
-        raise Broken("it does not begin like HDF5")
+        raise Malformed("it does not begin like HDF5")
     if len(head) < 96:
-        raise Broken(f"{len(head)} bytes are too few for an HDF5 file")
+        raise Malformed(f"{len(head)} bytes are too few for an HDF5 file")
     version = head[8]
     if version not in _END_AT:
         return f"an HDF5 superblock of version {version}: its length is not checked"
@@ -64,15 +64,15 @@ def check(peek: Peek) -> str:
     at = _END_AT[version]
     end = _number(head, at - 16) + _number(head, at)
     if peek.size < end:
-        raise Broken(f"the file is cut off: {end - peek.size} of {end} bytes are missing")
+        raise Malformed(f"the file is cut off: {end - peek.size} of {end} bytes are missing")
     if version == 3 and head[11] & _OPEN_FOR_WRITING:
-        raise Broken("it was never closed by the program that wrote it")
+        raise Malformed("it was never closed by the program that wrote it")
     for _ in datasets(peek):
         pass
     return ""
 
 
-def datasets(peek: Peek) -> Iterator[Dataset | None]:
+def datasets(peek: BoundedFile) -> Iterator[Dataset | None]:
     """Its numbers, by name; ``None`` for floats whose place or type cannot be told.
 
     Raises Broken or Cut where something is damaged, and TooLong.
@@ -80,25 +80,25 @@ def datasets(peek: Peek) -> Iterator[Dataset | None]:
     try:
         yield from _objects(peek)
     except IndexError:
-        raise Broken("a part of it is shorter than the format asks for") from None
+        raise Malformed("a part of it is shorter than the format asks for") from None
 
 
-def told_by(peek: Peek) -> Progress:
+def told_by(peek: BoundedFile) -> Progress:
     """The step that the optimizer of Keras counts; nothing where there is none. No errors."""
     try:
         for found in datasets(peek):
             if found is None or found.dtype not in ("int32", "int64"):
                 continue
             if found.name.endswith(_COUNTS) and found.bytes == ITEM_BYTES[found.dtype]:
-                raw = peek.at(found.start, found.bytes)
+                raw = peek.read_at(found.start, found.bytes)
                 return Progress(float(int.from_bytes(raw, "little")), origin="checkpoint")
-    except (Broken, Cut, TooLong):
+    except (Malformed, FileTooShort, TooLong):
         pass
     return UNTOLD
 
 
-def _objects(peek: Peek) -> Iterator[Dataset | None]:
-    head = peek.upto(0, 96)
+def _objects(peek: BoundedFile) -> Iterator[Dataset | None]:
+    head = peek.read_up_to(0, 96)
     version = head[8]
     known = version in _END_AT and head[13 if version < 2 else 9] == 8
     if not known or _number(head, _END_AT[version] - 16):
@@ -127,27 +127,29 @@ def _heap_at(parts: dict[int, _Message]) -> int:
     return 2 + (8 if parts[_LINK_INFO].data[1:2] == b"\x01" else 0)
 
 
-def _messages(peek: Peek, at: int, todo: list[tuple[str, int]], name: str) -> Iterator[_Message]:
+def _messages(
+    peek: BoundedFile, at: int, todo: list[tuple[str, int]], name: str
+) -> Iterator[_Message]:
     """The messages in the header of an object; links to others are added to ``todo``."""
-    first = peek.at(at, 16)
+    first = peek.read_at(at, 16)
     new = first.startswith(b"OHDR")
     if new:
         flags = first[5]
         begin = at + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
         width = 1 << (flags & 3)
-        size = int.from_bytes(peek.at(begin, width), "little")
+        size = int.from_bytes(peek.read_at(begin, width), "little")
         blocks, extra = [(begin + width, size)], 2 if flags & 4 else 0
     elif first[0] == 1 and first[1] == 0:
         blocks, extra = [(at + 16, int.from_bytes(first[8:12], "little"))], 0
     else:
-        raise Broken(f"{name or 'the root'} has no header at byte {at}")
+        raise Malformed(f"{name or 'the root'} has no header at byte {at}")
     left = _LONGEST_HEADER
     while blocks:
         start, size = blocks.pop()
         left -= max(size, 16)
         if left < 0:
             raise TooLong(f"{name} has a header of more than {_LONGEST_HEADER} bytes")
-        block, place = peek.at(start, size), 0
+        block, place = peek.read_at(start, size), 0
         short = 4 + extra if new else 8
         while place + short <= size:
             kind = block[place] if new else int.from_bytes(block[place : place + 2], "little")
@@ -156,7 +158,7 @@ def _messages(peek: Peek, at: int, todo: list[tuple[str, int]], name: str) -> It
             )
             place += short
             if place + length > size:
-                raise Broken(f"the header of {name or 'the root'} is damaged")
+                raise Malformed(f"the header of {name or 'the root'} is damaged")
             message = _Message(kind, start + place, block[place : place + length])
             place += length
             if kind == _MORE:
@@ -180,11 +182,11 @@ def _linked(parent: str, data: bytes) -> list[tuple[str, int]]:
     return [(_path(parent, data[at : at + length]), _number(data, at + length))]
 
 
-def _entries(peek: Peek, parent: str, tree: int, heap: int) -> list[tuple[str, int]]:
+def _entries(peek: BoundedFile, parent: str, tree: int, heap: int) -> list[tuple[str, int]]:
     """What a group of the older kind holds: a tree of tables, and a heap of names."""
-    head = peek.at(heap, 32)
+    head = peek.read_at(heap, 32)
     if not head.startswith(b"HEAP"):
-        raise Broken(f"the names in {parent or 'the root'} are not where they should be")
+        raise Malformed(f"the names in {parent or 'the root'} are not where they should be")
     names_at, names_size = _number(head, 24), _number(head, 8)
     found: list[tuple[str, int]] = []
     todo = [tree]
@@ -194,25 +196,25 @@ def _entries(peek: Peek, parent: str, tree: int, heap: int) -> list[tuple[str, i
         if len(found) + len(todo) > _MOST_OBJECTS:
             break
         at = todo.pop()
-        node = peek.at(at, 24)
+        node = peek.read_at(at, 24)
         count = int.from_bytes(node[6:8], "little")
         if node.startswith(b"TREE"):
-            keys = peek.at(at + 24, 8 + 16 * count)
+            keys = peek.read_at(at + 24, 8 + 16 * count)
             todo += [_number(keys, 8 + 16 * n) for n in range(count)]
         elif node.startswith(b"SNOD"):
-            table = peek.at(at + 8, 40 * count)
+            table = peek.read_at(at + 8, 40 * count)
             for n in range(count):
                 name_at = _number(table, 40 * n)
                 if name_at >= names_size:
-                    raise Broken(f"a name in {parent or 'the root'} lies outside of its heap")
-                name = peek.upto(names_at + name_at, 256).split(b"\0")[0]
+                    raise Malformed(f"a name in {parent or 'the root'} lies outside of its heap")
+                name = peek.read_up_to(names_at + name_at, 256).split(b"\0")[0]
                 found.append((_path(parent, name), _number(table, 40 * n + 8)))
         else:
-            raise Broken(f"{parent or 'the root'} has no table at byte {at}")
+            raise Malformed(f"{parent or 'the root'} has no table at byte {at}")
     raise TooLong(f"{parent} has more than {_MOST_NODES} tables")
 
 
-def _dataset(peek: Peek, name: str, parts: dict[int, _Message]) -> Iterator[Dataset | None]:
+def _dataset(peek: BoundedFile, name: str, parts: dict[int, _Message]) -> Iterator[Dataset | None]:
     """Numbers in one piece. Other kinds of data yield nothing, other kinds of places ``None``."""
     kind, layout = parts[_TYPE].data, parts[_LAYOUT].data
     dtype = _dtype(kind)
@@ -231,9 +233,9 @@ def _dataset(peek: Peek, name: str, parts: dict[int, _Message]) -> Iterator[Data
         return  # nothing was ever written to it
     wanted = _count(parts[_SPACE].data) * ITEM_BYTES[dtype]
     if wanted != size:
-        raise Broken(f"{name}: its shape takes {wanted} bytes, it has {size}")
+        raise Malformed(f"{name}: its shape takes {wanted} bytes, it has {size}")
     if start + size > peek.size:
-        raise Cut(f"{name} reaches to byte {start + size} of a file of {peek.size}")
+        raise FileTooShort(f"{name} reaches to byte {start + size} of a file of {peek.size}")
     yield Dataset(name, dtype, start, size)
 
 
@@ -265,5 +267,5 @@ def _path(parent: str, name: bytes) -> str:
 def _number(data: bytes, at: int) -> int:
     """Eight bytes; Broken where there are fewer."""
     if at + 8 > len(data):
-        raise Broken("a part of it is shorter than the format asks for")
+        raise Malformed("a part of it is shorter than the format asks for")
     return int.from_bytes(data[at : at + 8], "little")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from .bounded_file import Peek
+from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES, of_numpy
 from .extents import TensorAt
-from .torch_zip import Broken
+from .torch_zip import Malformed
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 64 << 10
@@ -19,25 +19,25 @@ _TYPE = re.compile(rb"'descr': '([<>|=]?\w+)'")
 _SHAPE = re.compile(rb"'shape': \(([\d, ]*)\)")
 
 
-def in_file(peek: Peek) -> TensorAt | None:
+def in_file(peek: BoundedFile) -> TensorAt | None:
     """The array of a ``.npy`` file. Raises Broken or Cut."""
     return in_record(peek, "array", 0, peek.size)
 
 
-def in_record(peek: Peek, name: str, start: int, count: int) -> TensorAt | None:
+def in_record(peek: BoundedFile, name: str, start: int, count: int) -> TensorAt | None:
     """The array in ``count`` bytes from ``start``; ``None`` for a type that is not known.
 
     Raises Broken where its header is damaged, or wants more or fewer bytes than there are.
     """
-    head = peek.at(start, min(count, 12))
+    head = peek.read_at(start, min(count, 12))
     if not head.startswith(_MAGIC) or len(head) < 12:
-        raise Broken(f"{name} does not begin like an array of numpy")
+        raise Malformed(f"{name} does not begin like an array of numpy")
     width = 2 if head[6] == 1 else 4
     length = int.from_bytes(head[8 : 8 + width], "little")
     data = 8 + width + length
     if length > _LONGEST_HEADER or data > count:
-        raise Broken(f"the header of {name} claims {length} bytes")
-    header = peek.at(start + 8 + width, length)
+        raise Malformed(f"the header of {name} claims {length} bytes")
+    header = peek.read_at(start + 8 + width, length)
     kind, shape = _TYPE.search(header), _SHAPE.search(header)
     dtype = of_numpy(kind[1].decode()) if kind else None
     if dtype is None or shape is None:
@@ -46,6 +46,6 @@ def in_record(peek: Peek, name: str, start: int, count: int) -> TensorAt | None:
     for digits in shape[1].replace(b",", b" ").split():
         items = min(items * min(int(digits[:20]), 1 << 62), 1 << 62)
     if items != count - data:
-        raise Broken(f"{name}: its shape takes {items} bytes, there are {count - data}")
+        raise Malformed(f"{name}: its shape takes {items} bytes, there are {count - data}")
     place = peek.begin + start + data
     return TensorAt(name.removesuffix(".npy"), dtype, place, items, items == ITEM_BYTES[dtype])

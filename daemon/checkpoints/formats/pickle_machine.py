@@ -35,7 +35,7 @@ _SHOWN = 120
 
 def read(data: bytes, start: int = 0) -> Pickle:
     """Follow the pickle at ``start``. ValueError where it is cut or is none; TooLong."""
-    machine = Machine(data)
+    machine = PickleMachine(data)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in the texts of protocol 0
@@ -52,7 +52,7 @@ def read(data: bytes, start: int = 0) -> Pickle:
     return Pickle(root, end, machine.storages, tuple(machine.globals))
 
 
-class Machine:
+class PickleMachine:
     """The stack, the marks on it, and the memo."""
 
     def __init__(self, data: bytes) -> None:
@@ -139,7 +139,7 @@ class Machine:
 
 _PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 _GETS = frozenset({"GET", "BINGET", "LONG_BINGET"})
-_Act = Callable[[Machine, Any, int], None]
+_Act = Callable[[PickleMachine, Any, int], None]
 _ACTS: dict[str, _Act] = {}
 
 
@@ -152,92 +152,92 @@ def _on(*names: str) -> Callable[[_Act], _Act]:
 
 
 @_on("NONE", "BININT", "BININT1", "BININT2", "BINFLOAT", "FLOAT")
-def _plain(m: Machine, argument: object, at: int) -> None:
+def _plain(m: PickleMachine, argument: object, at: int) -> None:
     m.stack.append(argument)
 
 
 @_on("INT", "LONG", "LONG1", "LONG4")
-def _whole(m: Machine, argument: int, at: int) -> None:
+def _whole(m: PickleMachine, argument: int, at: int) -> None:
     m.push(argument if argument.bit_length() <= _LONGEST_NUMBER else -1)
 
 
 @_on("NEWTRUE")
-def _true(m: Machine, argument: None, at: int) -> None:
+def _true(m: PickleMachine, argument: None, at: int) -> None:
     m.push(True)
 
 
 @_on("NEWFALSE")
-def _false(m: Machine, argument: None, at: int) -> None:
+def _false(m: PickleMachine, argument: None, at: int) -> None:
     m.push(False)
 
 
 @_on("STRING", "BINSTRING", "SHORT_BINSTRING")
 @_on("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
-def _text(m: Machine, argument: str, at: int) -> None:
+def _text(m: PickleMachine, argument: str, at: int) -> None:
     if not argument.isascii():  # half of a surrogate pair cannot be printed or written
         argument = argument.encode("utf-8", "replace").decode()
     m.push(argument)
 
 
 @_on("SHORT_BINBYTES")
-def _short_bytes(m: Machine, argument: bytes, at: int) -> None:
+def _short_bytes(m: PickleMachine, argument: bytes, at: int) -> None:
     m.push(Blob(at + 2, len(argument)))
 
 
 @_on("BINBYTES")
-def _bytes(m: Machine, argument: bytes, at: int) -> None:
+def _bytes(m: PickleMachine, argument: bytes, at: int) -> None:
     m.push(Blob(at + 5, len(argument)))
 
 
 @_on("BINBYTES8", "BYTEARRAY8")
-def _long_bytes(m: Machine, argument: bytes, at: int) -> None:
+def _long_bytes(m: PickleMachine, argument: bytes, at: int) -> None:
     m.push(Blob(at + 9, len(argument)))
 
 
 @_on("EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "PERSID")
-def _unknown(m: Machine, argument: object, at: int) -> None:
+def _unknown(m: PickleMachine, argument: object, at: int) -> None:
     m.call(None, ())  # an extension code, a buffer from outside, or a name for something outside
 
 
 @_on("MARK")
-def _mark(m: Machine, argument: None, at: int) -> None:
+def _mark(m: PickleMachine, argument: None, at: int) -> None:
     m.marks.append(len(m.stack))
     m.count()
 
 
 @_on("EMPTY_LIST", "EMPTY_SET")
-def _empty_list(m: Machine, argument: None, at: int) -> None:
+def _empty_list(m: PickleMachine, argument: None, at: int) -> None:
     m.count()
     m.push([])
 
 
 @_on("EMPTY_DICT")
-def _empty_dict(m: Machine, argument: None, at: int) -> None:
+def _empty_dict(m: PickleMachine, argument: None, at: int) -> None:
     m.count()
     m.push({})
 
 
 @_on("EMPTY_TUPLE")
-def _empty_tuple(m: Machine, argument: None, at: int) -> None:
+def _empty_tuple(m: PickleMachine, argument: None, at: int) -> None:
     m.stack.append(())
 
 
 @_on("TUPLE1")
-def _one(m: Machine, argument: None, at: int) -> None:
+def _one(m: PickleMachine, argument: None, at: int) -> None:
     _short_tuple(m, 1)
 
 
 @_on("TUPLE2")
-def _two(m: Machine, argument: None, at: int) -> None:
+def _two(m: PickleMachine, argument: None, at: int) -> None:
     _short_tuple(m, 2)
 
 
 @_on("TUPLE3")
-def _three(m: Machine, argument: None, at: int) -> None:
+def _three(m: PickleMachine, argument: None, at: int) -> None:
     _short_tuple(m, 3)
 
 
-def _short_tuple(m: Machine, count: int) -> None:
+def _short_tuple(m: PickleMachine, count: int) -> None:
     m.count()
     if len(m.stack) < count:
         raise IndexError
@@ -245,48 +245,48 @@ def _short_tuple(m: Machine, count: int) -> None:
 
 
 @_on("TUPLE")
-def _tuple(m: Machine, argument: None, at: int) -> None:
+def _tuple(m: PickleMachine, argument: None, at: int) -> None:
     m.push(tuple(m.since_mark()))
 
 
 @_on("LIST", "FROZENSET")
-def _list(m: Machine, argument: None, at: int) -> None:
+def _list(m: PickleMachine, argument: None, at: int) -> None:
     m.push(m.since_mark())
 
 
 @_on("DICT")
-def _dict(m: Machine, argument: None, at: int) -> None:
+def _dict(m: PickleMachine, argument: None, at: int) -> None:
     made: dict[object, object] = {}
     _set(made, m.since_mark())
     m.push(made)
 
 
 @_on("SETITEMS")
-def _set_items(m: Machine, argument: None, at: int) -> None:
+def _set_items(m: PickleMachine, argument: None, at: int) -> None:
     items = m.since_mark()
     _set(m.stack[-1], items)
 
 
 @_on("SETITEM")
-def _set_item(m: Machine, argument: None, at: int) -> None:
+def _set_item(m: PickleMachine, argument: None, at: int) -> None:
     value, key = m.stack.pop(), m.stack.pop()
     _set(m.stack[-1], [key, value])
 
 
 @_on("APPENDS", "ADDITEMS")
-def _append_all(m: Machine, argument: None, at: int) -> None:
+def _append_all(m: PickleMachine, argument: None, at: int) -> None:
     items = m.since_mark()
     _extend(m.stack[-1], items)
 
 
 @_on("APPEND")
-def _append(m: Machine, argument: None, at: int) -> None:
+def _append(m: PickleMachine, argument: None, at: int) -> None:
     value = m.stack.pop()
     _extend(m.stack[-1], [value])
 
 
 @_on("POP")
-def _pop(m: Machine, argument: None, at: int) -> None:
+def _pop(m: PickleMachine, argument: None, at: int) -> None:
     # POP right behind a mark takes the mark.
     if m.marks and m.marks[-1] == len(m.stack):
         m.marks.pop()
@@ -295,30 +295,30 @@ def _pop(m: Machine, argument: None, at: int) -> None:
 
 
 @_on("POP_MARK")
-def _pop_mark(m: Machine, argument: None, at: int) -> None:
+def _pop_mark(m: PickleMachine, argument: None, at: int) -> None:
     m.since_mark()
 
 
 @_on("DUP")
-def _twice(m: Machine, argument: None, at: int) -> None:
+def _twice(m: PickleMachine, argument: None, at: int) -> None:
     m.push(m.stack[-1])
 
 
 @_on("MEMOIZE")
-def _memoize(m: Machine, argument: None, at: int) -> None:
+def _memoize(m: PickleMachine, argument: None, at: int) -> None:
     m.memo[len(m.memo)] = m.stack[-1]
     if len(m.memo) > _MOST_KEPT:
         raise TooLong(f"a pickle that keeps more than {_MOST_KEPT} things is not followed")
 
 
 @_on("GLOBAL")
-def _global(m: Machine, argument: str, at: int) -> None:
+def _global(m: PickleMachine, argument: str, at: int) -> None:
     module, _, name = argument.partition(" ")
     m.name(module, name)
 
 
 @_on("STACK_GLOBAL")
-def _stack_global(m: Machine, argument: None, at: int) -> None:
+def _stack_global(m: PickleMachine, argument: None, at: int) -> None:
     name, module = m.stack.pop(), m.stack.pop()
     if not (isinstance(name, str) and isinstance(module, str)):
         raise ValueError("it names something that is no name")
@@ -326,32 +326,32 @@ def _stack_global(m: Machine, argument: None, at: int) -> None:
 
 
 @_on("REDUCE", "NEWOBJ")
-def _reduce(m: Machine, argument: None, at: int) -> None:
+def _reduce(m: PickleMachine, argument: None, at: int) -> None:
     args, function = m.stack.pop(), m.stack.pop()
     m.call(function, args)
 
 
 @_on("NEWOBJ_EX")
-def _new_with_names(m: Machine, argument: None, at: int) -> None:
+def _new_with_names(m: PickleMachine, argument: None, at: int) -> None:
     named, args, function = m.stack.pop(), m.stack.pop(), m.stack.pop()
     m.call(function, (args, named))
 
 
 @_on("INST")
-def _instance(m: Machine, argument: str, at: int) -> None:
+def _instance(m: PickleMachine, argument: str, at: int) -> None:
     args = tuple(m.since_mark())
     _global(m, argument, at)
     m.call(m.stack.pop(), args)
 
 
 @_on("OBJ")
-def _object(m: Machine, argument: None, at: int) -> None:
+def _object(m: PickleMachine, argument: None, at: int) -> None:
     items = m.since_mark()
     m.call(items[0], tuple(items[1:]))
 
 
 @_on("BUILD")
-def _build(m: Machine, argument: None, at: int) -> None:
+def _build(m: PickleMachine, argument: None, at: int) -> None:
     state = m.stack.pop()
     target = m.stack[-1]
     if isinstance(target, Opaque):
@@ -359,7 +359,7 @@ def _build(m: Machine, argument: None, at: int) -> None:
 
 
 @_on("BINPERSID")
-def _persistent(m: Machine, argument: None, at: int) -> None:
+def _persistent(m: PickleMachine, argument: None, at: int) -> None:
     m.persistent(m.stack.pop())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from . import names, safetensors, torch_zip
-from .bounded_file import Cut, Peek
+from .bounded_file import BoundedFile, FileTooShort
 
 Format = Literal["torch", "safetensors", "dcp", "deepspeed", "hf", "lightning", "unknown"]
 """The format names of ``checkpoints_index.json``."""
@@ -75,11 +75,11 @@ UNTOLD = Progress()
 """The checkpoint says nothing."""
 
 
-def file_kind(peek: Peek, path: str) -> FileKind:
+def file_kind(peek: BoundedFile, path: str) -> FileKind:
     """Look at the first bytes; the name decides only between two readings of JSON."""
     if peek.size == 0:
         return "empty"
-    head = peek.upto(0, 16)
+    head = peek.read_up_to(0, 16)
     if head.startswith(torch_zip.LOCAL_MAGIC):
         return "zip"
     if head.startswith(LEGACY_MAGIC):
@@ -111,12 +111,12 @@ def recognise(path: str) -> Format:
     name = os.path.basename(path.rstrip("/"))
     if os.path.isdir(path):
         return folder_format(names.folder_kind(name, *listing(path)), list(parts(path)))
-    with Peek(path) as peek:
+    with BoundedFile(path) as peek:
         kind = file_kind(peek, path)
         if kind == "zip":
             try:
                 archive = torch_zip.read(peek)
-            except (torch_zip.Broken, Cut):
+            except (torch_zip.Malformed, FileTooShort):
                 return format_by_name(name)
             if archive.pickle is None:
                 return "unknown"
@@ -203,12 +203,12 @@ def progress_in_name(path: str) -> Progress:
 def trainer_state(path: str) -> Progress:
     """What ``trainer_state.json`` of a Hugging Face Trainer tells.
 
-    Raises OSError, and :class:`archives.Broken` when the file is not whole.
+    Raises OSError, and :class:`archives.Malformed` when the file is not whole.
     """
-    with Peek(path) as peek:
+    with BoundedFile(path) as peek:
         if peek.size > _STATE_LIMIT:
             return _long_state(peek)
-        state = safetensors.parse_object(peek.at(0, peek.size), "trainer_state.json")
+        state = safetensors.parse_object(peek.read_at(0, peek.size), "trainer_state.json")
     history = state.get("log_history")
     metrics: dict[str, float] = {}
     for entry in history if isinstance(history, list) else ():
@@ -220,12 +220,12 @@ def trainer_state(path: str) -> Progress:
     return _told(_number(state.get("global_step")), _number(state.get("epoch")), metrics)
 
 
-def _long_state(peek: Peek) -> Progress:
+def _long_state(peek: BoundedFile) -> Progress:
     """The file is written with sorted keys: the counters come first, the newest entry last."""
-    head = peek.upto(0, _STATE_ENDS)
-    tail = peek.at(peek.size - _STATE_ENDS, _STATE_ENDS)
+    head = peek.read_up_to(0, _STATE_ENDS)
+    tail = peek.read_at(peek.size - _STATE_ENDS, _STATE_ENDS)
     if not tail.rstrip().endswith(b"\n}"):
-        raise torch_zip.Broken("trainer_state.json is cut off")
+        raise torch_zip.Malformed("trainer_state.json is cut off")
     first = {key: float(digits) for key, digits in reversed(_STATE_NUMBER.findall(head))}
     newest = {key.decode(): float(digits) for key, digits in _STATE_NUMBER.findall(tail)}
     return _told(first.get(b"global_step"), first.get(b"epoch"), _metrics(newest))

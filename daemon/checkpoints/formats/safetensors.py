@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
-from .bounded_file import Peek
+from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES, SAFETENSORS
 from .pickle_symbols import TooLong as TooLong
-from .torch_zip import Broken
+from .torch_zip import Malformed
 
 HEADER_LIMIT = 8 << 20
 """Bytes of a header that we parse; 80,000 tensors at 103 bytes each (measured)."""
@@ -28,7 +28,7 @@ _BITS = {
 }
 
 
-class Entry(NamedTuple):
+class TensorEntry(NamedTuple):
     """One tensor of a header: the shape is left out, it fits."""
 
     dtype: str
@@ -43,37 +43,39 @@ def looks_like(head: bytes) -> bool:
     return len(head) >= 9 and 2 <= length <= _LIBRARY_LIMIT and head[8:9] == b"{"
 
 
-def names(peek: Peek) -> frozenset[str]:
+def names(peek: BoundedFile) -> frozenset[str]:
     """Check one file and return the names of its tensors. Raises Broken, Cut or TooLong."""
     return frozenset(header(peek)[0])
 
 
-def header(peek: Peek) -> tuple[dict[str, Entry], int]:
+def header(peek: BoundedFile) -> tuple[dict[str, TensorEntry], int]:
     """Check one file: its tensors by name, and where their offsets count from.
 
     Raises Broken, Cut or TooLong.
     """
     if peek.size < 8:
-        raise Broken(f"{peek.size} bytes are too few for a header")
-    length = int.from_bytes(peek.at(0, 8), "little")
+        raise Malformed(f"{peek.size} bytes are too few for a header")
+    length = int.from_bytes(peek.read_at(0, 8), "little")
     if length > _LIBRARY_LIMIT:
-        raise Broken(f"the header claims {length} bytes, more than the format allows")
+        raise Malformed(f"the header claims {length} bytes, more than the format allows")
     if 8 + length > peek.size:
-        raise Broken(f"the file is cut off inside its header ({peek.size} of {8 + length} bytes)")
+        raise Malformed(
+            f"the file is cut off inside its header ({peek.size} of {8 + length} bytes)"
+        )
     if length > HEADER_LIMIT:
         raise TooLong(f"a header of {length} bytes is not read")
-    found = parse_object(peek.at(8, length), "the header", _compact)
+    found = parse_object(peek.read_at(8, length), "the header", _compact)
     found.pop("__metadata__", None)
     end = _contiguous(found)
-    entries: dict[str, Entry] = found
+    entries: dict[str, TensorEntry] = found
     missing = 8 + length + end - peek.size
     if missing > 0:
-        raise Broken(f"the file is cut off: {missing} bytes of tensors are missing")
+        raise Malformed(f"the file is cut off: {missing} bytes of tensors are missing")
     if missing < 0:
-        raise Broken(f"{-missing} bytes more than the header announces")
+        raise Malformed(f"{-missing} bytes more than the header announces")
     lost = peek.lost_tail(8 + length + entry.begin for entry in entries.values())
     if lost:
-        raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
+        raise Malformed(f"the last {lost} bytes are zeroes: they never reached the disk")
     return entries, 8 + length
 
 
@@ -88,13 +90,13 @@ def _contiguous(header: dict[str, Any]) -> int:
     at = 0
     for begin, end, name in spans:
         if begin != at:
-            raise Broken(f"{name} begins at {begin}, the one before ends at {at}")
+            raise Malformed(f"{name} begins at {begin}, the one before ends at {at}")
         at = end
     return at
 
 
 def _compact(pairs: list[tuple[str, Any]]) -> object:
-    """An object of the header as soon as it is parsed: an :class:`Entry` where it is good.
+    """An object of the header as soon as it is parsed: an :class:`TensorEntry` where it is good.
 
     34,000 of them take 5 MiB, as dicts 18 MiB (measured). What is odd is kept for the message.
     """
@@ -104,29 +106,31 @@ def _compact(pairs: list[tuple[str, Any]]) -> object:
             begin, end, _ = _span("", entry)
         except TooLong:  # of its type: who knows its name says so
             begin, end = entry["data_offsets"]
-        except Broken:
+        except Malformed:
             return entry
-        return Entry(sys.intern(entry["dtype"]), begin, end)
+        return TensorEntry(sys.intern(entry["dtype"]), begin, end)
     return entry
 
 
 def _span(name: str, entry: object) -> tuple[int, int, str]:
-    if isinstance(entry, Entry):
+    if isinstance(entry, TensorEntry):
         _known(name, entry.dtype)
         return entry.begin, entry.end, name
     if not isinstance(entry, dict):
-        raise Broken(f"the header of {name!r} is no object")
+        raise Malformed(f"the header of {name!r} is no object")
     offsets, shape, dtype = entry.get("data_offsets"), entry.get("shape"), entry.get("dtype")
     if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):
-        raise Broken(f"{name} has no sensible data_offsets")
+        raise Malformed(f"{name} has no sensible data_offsets")
     if not _are_sizes(shape) or not isinstance(dtype, str):
-        raise Broken(f"{name} has no sensible shape or dtype")
+        raise Malformed(f"{name} has no sensible shape or dtype")
     _known(name, dtype)
     bits: int | None = _BITS[dtype]
     for size in shape:
         bits = None if bits is None else min(bits * size, 1 << 80)
     if bits is not None and bits != 8 * (offsets[1] - offsets[0]):
-        raise Broken(f"{name}: {dtype} {shape} does not fill its {offsets[1] - offsets[0]} bytes")
+        raise Malformed(
+            f"{name}: {dtype} {shape} does not fill its {offsets[1] - offsets[0]} bytes"
+        )
     return offsets[0], offsets[1], name
 
 
@@ -139,18 +143,18 @@ def _are_sizes(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
 
 
-def shard_map(peek: Peek) -> dict[str, set[str]]:
+def shard_map(peek: BoundedFile) -> dict[str, set[str]]:
     """The tensors that an index promises, by file. Raises Broken, Cut or TooLong."""
     if peek.size > HEADER_LIMIT:
         raise TooLong(f"an index of {peek.size} bytes is not read")
-    index = parse_object(peek.at(0, peek.size), "the index")
+    index = parse_object(peek.read_at(0, peek.size), "the index")
     wanted = index.get("weight_map")
     if not isinstance(wanted, dict) or not wanted:
-        raise Broken("the index has no weight_map")
+        raise Malformed("the index has no weight_map")
     shards: dict[str, set[str]] = {}
     for tensor, file in wanted.items():
         if not isinstance(file, str) or file in ("", ".", "..") or "/" in file or "\0" in file:
-            raise Broken(f"the index names no plain file for {tensor}")
+            raise Malformed(f"the index names no plain file for {tensor}")
         shards.setdefault(file, set()).add(tensor)
     return shards
 
@@ -164,7 +168,7 @@ def parse_object(
     except (ValueError, RecursionError):
         zeroes = len(data) - len(data.rstrip(b"\0"))
         reason = f"{zeroes} zeroes at its end" if zeroes else f"{len(data)} bytes"
-        raise Broken(f"{what} is not valid JSON ({reason})") from None
+        raise Malformed(f"{what} is not valid JSON ({reason})") from None
     if not isinstance(value, dict):
-        raise Broken(f"{what} is no JSON object")
+        raise Malformed(f"{what} is no JSON object")
     return value

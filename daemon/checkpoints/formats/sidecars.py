@@ -10,7 +10,7 @@ import os
 import re
 
 from . import names, progress, recognise, safetensors, torch_zip
-from .bounded_file import Cut, Peek
+from .bounded_file import BoundedFile, FileTooShort
 from .pickle_symbols import TooLong
 from .recognise import UNTOLD, Progress
 
@@ -55,11 +55,11 @@ def _read(path: str) -> Progress:
     try:
         if path.endswith("/trainer_state.json"):
             return recognise.trainer_state(path)
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             if peek.size > _LONGEST:
                 return UNTOLD
-            state = safetensors.parse_object(peek.at(0, peek.size), "it")
-    except (OSError, torch_zip.Broken, Cut, TooLong):
+            state = safetensors.parse_object(peek.read_at(0, peek.size), "it")
+    except (OSError, torch_zip.Malformed, FileTooShort, TooLong):
         return UNTOLD
     told = progress.told_by(dict(state), lambda tensor: None)
     return UNTOLD if told.step is None else Progress(told.step, told.epoch, told.metrics, "state")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import pickle_walk
-from .bounded_file import Peek
+from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES
 from .pickle_symbols import TooLong
-from .torch_zip import Broken
+from .torch_zip import Malformed
 
 _COUNT_BYTES = 8
 _ITEMS = frozenset(ITEM_BYTES.values())
@@ -30,9 +30,9 @@ class Legacy:
     """Its numbers are big-endian."""
 
 
-def read(peek: Peek) -> Legacy:
+def read(peek: BoundedFile) -> Legacy:
     """Check the structure. Raises Broken or Cut where it is not whole, TooLong."""
-    head = peek.upto(0, pickle_walk.WALK_LIMIT)
+    head = peek.read_up_to(0, pickle_walk.WALK_LIMIT)
     start, walks = 0, []
     try:
         for _ in range(5):
@@ -41,19 +41,21 @@ def read(peek: Peek) -> Legacy:
     except ValueError as error:
         if peek.size > len(head):
             raise TooLong("a pickle too long to walk") from None
-        raise Broken(str(error)) from None
+        raise Malformed(str(error)) from None
     machine, model, keys = walks[2].root, walks[3], walks[4].root
     starts, end = _starts(model, keys if isinstance(keys, list) else [], start)
     big = isinstance(machine, dict) and machine.get("little_endian") is False
     if end > peek.size:
-        raise Broken(f"the file is cut off: {end - peek.size} bytes are missing")
+        raise Malformed(f"the file is cut off: {end - peek.size} bytes are missing")
     if end < peek.size:
-        raise Broken(f"{peek.size - end} bytes more than its storages need")
+        raise Malformed(f"{peek.size - end} bytes more than its storages need")
     lost = peek.lost_tail([at for s in starts.values() for at in (s - _COUNT_BYTES, s)])
     if lost:
-        raise Broken(f"the last {lost} bytes are zeroes: they never reached the disk")
+        raise Malformed(f"the last {lost} bytes are zeroes: they never reached the disk")
     for key, at in starts.items():
-        count = int.from_bytes(peek.at(at - _COUNT_BYTES, _COUNT_BYTES), "big" if big else "little")
+        count = int.from_bytes(
+            peek.read_at(at - _COUNT_BYTES, _COUNT_BYTES), "big" if big else "little"
+        )
         _counted(key, count, model.storages[key] or 0)
     _tensors_fit(model, starts)
     return Legacy(model, starts, big)
@@ -74,9 +76,9 @@ def _starts(model: pickle_walk.Walk, keys: list[object], at: int) -> tuple[dict[
 def _counted(key: str, count: int, size: int) -> None:
     """The count in front of a storage is that of its elements."""
     if count * 16 < size or (count and size % count) or (size == 0) != (count == 0):
-        raise Broken(f"the storage {key} has {size} bytes, in front of it stands {count}")
+        raise Malformed(f"the storage {key} has {size} bytes, in front of it stands {count}")
     if count and size // count not in _ITEMS:
-        raise Broken(f"the storage {key} has {size} bytes, in front of it stands {count}")
+        raise Malformed(f"the storage {key} has {size} bytes, in front of it stands {count}")
 
 
 def _tensors_fit(model: pickle_walk.Walk, starts: dict[str, int]) -> None:
@@ -85,7 +87,7 @@ def _tensors_fit(model: pickle_walk.Walk, starts: dict[str, int]) -> None:
             continue
         key = tensor.place
         if key not in starts:
-            raise Broken(f"the tensor data {key} of {name} is missing")
+            raise Malformed(f"the tensor data {key} of {name} is missing")
         over = tensor.start + tensor.bytes - (model.storages[key] or 0)
         if over > 0:
-            raise Broken(f"{name} reaches {over} bytes past its storage {key}")
+            raise Malformed(f"{name} reaches {over} bytes past its storage {key}")

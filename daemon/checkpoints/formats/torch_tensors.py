@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from . import pickle_walk, progress, torch_zip
-from .bounded_file import Peek
+from .bounded_file import BoundedFile
 from .dtypes import FLOATING, ITEM_BYTES
-from .extents import Record, TensorAt
+from .extents import Extent, TensorAt
 from .pickle_calls import number_at
 from .pickle_symbols import Blob, Tensor
 from .recognise import UNTOLD, Progress
@@ -31,7 +31,7 @@ _MOST_RUNS = 20_000
 class Torch:
     """What a torch file would be when loaded, and where its numbers are."""
 
-    peek: Peek
+    peek: BoundedFile
     root: object
     """Its object, as ``symbols``."""
     start_of: Callable[[Tensor], int]
@@ -40,10 +40,10 @@ class Torch:
     """Its numbers are big-endian."""
 
 
-def members(peek: Peek, archive: torch_zip.Archive, prefix: str = "") -> tuple[Record, ...]:
+def members(peek: BoundedFile, archive: torch_zip.Archive, prefix: str = "") -> tuple[Extent, ...]:
     """The members of an archive, by offset. CRCs of packed ones are of what they unpack to."""
     return tuple(
-        Record(
+        Extent(
             prefix + record.name,
             peek.begin + torch_zip.data_start(peek, record),
             record.packed_bytes,
@@ -53,7 +53,7 @@ def members(peek: Peek, archive: torch_zip.Archive, prefix: str = "") -> tuple[R
     )
 
 
-def of_archive(peek: Peek, archive: torch_zip.Archive) -> Torch | None:
+def of_archive(peek: BoundedFile, archive: torch_zip.Archive) -> Torch | None:
     """A zip archive that torch.save wrote; ``None`` where its pickle was not followed."""
     if archive.pickle is None or archive.walk is None:
         return None
@@ -71,16 +71,16 @@ def of_archive(peek: Peek, archive: torch_zip.Archive) -> Torch | None:
         if name != last[0]:  # tied weights, and the parts of a flat parameter, follow each other
             record = archive.by_name.get(name)
             if record is None:
-                raise torch_zip.Broken(f"the tensor data {name} is missing")
+                raise torch_zip.Malformed(f"the tensor data {name} is missing")
             last = (name, torch_zip.data_start(peek, record))
         return last[1] + within + tensor.start
 
     order = archive.by_name.get(home + "byteorder")
-    big = order is not None and peek.at(torch_zip.data_start(peek, order), 3) == b"big"
+    big = order is not None and peek.read_at(torch_zip.data_start(peek, order), 3) == b"big"
     return Torch(peek, archive.walk.root, start_of, big)
 
 
-def of_legacy(peek: Peek, found: Legacy) -> Torch:
+def of_legacy(peek: BoundedFile, found: Legacy) -> Torch:
     """A file of torch.save before 1.6."""
 
     def start_of(tensor: Tensor) -> int:
@@ -100,7 +100,7 @@ def value_of(torch: Torch, tensor: Tensor) -> float | None:
     item = ITEM_BYTES.get(tensor.dtype or "")
     if item is None or tensor.bytes < item:
         return None
-    return number_at(tensor.dtype, torch.peek.at(torch.start_of(tensor), item))
+    return number_at(tensor.dtype, torch.peek.read_at(torch.start_of(tensor), item))
 
 
 def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import pickle_walk
-from .bounded_file import LONGEST, Peek
+from .bounded_file import LONGEST, BoundedFile
 from .pickle_symbols import TooLong
 
 LOCAL_MAGIC = b"PK\x03\x04"
@@ -30,11 +30,11 @@ _IN_64 = 0xFFFFFFFF
 _HAS_DESCRIPTOR = 0x08
 
 
-class Broken(Exception):
+class Malformed(Exception):
     """The archive contradicts itself; ``str()`` is a sentence for a person."""
 
 
-class Record(NamedTuple):
+class ZipMember(NamedTuple):
     """One member of the archive, as the central directory has it."""
 
     name: str
@@ -58,27 +58,27 @@ def _leads_out(name: bytes) -> bool:
 class Archive:
     """What a whole archive holds."""
 
-    records: tuple[Record, ...]
+    records: tuple[ZipMember, ...]
     """In the order of the central directory."""
-    by_name: dict[str, Record]
-    pickle: Record | None
+    by_name: dict[str, ZipMember]
+    pickle: ZipMember | None
     """``data.pkl``; ``None`` when this is no torch file."""
     walk: pickle_walk.Walk | None = None
     """``None`` when ``data.pkl`` is too long to walk."""
     lightning: bool = False
     notes: tuple[str, ...] = ()
 
-    def by_offset(self) -> Sequence[Record]:
+    def by_offset(self) -> Sequence[ZipMember]:
         """The records as they lie in the file."""
         return _by_offset(self.records)
 
 
-def _by_offset(records: Sequence[Record]) -> Sequence[Record]:
+def _by_offset(records: Sequence[ZipMember]) -> Sequence[ZipMember]:
     return sorted(records, key=lambda record: record.offset)
 
 
-def read(peek: Peek) -> Archive:
-    """Check the structure. Raises :class:`Broken` or ``peek.Cut`` where it is not whole."""
+def read(peek: BoundedFile) -> Archive:
+    """Check the structure. Raises :class:`Malformed` or ``peek.Cut`` where it is not whole."""
     found, begin = _directory(peek)
     by_name = {record.name: record for record in found}
     skipped = _local_headers(peek, found, begin)
@@ -92,21 +92,21 @@ def read(peek: Peek) -> Archive:
         )
     start = data_start(peek, pickle)
     if pickle.bytes > pickle_walk.WALK_LIMIT:
-        if peek.at(start + pickle.bytes - 1, 1) != b".":
-            raise Broken("data.pkl does not end with STOP")
-        head = peek.at(start, pickle_walk.WALK_LIMIT)
+        if peek.read_at(start + pickle.bytes - 1, 1) != b".":
+            raise Malformed("data.pkl does not end with STOP")
+        head = peek.read_at(start, pickle_walk.WALK_LIMIT)
         return Archive(
             found, by_name, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked")
         )
-    data = peek.at(start, pickle.bytes)
+    data = peek.read_at(start, pickle.bytes)
     # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
     if pickle.crc and zlib.crc32(data) != pickle.crc:
-        raise Broken("data.pkl does not match its checksum")
+        raise Malformed("data.pkl does not match its checksum")
     try:
         walk = pickle_walk.walk(data)
         _storages_are_there(by_name, pickle, walk)
     except ValueError as error:
-        raise Broken(f"data.pkl: {error}") from None
+        raise Malformed(f"data.pkl: {error}") from None
     except TooLong as error:
         return Archive(
             found, by_name, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}")
@@ -118,10 +118,10 @@ def _is_lightning(pickle: bytes) -> bool:
     return b"pytorch-lightning_version" in pickle
 
 
-def _directory(peek: Peek) -> tuple[tuple[Record, ...], int]:
+def _directory(peek: BoundedFile) -> tuple[tuple[ZipMember, ...], int]:
     """The central directory, and where it begins.
 
-    Raises :class:`Broken` or ``peek.Cut`` where it is not whole.
+    Raises :class:`Malformed` or ``peek.Cut`` where it is not whole.
     """
     end_at, end = _end_record(peek)
     count, size, offset = struct.unpack_from("<HII", end, 10)
@@ -131,54 +131,56 @@ def _directory(peek: Peek) -> tuple[tuple[Record, ...], int]:
         limit, count, size, offset = _end64_record(peek, end_at)
         wide = ((count, 0xFFFF), (size, _IN_64), (offset, _IN_64))
         if any(s not in (w, most) for s, (w, most) in zip(short, wide, strict=True)):
-            raise Broken("the end record contradicts the zip64 end record")
+            raise Malformed("the end record contradicts the zip64 end record")
     if offset + size > limit:
-        raise Broken(f"the central directory reaches {offset + size - limit} bytes too far")
+        raise Malformed(f"the central directory reaches {offset + size - limit} bytes too far")
     if offset + size < limit:
-        raise Broken(f"{limit - offset - size} bytes between central directory and end record")
+        raise Malformed(f"{limit - offset - size} bytes between central directory and end record")
     if size > LONGEST:
-        raise Broken(f"a central directory of {size} bytes: no checkpoint has that")
-    return _entries(peek.at(offset, size), count, offset), offset
+        raise Malformed(f"a central directory of {size} bytes: no checkpoint has that")
+    return _entries(peek.read_at(offset, size), count, offset), offset
 
 
-def _entries(data: bytes, count: int, limit: int) -> tuple[Record, ...]:
+def _entries(data: bytes, count: int, limit: int) -> tuple[ZipMember, ...]:
     """The entries of the central directory, which begins in the file at ``limit``."""
-    found: list[Record] = []
+    found: list[ZipMember] = []
     at = 0
     while at < len(data):
         record = _entry(data, at, len(found))
         if record.offset + 30 + len(record.raw_name) + record.packed_bytes > limit:
             what = "reaches past the end of the data: the file is cut in the middle"
-            raise Broken(f"{record.name} {what}")
+            raise Malformed(f"{record.name} {what}")
         if _leads_out(record.raw_name):
-            raise Broken(f"a record called {record.name} leads out of the archive")
+            raise Malformed(f"a record called {record.name} leads out of the archive")
         if record.method == 0 and record.packed_bytes != record.bytes:
-            raise Broken(f"{record.name} is not packed, and has two sizes")
+            raise Malformed(f"{record.name} is not packed, and has two sizes")
         found.append(record)
         at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
     seen = len(found)
     if at != len(data) or (seen != count and seen & 0xFFFF != count):
-        raise Broken(f"the central directory has {seen} entries, {count} are announced")
+        raise Malformed(f"the central directory has {seen} entries, {count} are announced")
     return tuple(found)
 
 
-def _entry(data: bytes, at: int, place: int) -> Record:
+def _entry(data: bytes, at: int, place: int) -> ZipMember:
     if not data.startswith(_CENTRAL_MAGIC, at) or at + 46 > len(data):
-        raise Broken(f"entry {place} of the central directory is damaged")
+        raise Malformed(f"entry {place} of the central directory is damaged")
     flags, method = struct.unpack_from("<HH", data, at + 8)
     crc, packed, whole, name_n, extra_n = struct.unpack_from("<IIIHH", data, at + 16)
     (offset,) = struct.unpack_from("<I", data, at + 42)
     name = data[at + 46 : at + 46 + name_n]
     extra = data[at + 46 + name_n : at + 46 + name_n + extra_n]
     whole, packed, offset = _sizes64(extra, whole, packed, offset)
-    return Record(name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset)
+    return ZipMember(
+        name.decode("utf-8", "replace"), name, flags, method, crc, packed, whole, offset
+    )
 
 
-def _end_record(peek: Peek) -> tuple[int, bytes]:
+def _end_record(peek: BoundedFile) -> tuple[int, bytes]:
     """Where the end record lies, and its bytes; it must be the last thing in the file."""
     for reach in (_END_BYTES, _END_BYTES + _LONGEST_COMMENT):
         start = max(0, peek.size - reach)
-        tail = peek.upto(start, reach)
+        tail = peek.read_up_to(start, reach)
         found = tail.rfind(_END_MAGIC)
         while found >= 0:
             record = tail[found : found + _END_BYTES]
@@ -189,28 +191,28 @@ def _end_record(peek: Peek) -> tuple[int, bytes]:
             found = tail.rfind(_END_MAGIC, 0, found)
     zeroes = peek.zero_tail()
     if zeroes >= 512:
-        raise Broken(f"the last {zeroes} bytes or more are zeroes: written only in part")
-    raise Broken("no end record: the file is cut off, or was never finished")
+        raise Malformed(f"the last {zeroes} bytes or more are zeroes: written only in part")
+    raise Malformed("no end record: the file is cut off, or was never finished")
 
 
-def _has_locator(peek: Peek, end_at: int) -> bool:
+def _has_locator(peek: BoundedFile, end_at: int) -> bool:
     at = end_at - _LOCATOR_BYTES
-    return at >= 0 and peek.at(at, 4) == _LOCATOR_MAGIC
+    return at >= 0 and peek.read_at(at, 4) == _LOCATOR_MAGIC
 
 
-def _end64_record(peek: Peek, end_at: int) -> tuple[int, int, int, int]:
+def _end64_record(peek: BoundedFile, end_at: int) -> tuple[int, int, int, int]:
     """Offset of the zip64 end record; count, size and offset of the central directory."""
     if not _has_locator(peek, end_at):
-        raise Broken("the end record asks for zip64, and there is no zip64 locator")
-    (at,) = struct.unpack_from("<Q", peek.at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
+        raise Malformed("the end record asks for zip64, and there is no zip64 locator")
+    (at,) = struct.unpack_from("<Q", peek.read_at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
     if at + _END64_BYTES > end_at:
-        raise Broken("the zip64 locator points outside the file")
-    record = peek.at(at, _END64_BYTES)
+        raise Malformed("the zip64 locator points outside the file")
+    record = peek.read_at(at, _END64_BYTES)
     if not record.startswith(_END64_MAGIC):
-        raise Broken("the zip64 end record is not where its locator says")
+        raise Malformed("the zip64 end record is not where its locator says")
     (length,) = struct.unpack_from("<Q", record, 4)
     if at + 12 + length != end_at - _LOCATOR_BYTES:
-        raise Broken("something lies between the zip64 end record and its locator")
+        raise Malformed("something lies between the zip64 end record and its locator")
     count, size, offset = struct.unpack_from("<QQQ", record, 32)
     return at, count, size, offset
 
@@ -230,10 +232,10 @@ def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
             numbers = iter(int.from_bytes(w, "little") for w in wide)
             return tuple(next(numbers) if s == _IN_64 else s for s in sizes)
         at += 4 + length
-    raise Broken("an entry of the central directory lacks its 64-bit sizes")
+    raise Malformed("an entry of the central directory lacks its 64-bit sizes")
 
 
-def _local_headers(peek: Peek, records: Sequence[Record], end: int) -> int:
+def _local_headers(peek: BoundedFile, records: Sequence[ZipMember], end: int) -> int:
     """Compare local headers with the central directory, which begins at ``end``.
 
     Returns how many were left out.
@@ -248,49 +250,51 @@ def _local_headers(peek: Peek, records: Sequence[Record], end: int) -> int:
             start = _local_header(peek, record)
             looked_at += 1
         if start + record.packed_bytes > end:
-            raise Broken(f"{record.name} reaches into what comes behind it")
+            raise Malformed(f"{record.name} reaches into what comes behind it")
         end = record.offset
     return len(ordered) - looked_at
 
 
-def _local_header(peek: Peek, record: Record) -> int:
+def _local_header(peek: BoundedFile, record: ZipMember) -> int:
     """Compare one; returns where the data begin."""
-    head = peek.at(record.offset, 30 + len(record.raw_name))
+    head = peek.read_at(record.offset, 30 + len(record.raw_name))
     if not head.startswith(LOCAL_MAGIC):
         what = "zeroes" if not any(head) else "something else"
-        raise Broken(f"{what} where the header of {record.name} should be")
+        raise Malformed(f"{what} where the header of {record.name} should be")
     flags, method = struct.unpack_from("<HH", head, 6)
     packed, whole, name_n, extra_n = struct.unpack_from("<IIHH", head, 18)
     if head[30:] != record.raw_name or name_n != len(record.raw_name):
-        raise Broken(f"the header of {record.name} carries another name")
+        raise Malformed(f"the header of {record.name} carries another name")
     if (flags, method) != (record.flags, record.method):
-        raise Broken(f"the header of {record.name} contradicts the central directory")
+        raise Malformed(f"the header of {record.name} contradicts the central directory")
     later = 0 if flags & _HAS_DESCRIPTOR else _IN_64
     for here, there in ((packed, record.packed_bytes), (whole, record.bytes)):
         if here not in (there, _IN_64, later):
-            raise Broken(f"the header of {record.name} gives another size")
+            raise Malformed(f"the header of {record.name} gives another size")
     return record.offset + 30 + int(name_n) + int(extra_n)
 
 
-def data_start(peek: Peek, record: Record) -> int:
+def data_start(peek: BoundedFile, record: ZipMember) -> int:
     """Where the bytes of a record begin."""
-    name_n, extra_n = struct.unpack("<HH", peek.at(record.offset + 26, 4))
+    name_n, extra_n = struct.unpack("<HH", peek.read_at(record.offset + 26, 4))
     return record.offset + 30 + int(name_n) + int(extra_n)
 
 
-def _storages_are_there(by_name: dict[str, Record], pickle: Record, walk: pickle_walk.Walk) -> None:
+def _storages_are_there(
+    by_name: dict[str, ZipMember], pickle: ZipMember, walk: pickle_walk.Walk
+) -> None:
     """Every storage that ``data.pkl`` wants is a record of the right length, and long enough."""
     prefix = pickle.name[: -len("data.pkl")] + "data/"
     for key, wanted in walk.storages.items():
         record = by_name.get(prefix + key)
         if record is None:
-            raise Broken(f"the tensor data {prefix}{key} is missing")
+            raise Malformed(f"the tensor data {prefix}{key} is missing")
         if wanted is None:
             walk.storages[key] = record.bytes
         elif record.bytes != wanted:
-            raise Broken(f"{prefix}{key} has {record.bytes} bytes, data.pkl wants {wanted}")
+            raise Malformed(f"{prefix}{key} has {record.bytes} bytes, data.pkl wants {wanted}")
     for name, tensor in pickle_walk.tensors(walk.root):
         if tensor is not None and isinstance(tensor.place, str):
             over = tensor.start + tensor.bytes - (walk.storages[tensor.place] or 0)
             if over > 0:
-                raise Broken(f"{name} reaches {over} bytes past {prefix}{tensor.place}")
+                raise Malformed(f"{name} reaches {over} bytes past {prefix}{tensor.place}")

@@ -22,8 +22,8 @@ from typing import Any, Literal
 from ...system.clock import Clock
 from ..formats import distcp_archives as slices
 from ..formats import names, recognise, safetensors
-from ..formats.bounded_file import Cut, Peek
-from ..formats.torch_zip import Broken
+from ..formats.bounded_file import BoundedFile, FileTooShort
+from ..formats.torch_zip import Malformed
 from .interpreters import Python
 
 LEVEL = "load"
@@ -97,7 +97,7 @@ def _files(path: str) -> list[tuple[str, str]]:
     if not path.endswith(names.INDEXES):
         return [(path, os.path.basename(path))]
     folder = os.path.dirname(path) or "."
-    with Peek(path) as peek:
+    with BoundedFile(path) as peek:
         return [(f"{folder}/{shard}", shard) for shard in sorted(safetensors.shard_map(peek))]
 
 
@@ -106,11 +106,11 @@ def _job(path: str, shown: str) -> Job | None:
     if base == ".metadata" or base.endswith((".json", ".txt")):
         return None
     try:
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             kind, size = recognise.file_kind(peek, path), peek.size
         if base.endswith(".distcp"):
             return Job(path, shown, size, "slices", slices=slices.of(path))
-    except (Broken, Cut, ValueError) as error:
+    except (Malformed, FileTooShort, ValueError) as error:
         return Job(path, shown, 0, None, str(error))
     except OSError as error:
         return Job(path, shown, 0, None, f"it cannot be read: {error.strerror}")
@@ -183,7 +183,7 @@ class Loader:
         """Load every file of one checkpoint. Raises :class:`NoLoader`, and nothing for a file."""
         try:
             todo = jobs(str(Path(path).absolute()))  # the child lives in another directory
-        except (OSError, Broken, Cut, safetensors.TooLong) as error:
+        except (OSError, Malformed, FileTooShort, safetensors.TooLong) as error:
             return Loaded("ok", whole=False, detail=f"load not tried: {error}")
         if not todo:
             return Loaded("ok", whole=False, detail="load not tried: no file of torch's in it")
@@ -327,6 +327,6 @@ def total(paths: Sequence[str]) -> int:
     """Bytes that loading these checkpoints goes over."""
     found = 0
     for path in paths:
-        with contextlib.suppress(OSError, Broken, Cut, safetensors.TooLong):
+        with contextlib.suppress(OSError, Malformed, FileTooShort, safetensors.TooLong):
             found += sum(job.bytes for job in jobs(path))
     return found

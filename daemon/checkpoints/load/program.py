@@ -31,7 +31,7 @@ import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from typing import Any
 
-from .sandbox import bounded, left_as_it_was, step_back, wall_in
+from .sandbox import bounded, enter, left_as_it_was, step_back
 
 ZIP = b"PK\x03\x04"
 # torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
@@ -276,7 +276,7 @@ class Loader:
         now = time.monotonic()  # noqa: TID251 (a program of its own)
         if now - self._told_at > TELL_EVERY_S:
             self._told_at = now
-            say({"at": at})
+            write_answer({"at": at})
 
 
 def takes(function: Any, name: str) -> bool:
@@ -301,7 +301,7 @@ def tensors_in(torch: Any, loaded: Any) -> int:
     return count
 
 
-def say(answer: dict[str, Any]) -> None:
+def write_answer(answer: dict[str, Any]) -> None:
     """One line."""
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
@@ -315,18 +315,18 @@ def main() -> int:
     try:
         import torch
     except Exception as error:  # noqa: BLE001 (a broken torch fails in many ways)
-        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:300]}"})
+        write_answer({"ready": False, "why": f"{type(error).__name__}: {str(error)[:300]}"})
         return 0
     with contextlib.suppress(ImportError):
         import safetensors.torch  # noqa: F401 (before the walls: it may want to be compiled)
     if not takes(torch.load, "weights_only"):
-        say({"ready": False, "why": f"torch {torch.__version__} has no weights_only"})
+        write_answer({"ready": False, "why": f"torch {torch.__version__} has no weights_only"})
         return 0
     torch.set_num_threads(1)
-    say({"ready": True, "torch": str(torch.__version__), "walls": wall_in()})
+    write_answer({"ready": True, "torch": str(torch.__version__), "walls": enter()})
     loader = Loader(torch, memory)
     for line in sys.stdin:
-        say(loader.load(json.loads(line)))
+        write_answer(loader.load(json.loads(line)))
     return 0
 
 

@@ -74,7 +74,7 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def wall_in() -> bool:
+def enter() -> bool:
     """Forbid this process what loading never needs; whether the kernel agreed."""
     machine = platform.machine()
     with contextlib.suppress(OSError, ValueError):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ...system import mounts
 from ..formats import names, safetensors, torch_zip
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 
 HEADS = ("trainer_state.json", ".metadata", "latest")
 """Written last by those who save, so deleted first; and every index of shards."""
@@ -178,9 +178,9 @@ def _family(path: str) -> list[str]:
     if stem is None:
         return [base, *beside]
     try:
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             listed = {str(name) for name in safetensors.shard_map(peek)}
-    except (torch_zip.Broken, Cut, safetensors.TooLong):
+    except (torch_zip.Malformed, FileTooShort, safetensors.TooLong):
         listed = set()  # a damaged index: its shards carry its name
     end = base[len(os.path.basename(stem)) : -len(".index.json")]
     for name in os.listdir(home):

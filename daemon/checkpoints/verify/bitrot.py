@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...system.clock import epoch, iso
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 
 _LONGEST_INDEX = 16 << 20
 """Bytes of an index that are read: 20,000 checkpoints."""
@@ -23,7 +23,7 @@ _ABOVE = 3
 """Folders above a checkpoint in which an index is looked for."""
 
 
-def told(known: Mapping[str, Any], digest: str | None, bytes_: int, saved_at: float) -> str:
+def why_corrupt(known: Mapping[str, Any], digest: str | None, bytes_: int, saved_at: float) -> str:
     """Why a checkpoint is corrupt by what the index knows of it; empty when it is not.
 
     ``known``: its entry in the index; ``digest``, ``bytes_`` and ``saved_at`` (epoch seconds):
@@ -77,9 +77,9 @@ def indexes(runs: str, checkpoints: Iterable[str]) -> list[str]:
 
 def _entries(index: str) -> list[dict[str, Any]]:
     try:
-        with Peek(index) as peek:
-            whole = json.loads(peek.upto(0, min(peek.size, _LONGEST_INDEX)))
-    except (OSError, Cut, ValueError, RecursionError):
+        with BoundedFile(index) as peek:
+            whole = json.loads(peek.read_up_to(0, min(peek.size, _LONGEST_INDEX)))
+    except (OSError, FileTooShort, ValueError, RecursionError):
         return []
     entries = whole.get("checkpoints") if isinstance(whole, dict) else None
     return [

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
-from ..formats.extents import Record
+from ..formats.extents import Extent
 
 
 class Mismatch(NamedTuple):
@@ -24,7 +24,7 @@ class Sums:
     most = 3
     """Broken records that are kept by name."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Extent]) -> None:
         self.left_out = sum(record.bytes > 0 and record.crc is None for record in records)
         """Records that have bytes and no checksum."""
         self.compared = 0
@@ -34,7 +34,7 @@ class Sums:
         summed = [record for record in records if record.bytes and record.crc is not None]
         self._ordered = sorted(summed, key=lambda record: record.start)
         self._next = 0
-        self._open: list[tuple[Record, int]] = []
+        self._open: list[tuple[Extent, int]] = []
         """Records that were begun, with their checksums so far; one, unless they overlap."""
 
     def feed(self, start: int, data: memoryview) -> None:
@@ -61,7 +61,7 @@ class Sums:
                 self._compare(record, crc)
         self._open = going_on
 
-    def _compare(self, record: Record, crc: int) -> None:
+    def _compare(self, record: Extent, crc: int) -> None:
         self.compared += 1
         if crc == record.crc:
             return

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from ..formats import contents, names, recognise, torch_zip
 from ..formats import safetensors as tensors
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.extents import TensorAt
 
 MOST = 32
@@ -31,9 +31,9 @@ def roster(path: str) -> list[str]:
         files = list(_files(path))
         if files:
             return _told(Counter(_wiped(name) for name in files), "other files")
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             return list(of_tensors(contents.contents(peek, path).tensors))
-    except (OSError, Cut, torch_zip.Broken, tensors.TooLong, ValueError, MemoryError):
+    except (OSError, FileTooShort, torch_zip.Malformed, tensors.TooLong, ValueError, MemoryError):
         return []
 
 

@@ -54,7 +54,7 @@ class Findings:
         """The structure of a file is not whole."""
         self._structure.append(f"{file}: {why}" if self._many else why)
 
-    def note(self, file: str, text: str) -> None:
+    def add_remark(self, file: str, text: str) -> None:
         """Something to say that changes nothing."""
         self._notes.setdefault(text, []).append(file)
 
@@ -97,7 +97,7 @@ class Findings:
             return
         if unplaced:
             what = "1 tensor" if unplaced == 1 else f"{unplaced} tensors"
-            self.note(file, f"{what} of unknown place or type: not looked at")
+            self.add_remark(file, f"{what} of unknown place or type: not looked at")
         summed = sums.compared > 0 and not sums.left_out
         self._passed.append(LEVELS.index(CHECKSUM if summed else STRUCTURE))
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..formats import names, recognise, safetensors, torch_zip
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.recognise import Format, Part
 from . import layouts
 from .layouts import dangling_latest as dangling_latest
-from .verdicts import CheckFile, FolderVerdict, checked, first_gap, worst
+from .verdicts import CheckFile, FolderVerdict, check_named_file, first_gap, worst
 from .verdicts import State as State
 
 _NUMBERED = re.compile(r"^(?P<head>.*?(?:rank|rng_state|random_states)[-_]?)(?P<n>\d+)(?P<end>.*)$")
@@ -51,10 +51,10 @@ def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict
     path = f"{folder}/{index}"
     kind = recognise.format_by_name(index)
     try:
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             size = peek.size
             wanted = safetensors.shard_map(peek)
-    except (torch_zip.Broken, Cut) as error:
+    except (torch_zip.Malformed, FileTooShort) as error:
         return FolderVerdict("corrupt", f"{index}: {error}", format=kind)
     except safetensors.TooLong as error:
         return FolderVerdict("unverifiable", f"{index}: {error}", format=kind)
@@ -78,7 +78,7 @@ def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict
 
 
 def _shard(path: str, promised: set[str], check_file: CheckFile) -> FolderVerdict:
-    verdict = checked(path, os.path.basename(path), check_file)
+    verdict = check_named_file(path, os.path.basename(path), check_file)
     if verdict.state == "ok" and verdict.tensors is not None:
         absent, more = promised - verdict.tensors, verdict.tensors - promised
         if absent:
@@ -92,9 +92,9 @@ def _shard(path: str, promised: set[str], check_file: CheckFile) -> FolderVerdic
 
 def _shards_of(index: str) -> Iterable[str]:
     try:
-        with Peek(index) as peek:
+        with BoundedFile(index) as peek:
             return safetensors.shard_map(peek)
-    except (OSError, torch_zip.Broken, Cut, safetensors.TooLong):
+    except (OSError, torch_zip.Malformed, FileTooShort, safetensors.TooLong):
         return ()
 
 
@@ -106,7 +106,7 @@ def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> li
             continue
         if not names.is_weights(part.base) and not part.base.endswith(".bin"):
             continue
-        verdict = checked(part.path, part.name, check_file)
+        verdict = check_named_file(part.path, part.name, check_file)
         plain = verdict.state == "unverifiable" and verdict.format != "torch"
         if plain and not names.is_weights(part.base):
             continue  # some other .bin beside the model

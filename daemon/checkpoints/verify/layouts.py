@@ -9,10 +9,17 @@ from collections.abc import Sequence
 
 from ..formats import dcp as dcp
 from ..formats import distcp, names, pickle_walk, recognise, torch_zip
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.pickle_symbols import TooLong
 from ..formats.recognise import MOST_FILES, Part
-from .verdicts import CheckFile, FolderVerdict, checked, first_gap, together, worst
+from .verdicts import (
+    CheckFile,
+    FolderVerdict,
+    check_named_file,
+    combined_progress,
+    first_gap,
+    worst,
+)
 
 _ZERO = re.compile(
     r"^(?P<head>.*?)zero_pp_rank_(?P<dp>\d+)_mp_rank_(?P<mp>\d+)_(?P<what>optim|model)_states\.pt$"
@@ -40,7 +47,7 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
         return FolderVerdict("incomplete", "trainer_state.json is missing: the save never ended")
     try:
         progress = recognise.trainer_state(state.path)
-    except (torch_zip.Broken, Cut) as error:
+    except (torch_zip.Malformed, FileTooShort) as error:
         return FolderVerdict("corrupt", str(error))
     except OSError as error:
         return FolderVerdict("unverifiable", f"trainer_state.json: {error.strerror}")
@@ -82,11 +89,11 @@ def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
 
 def _against_metadata(metadata: Part, inside: dict[str, int]) -> FolderVerdict:
     try:
-        with Peek(metadata.path) as peek:
-            data = peek.upto(0, pickle_walk.WALK_LIMIT)
+        with BoundedFile(metadata.path) as peek:
+            data = peek.read_up_to(0, pickle_walk.WALK_LIMIT)
             whole = len(data) == peek.size
-            ends = peek.size > 0 and peek.at(peek.size - 1, 1) == b"."
-    except (OSError, Cut) as error:
+            ends = peek.size > 0 and peek.read_at(peek.size - 1, 1) == b"."
+    except (OSError, FileTooShort) as error:
         return FolderVerdict("unverifiable", f".metadata cannot be read: {error}")
     if not any(data):
         return FolderVerdict(
@@ -139,24 +146,24 @@ def _rows(folder: str, named: dict[str, list[dcp.Piece]], so_far: FolderVerdict)
     told = []
     for file, found in sorted(named.items()):
         try:
-            with Peek(f"{folder}/{file}") as peek:
-                distcp.begin(peek, found)
+            with BoundedFile(f"{folder}/{file}") as peek:
+                distcp.check_beginnings(peek, found)
                 told.append(distcp.progress_of(peek, found))
-        except (torch_zip.Broken, Cut) as error:
+        except (torch_zip.Malformed, FileTooShort) as error:
             return FolderVerdict("corrupt", f"{file}: {error}")
         except OSError as error:
             return FolderVerdict("unverifiable", f"{file} cannot be read: {error.strerror}")
         except TooLong:
             continue
-    return FolderVerdict("ok", so_far.detail, together(told))
+    return FolderVerdict("ok", so_far.detail, combined_progress(told))
 
 
 def _lost_tail(path: str) -> int:
     """A .distcp file is a row of archives: it never ends with zeroes."""
     try:
-        with Peek(path) as peek:
+        with BoundedFile(path) as peek:
             return peek.lost_tail()
-    except (OSError, Cut):
+    except (OSError, FileTooShort):
         return 0
 
 
@@ -174,7 +181,7 @@ def deepspeed(path: str, files: Sequence[Part], check_file: CheckFile) -> Folder
             model = model or part
     if model is None:
         return FolderVerdict("incomplete", "no model states in it")
-    inside = checked(model.path, model.name, check_file)
+    inside = check_named_file(model.path, model.name, check_file)
     counters = inside.counters or {}
     expected = int(counters.get("dp_world_size", 0))
     for what, by_model in ranks.items():
@@ -207,7 +214,7 @@ def megatron(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderV
         return FolderVerdict("ok")
     counters: dict[str, float] = {}
     if models:
-        counters = checked(models[0].path, models[0].name, check_file).counters or {}
+        counters = check_named_file(models[0].path, models[0].name, check_file).counters or {}
     least = [counters.get(name, 1) for name in _GRID]
     counts = [
         max([least[n] if n < 2 else 1, *(r[n] + 1 for r in ranks if n < len(r))])
@@ -232,9 +239,9 @@ def _behind(path: str) -> str:
 
 def _tracked(folder: str) -> str | None:
     try:
-        with Peek(f"{folder}/{TRACKER}") as peek:
-            return peek.upto(0, 64).decode("utf-8", "replace").strip()
-    except (OSError, Cut):
+        with BoundedFile(f"{folder}/{TRACKER}") as peek:
+            return peek.read_up_to(0, 64).decode("utf-8", "replace").strip()
+    except (OSError, FileTooShort):
         return None
 
 
@@ -244,9 +251,9 @@ def dangling_latest(folder: str) -> str:
     That is ``latest`` of DeepSpeed, and Megatron's tracker. Empty when nothing is wrong.
     """
     try:
-        with Peek(f"{folder}/latest") as peek:
-            tag = peek.upto(0, 256).decode("utf-8", "replace").strip()
-    except (OSError, Cut):
+        with BoundedFile(f"{folder}/latest") as peek:
+            tag = peek.read_up_to(0, 256).decode("utf-8", "replace").strip()
+    except (OSError, FileTooShort):
         return _dangling_tracker(folder)
     if not tag.strip("\0"):
         return "latest is empty: it names no checkpoint"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..finder import Finder, Place
+from ..finder import CheckpointFinder, CheckpointPath
 from ..formats import names, recognise
 from . import composition, folders, structure
 from .verdicts import one_detail
@@ -50,7 +50,7 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
     return found
 
 
-def _parts(path: str, verdict: structure.Verdict) -> list[str]:
+def _parts(path: str, verdict: structure.CheckpointVerdict) -> list[str]:
     """What it is made of: told by who checked a single file, looked for otherwise."""
     if verdict.state != "ok":
         return []
@@ -68,7 +68,7 @@ def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, 
             progress(path, scan.done, scan.total)
         return False
 
-    scanned = scan.go(tell)
+    scanned = scan.advance(tell)
     assert scanned is not None, "nothing has stopped it"
     return {
         "state": scanned.state,
@@ -115,7 +115,7 @@ def expand(path: str) -> list[str]:
     """The checkpoints under a folder, by path with numbers in order; a file is itself."""
     if not os.path.isdir(path):
         return [path]
-    places = Finder([path]).scan(0.0).values()
+    places = CheckpointFinder([path]).scan(0.0).values()
     return sorted((p.path for p in places if _is_one(p)), key=_natural)
 
 
@@ -140,7 +140,7 @@ def human_bytes(count: float) -> str:
     return f"{count:.0f} B" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
 
 
-def _is_one(place: Place) -> bool:
+def _is_one(place: CheckpointPath) -> bool:
     """Leftovers are told too; a folder with a step in its name counts when it holds weights."""
     return place.kind != "folder" or any(
         names.is_weights(p.base) for p in recognise.parts(place.path)

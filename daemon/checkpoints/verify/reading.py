@@ -34,7 +34,7 @@ _WINDOW = 64 * CHUNK
 _REFUSED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-class Mark(NamedTuple):
+class FileFingerprint(NamedTuple):
     """What changes when somebody writes to a file or puts another one in its place."""
 
     device: int
@@ -43,12 +43,12 @@ class Mark(NamedTuple):
     mtime_ns: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> Mark:
+    def of(cls, found: os.stat_result) -> FileFingerprint:
         """From a ``stat``."""
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-class Reader:
+class FileReader:
     """A regular file from its first byte to its last. OSError where it cannot be opened."""
 
     def __init__(self, path: str) -> None:
@@ -60,7 +60,7 @@ class Reader:
             found = os.fstat(self._fd)
             if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file", path)
-            self.mark = Mark.of(found)
+            self.mark = FileFingerprint.of(found)
             self.size = found.st_size
             self._told = _may_ask(path, found)
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)  # no reading ahead
@@ -71,7 +71,7 @@ class Reader:
         self._buffer = mmap.mmap(-1, COLD_CHUNKS * CHUNK)  # begins at a page: O_DIRECT asks for it
         self._view = memoryview(self._buffer)
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> FileReader:
         return self
 
     def __exit__(
@@ -92,7 +92,7 @@ class Reader:
     def changed(self) -> bool:
         """Somebody has written to the file since it was opened, or its path leads elsewhere."""
         try:
-            return Mark.of(os.stat(self._path)) != self.mark
+            return FileFingerprint.of(os.stat(self._path)) != self.mark
         except OSError:
             return True
 
@@ -194,14 +194,14 @@ def _may_ask(path: str, found: os.stat_result) -> bool:
     return os.geteuid() in (0, found.st_uid) or os.access(path, os.W_OK)
 
 
-def _open_direct(path: str, mark: Mark) -> int:
+def _open_direct(path: str, mark: FileFingerprint) -> int:
     """The same file, open for reading past the page cache; -1 where that cannot be."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_DIRECT
     try:
         fd = os.open(path, flags)
     except OSError:
         return -1
-    if Mark.of(os.fstat(fd)) == mark:
+    if FileFingerprint.of(os.fstat(fd)) == mark:
         return fd
     os.close(fd)
     return -1  # replaced, or written to, between two calls

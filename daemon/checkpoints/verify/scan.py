@@ -18,11 +18,11 @@ import xxhash
 
 from ...system.files import combined_digest
 from ..formats import contents, distcp, names, recognise, safetensors, torch_zip
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 from .checksums import Sums
 from .findings import FINITE, STRUCTURE, Findings
 from .findings import Scanned as Scanned
-from .reading import Mark, Reader
+from .reading import FileFingerprint, FileReader
 
 LEVEL = FINITE
 _KNOWN = ("zip", "legacy", "safetensors", "hdf5")
@@ -46,7 +46,7 @@ class _Changed(Exception):
 class Scan:
     """One checkpoint (a file, the index of a sharded one, or a folder) being read.
 
-    It holds an open file and its sums between two calls of :meth:`go`; ``close`` gives them up.
+    It holds an open file and its sums between two calls of :meth:`advance`; ``close`` gives them up.
     Nothing is raised for what is found in a file. With ``level`` checksum, numbers are not looked at.
     """
 
@@ -69,7 +69,7 @@ class Scan:
         """By folder."""
         self._work = self._run()
 
-    def go(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
+    def advance(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
         """Read on, at least 512 KiB, until ``stop()``; ``None`` while there is more."""
         if self._result is None:
             for _ in self._work:
@@ -83,16 +83,16 @@ class Scan:
 
     def _run(self) -> Generator[None, None, None]:
         digests: dict[str, str] = {}
-        marks: dict[str, Mark] = {}
+        marks: dict[str, FileFingerprint] = {}
         self._survey()
         try:
             for member in self._members:
-                marks[member.path] = Mark.of(os.stat(member.path))
+                marks[member.path] = FileFingerprint.of(os.stat(member.path))
                 digest = xxhash.xxh3_128()
                 yield from self._file(member, marks[member.path], digest)
                 digests[member.name] = digest.hexdigest()
             for path, mark in marks.items():
-                if Mark.of(os.stat(path)) != mark:
+                if FileFingerprint.of(os.stat(path)) != mark:
                     raise _Changed
         except (_Changed, FileNotFoundError):
             self._result = self._unread("changed while it was read")
@@ -111,12 +111,12 @@ class Scan:
             if name != ".metadata":
                 continue
             # Who reads a file says what is wrong with it.
-            unread = (OSError, torch_zip.Broken, Cut, safetensors.TooLong)
-            with contextlib.suppress(*unread), Peek(member.path) as peek:
+            unread = (OSError, torch_zip.Malformed, FileTooShort, safetensors.TooLong)
+            with contextlib.suppress(*unread), BoundedFile(member.path) as peek:
                 self._beside[folder] = distcp.survey(peek)
 
     def _file(
-        self, member: Member, mark: Mark, digest: xxhash.xxh3_128
+        self, member: Member, mark: FileFingerprint, digest: xxhash.xxh3_128
     ) -> Generator[None, None, None]:
         found = self._findings
         inside, kind = _inside(member, found, self._beside.get(os.path.dirname(member.path)))
@@ -125,16 +125,16 @@ class Scan:
         unplaced = inside.unplaced if self._finite else 0
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
         for note in inside.notes:
-            found.note(member.name, note)
+            found.add_remark(member.name, note)
         if kind == "zip" and sums.left_out and not any("packed" in note for note in inside.notes):
             of = sum(1 for record in inside.records if record.bytes)
-            found.note(member.name, _left_out(sums.left_out, of))
+            found.add_remark(member.name, _left_out(sums.left_out, of))
         numbers = None
         if tensors:
             from .nonfinite import Numbers  # numpy: not for a file without one
 
             numbers = Numbers(tensors)
-        with Reader(member.path) as reader:
+        with FileReader(member.path) as reader:
             if reader.mark != mark:
                 raise _Changed
             end = 0
@@ -179,9 +179,9 @@ def _shards(index: str) -> list[Member]:
     """The index and the shards that it names; those beside it when it cannot be read."""
     folder, base = os.path.split(index)
     try:
-        with Peek(index) as peek:
+        with BoundedFile(index) as peek:
             wanted = set(safetensors.shard_map(peek))
-    except (torch_zip.Broken, Cut, safetensors.TooLong):
+    except (torch_zip.Malformed, FileTooShort, safetensors.TooLong):
         stem = os.path.basename(names.index_stem(index) or "")
         beside = recognise.parts(folder or ".", deepest=0)
         wanted = {p.base for p in beside if p.base.startswith(stem) and names.shard(p.base)}
@@ -207,13 +207,13 @@ def _inside(
 ) -> tuple[contents.Contents, recognise.FileKind | None]:
     """What lies where in a file, and its kind; nothing where that cannot be told."""
     try:
-        with Peek(member.path) as peek:
+        with BoundedFile(member.path) as peek:
             kind = recognise.file_kind(peek, member.path)
             return contents.contents(peek, member.path, beside), kind
-    except (torch_zip.Broken, Cut) as error:
+    except (torch_zip.Malformed, FileTooShort) as error:
         if _should_hold_tensors(member.name):
-            cut = isinstance(error, Cut)
+            cut = isinstance(error, FileTooShort)
             found.broken(member.name, f"the file is cut off: {error}" if cut else str(error))
     except safetensors.TooLong as error:
-        found.note(member.name, str(error))
+        found.add_remark(member.name, str(error))
     return contents.Contents(), None

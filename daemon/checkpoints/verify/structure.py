@@ -1,7 +1,7 @@
 """Is a checkpoint whole? The first of four levels: structure.
 
 Later levels read the data (checksum, finite) or load it (load); each gives the same
-:class:`Verdict` with its own ``level``. This one reads a few hundred KiB and never the tensors,
+:class:`CheckpointVerdict` with its own ``level``. This one reads a few hundred KiB and never the tensors,
 never unpickles, and never raises for what it finds in a file.
 
 ``corrupt`` means that a file which is there is cut or contradicts itself. ``incomplete``
@@ -26,11 +26,11 @@ from ..formats import (
     torch_tensors,
     torch_zip,
 )
-from ..formats.bounded_file import Cut, Peek
+from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.pickle_symbols import Tensor
 from ..formats.recognise import UNTOLD, Format, Progress
 from . import composition, folders, unsafe_globals
-from .verdicts import FileVerdict, State, together
+from .verdicts import FileVerdict, State, combined_progress
 
 LEVEL = "structure"
 _OF_KERAS = frozenset({"config.json", "metadata.json", "model.weights.h5"})
@@ -39,7 +39,7 @@ ZEROES = "file is all zeroes: delayed allocation after a crash"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckpointVerdict:
     """What is known about one checkpoint after a check."""
 
     state: State
@@ -54,7 +54,7 @@ class Verdict:
     """See ``roster``; ``None`` where this check did not come across them."""
 
 
-def check(path: str) -> Verdict:
+def check(path: str) -> CheckpointVerdict:
     """Check one checkpoint: a file, the index of a sharded one, or a folder."""
     try:
         if os.path.isdir(path):
@@ -64,12 +64,14 @@ def check(path: str) -> Verdict:
         size = os.stat(path).st_size
         found = check_file(path)
     except FileNotFoundError:
-        return Verdict("incomplete", LEVEL, "it is not there", 0, 0, progress=_named(path))
+        return CheckpointVerdict(
+            "incomplete", LEVEL, "it is not there", 0, 0, progress=_named(path)
+        )
     except OSError as error:
-        return Verdict("unverifiable", LEVEL, _reason(error), 0, 0, progress=_named(path))
+        return CheckpointVerdict("unverifiable", LEVEL, _reason(error), 0, 0, progress=_named(path))
     if names.is_leftover(os.path.basename(path)) and found.state == "ok":
         found = replace(found, state="incomplete", detail="a temporary file: never renamed")
-    return Verdict(
+    return CheckpointVerdict(
         found.state,
         LEVEL,
         found.detail,
@@ -83,20 +85,20 @@ def check(path: str) -> Verdict:
 
 def check_file(path: str) -> FileVerdict:
     """Check one file by its first bytes. OSError where it cannot be read."""
-    with Peek(path) as peek:
+    with BoundedFile(path) as peek:
         kind = recognise.file_kind(peek, path)
         guess = recognise.format_by_name(os.path.basename(path))
         try:
             return _by_kind(peek, kind, guess, path)
-        except torch_zip.Broken as error:
+        except torch_zip.Malformed as error:
             return FileVerdict("corrupt", str(error), guess)
-        except Cut as error:
+        except FileTooShort as error:
             return FileVerdict("corrupt", f"the file is cut off: {error}", guess)
         except (safetensors.TooLong, MemoryError) as error:
             return FileVerdict("unverifiable", str(error) or "out of memory", guess)
 
 
-def _by_kind(peek: Peek, kind: recognise.FileKind, guess: Format, path: str) -> FileVerdict:
+def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: str) -> FileVerdict:
     if kind == "empty":
         return FileVerdict("corrupt", "the file is empty", guess)
     if kind == "zeroes":
@@ -115,13 +117,13 @@ def _by_kind(peek: Peek, kind: recognise.FileKind, guess: Format, path: str) -> 
     if kind == "hdf5":
         return FileVerdict("ok", hdf5.check(peek), progress=hdf5.told_by(peek))
     if path.endswith((".pt", ".pth", ".ckpt")):
-        head = peek.upto(0, 4)
+        head = peek.read_up_to(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
         return FileVerdict("corrupt", f"no torch file: it {what}", guess)
     return FileVerdict("unverifiable", "not a format of checkpoints we know")
 
 
-def _zip(peek: Peek, path: str) -> FileVerdict:
+def _zip(peek: BoundedFile, path: str) -> FileVerdict:
     archive = torch_zip.read(peek)
     detail = "; ".join(archive.notes)
     if archive.pickle is None:
@@ -142,7 +144,7 @@ def _zip(peek: Peek, path: str) -> FileVerdict:
     return FileVerdict("ok", detail, kind, told, listed, counters, _parts(found))
 
 
-def _inside(peek: Peek, archive: torch_zip.Archive, path: str) -> tuple[list[str], Progress]:
+def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> tuple[list[str], Progress]:
     """Check the members of an archive of numpy or Keras; what they tell. Raises Broken."""
     said = []
     told = UNTOLD
@@ -160,7 +162,7 @@ def _inside(peek: Peek, archive: torch_zip.Archive, path: str) -> tuple[list[str
             told = hdf5.told_by(window)
     missing = sorted(_OF_KERAS - members) if path.endswith(".keras") else []
     if missing:
-        raise torch_zip.Broken(f"{missing[0]} is missing in it")
+        raise torch_zip.Malformed(f"{missing[0]} is missing in it")
     return [text for text in said if text], told
 
 
@@ -170,7 +172,7 @@ def _parts(found: torch_tensors.Torch | None) -> tuple[str, ...] | None:
         return None
     try:
         return composition.of_tensors(t for t in torch_tensors.tensors_of(found) if t is not None)
-    except (torch_zip.Broken, safetensors.TooLong):
+    except (torch_zip.Malformed, safetensors.TooLong):
         return ()
 
 
@@ -181,7 +183,7 @@ def _listed(root: object) -> frozenset[str] | None:
     return frozenset(key for key in root if isinstance(key, str)) or None
 
 
-def _legacy(peek: Peek) -> FileVerdict:
+def _legacy(peek: BoundedFile) -> FileVerdict:
     try:
         whole = torch_legacy.read(peek)
         danger = unsafe_globals.remark(whole.walk.globals)
@@ -192,28 +194,28 @@ def _legacy(peek: Peek) -> FileVerdict:
     return FileVerdict("ok", danger, "torch", told, parts=_parts(found))
 
 
-def _plain_pickle(peek: Peek, guess: Format) -> FileVerdict:
-    if peek.at(peek.size - 1, 1) != b".":
-        raise torch_zip.Broken("the pickle does not end with STOP: the file is cut off")
+def _plain_pickle(peek: BoundedFile, guess: Format) -> FileVerdict:
+    if peek.read_at(peek.size - 1, 1) != b".":
+        raise torch_zip.Malformed("the pickle does not end with STOP: the file is cut off")
     danger = ""
     if peek.size <= pickle_walk.WALK_LIMIT:
         try:
-            danger = unsafe_globals.remark(pickle_walk.walk(peek.at(0, peek.size)).globals)
+            danger = unsafe_globals.remark(pickle_walk.walk(peek.read_at(0, peek.size)).globals)
         except ValueError as error:
-            raise torch_zip.Broken(str(error)) from None
+            raise torch_zip.Malformed(str(error)) from None
     more = danger or "no more can be told"
     return FileVerdict("unverifiable", f"a plain pickle: it ends, {more}", guess)
 
 
-def _check_index(path: str) -> Verdict:
+def _check_index(path: str) -> CheckpointVerdict:
     folder, index = os.path.split(path)
     found = folders.check_index(folder, index, check_file)
-    return Verdict(
+    return CheckpointVerdict(
         found.state, LEVEL, found.detail, found.bytes, found.files, found.format, _named(path)
     )
 
 
-def _check_folder(path: str) -> Verdict:
+def _check_folder(path: str) -> CheckpointVerdict:
     name = os.path.basename(path.rstrip("/"))
     kind = names.folder_kind(name, *recognise.listing(path))
     files = list(recognise.parts(path))
@@ -223,7 +225,7 @@ def _check_folder(path: str) -> Verdict:
     if names.is_leftover(name):
         detail = "a temporary folder: never renamed"
         found = replace(found, state="incomplete", detail=detail)
-    return Verdict(
+    return CheckpointVerdict(
         found.state,
         LEVEL,
         found.detail,
@@ -241,7 +243,7 @@ def _named(path: str) -> Progress:
 def _joined(path: str, inside: Progress) -> Progress:
     """What is inside counts more than a state file beside it, and that more than the name."""
     if inside.step is None:
-        inside = together([inside, sidecars.told_beside(path)])
+        inside = combined_progress([inside, sidecars.told_beside(path)])
     named = _named(path)
     return Progress(
         named.step if inside.step is None else inside.step,

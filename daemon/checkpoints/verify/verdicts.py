@@ -48,10 +48,10 @@ def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
         return FolderVerdict("ok")
     state = min((v.state for v in found), key=_WORST.index)
     detail = next((v.detail for v in found if v.state == state and v.detail), "")
-    return FolderVerdict(state, detail, together([v.progress for v in found]))
+    return FolderVerdict(state, detail, combined_progress([v.progress for v in found]))
 
 
-def together(told: Sequence[Progress]) -> Progress:
+def combined_progress(told: Sequence[Progress]) -> Progress:
     """The first step and the first epoch that anybody tells, and the metrics of all."""
     stepped = next((p for p in told if p.step is not None), UNTOLD)
     epoch = next((p.epoch for p in (stepped, *told) if p.epoch is not None), None)
@@ -61,7 +61,7 @@ def together(told: Sequence[Progress]) -> Progress:
     return Progress(stepped.step, epoch, metrics, stepped.origin)
 
 
-def checked(path: str, shown: str, check_file: CheckFile) -> FileVerdict:
+def check_named_file(path: str, shown: str, check_file: CheckFile) -> FileVerdict:
     """Check one file; its name is put in front of what is wrong."""
     try:
         verdict = check_file(path)

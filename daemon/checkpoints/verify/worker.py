@@ -117,7 +117,7 @@ def read_on(path: str) -> dict[str, Any]:
         _job.popitem()[1].close()
     until = time.monotonic() + SLICE_S  # noqa: TID251 (a program of its own, with no loop)
     enough = scan.done + SLICE_BYTES
-    found = scan.go(lambda: scan.done >= enough or time.monotonic() > until)  # noqa: TID251
+    found = scan.advance(lambda: scan.done >= enough or time.monotonic() > until)  # noqa: TID251
     if found is None:
         _job[path] = scan
         return {"path": path, "more": True, "done": scan.done, "of": scan.total}

@@ -24,9 +24,9 @@ from . import (
 from .disambiguate import COUNTS, MEASURES, sum_of_parts
 from .fields import Field, Values, parse_number
 from .keys import fold, is_learning, is_loss
-from .plans import Plan, plan_for
+from .plans import LinePlan, plan_for
 
-__all__ = ["COUNTS", "MEASURES", "Report", "examine"]
+__all__ = ["COUNTS", "MEASURES", "LineReport", "examine"]
 
 MAX_TEXT = 16 * 1024
 """Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
@@ -51,11 +51,11 @@ BarKind = Literal["", "train", "evaluate", "plain", "other"]
 
 
 @dataclass(slots=True)
-class Report:
+class LineReport:
     """What lines of one shape tell; :meth:`read` gives the values of one line."""
 
     fields: list[Field]
-    plan: Plan | None
+    plan: LinePlan | None
     bar: BarKind = ""
     """Progress bar on the line: ``plain`` has no label and may be anything."""
     measured: bool = False
@@ -101,7 +101,7 @@ class _Draft:
     bare: bool = False
 
 
-def examine(text: str, header: tables.Header | None = None) -> Report | None:
+def examine(text: str, header: tables.Header | None = None) -> LineReport | None:
     """The report that ``text`` is, or ``None``. ``text`` keeps its rank prefix."""
     text = text[:MAX_TEXT]
     if not _CLUE.search(text):
@@ -132,12 +132,12 @@ def examine(text: str, header: tables.Header | None = None) -> Report | None:
     return report
 
 
-def _setting(text: str) -> Report | None:
+def _setting(text: str) -> LineReport | None:
     """A setting that says how long the run shall be; everything else there is no report."""
     fields = settings.planned(text)
     if not fields:
         return None
-    return Report(fields, plan_for(text, fields), plan_only=True, setting=True)
+    return LineReport(fields, plan_for(text, fields), plan_only=True, setting=True)
 
 
 def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) -> None:
@@ -192,7 +192,7 @@ def _find_the_sum(text: str, fields: list[Field]) -> None:
             return
 
 
-def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
+def _judged(text: str, begin: int, draft: _Draft) -> LineReport | None:
     fields = draft.fields
     names = {f.name.lstrip("+") for f in fields}
     if any(f.name.startswith("+") for f in fields):
@@ -204,7 +204,7 @@ def _judged(text: str, begin: int, draft: _Draft) -> Report | None:
     losses = sum(1 for n in own if n not in MEASURES and is_loss(fold(n)))
     if draft.bar is None and not draft.row and _is_prose(text[begin:], len(fields)):
         return None
-    report = Report(
+    report = LineReport(
         fields,
         None,
         bar=_bar_kind(draft.bar),
@@ -247,7 +247,7 @@ def _is_prose(text: str, fields: int) -> bool:
     return len(_PROSE.findall(text[:1000])) > 3 * fields + 4
 
 
-def _announces(text: str, begin: int, report: Report) -> bool:
+def _announces(text: str, begin: int, report: LineReport) -> bool:
     """A line that is about the length of the run, and not one setting of many."""
     if len(text) - begin > 160:
         return False

@@ -32,7 +32,7 @@ _COUNTS = ("step", "epoch", "total", "of", "rank")
 
 
 @dataclass(slots=True)
-class Plan:
+class LinePlan:
     """Reads the fields of every line of one shape by the position of its numbers."""
 
     tokens: int
@@ -109,10 +109,10 @@ def _without_thousands(token: bytes) -> bytes:
     return token.replace(b",", b"")
 
 
-def plan_for(text: str, fields: list[Field]) -> Plan | None:
+def plan_for(text: str, fields: list[Field]) -> LinePlan | None:
     """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
     starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
-    plan = Plan(
+    plan = LinePlan(
         len(starts),
         [],
         parts=any(f.name.startswith("+") for f in fields),
@@ -153,7 +153,7 @@ def _comparable(v: Values) -> str:
     return repr((v.step, v.epoch, v.total, v.of, v.rank, sorted(v.named.items())))
 
 
-def _reader_for(plan: Plan) -> Read | None:
+def _reader_for(plan: LinePlan) -> Read | None:
     """Reads lines of the plan's shape at once; ``None`` where the numbers need more care.
 
     The text between the numbers is the same in all of them, but for the filling of a bar.

@@ -21,7 +21,7 @@ Row = tuple[int, float, str, float]
 
 
 @dataclass(eq=False)
-class Series:
+class RowBuffer:
     """Holds rows back until there are enough to tell what they are."""
 
     _held: list[tuple[int, float, float]] = field(default_factory=list)

@@ -252,7 +252,7 @@ class Gpu:
             self._rests[name] = REST
 
 
-class Events:
+class XidEvents:
     """Critical errors, as the driver reports them by itself; best effort on every board."""
 
     def __init__(self, nvml: Any) -> None:
@@ -273,7 +273,7 @@ class Events:
                     self._set = self._set or nvml.nvmlEventSetCreate()
                     nvml.nvmlDeviceRegisterEvents(gpu.handle, kinds, self._set)
 
-    def take(self) -> list[tuple[int | None, int]]:
+    def collect(self) -> list[tuple[int | None, int]]:
         """(index, Xid) of what was reported since the last time; does not wait."""
         found: list[tuple[int | None, int]] = []
         nvml = self._nvml
@@ -310,7 +310,7 @@ class Box:
         self._worked = False
         self._driver: str | None = None
         self._gpus: list[Gpu] = []
-        self._events = Events(nvml)
+        self._events = XidEvents(nvml)
 
     def sample(self, dear: bool, counters: bool = False) -> dict[str, Any]:
         """One answer."""
@@ -335,7 +335,7 @@ class Box:
             self._close()
             return {"error": gpus[0]["error"]}
         self._events.follow(self._gpus)
-        xids = self._events.take()
+        xids = self._events.collect()
         return {"gpus": gpus, "driver": self._driver, "took_ms": took_ms, "xids": xids}
 
     def _no_driver(self, error: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def place(filename: str) -> tuple[str, bool]:
     return filename.rpartition("/")[2], True
 
 
-def told(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
+def summary_of(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
     """What is told of a dump: its main thread only."""
     first = [t for t in threads if t.get("os_thread_id") == pid]
     first += [t for t in threads if t.get("thread_name") == "MainThread"]
@@ -65,7 +65,7 @@ def answer(pid: int, spy: str) -> dict[str, Any]:
     try:
         done = subprocess.run(argv, capture_output=True, check=False)
         if done.returncode == 0:
-            return told(json.loads(done.stdout), pid)
+            return summary_of(json.loads(done.stdout), pid)
     except OSError as error:
         return {"pid": pid, "error": f"{spy}: {error.strerror}", "refused": True}
     except (ValueError, LookupError, TypeError) as error:

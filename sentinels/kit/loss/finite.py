@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
+from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
-from ..ledger import Ledger, Mark
 from ..observations import Observation, Step
 
 METRICS = ("train_loss", "eval_loss", "grad_norm")
@@ -27,29 +27,29 @@ class Streak:
     metric: str
     file: str
     rank: int | None
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[LoggedValue] = field(default_factory=list)
     """The first ones."""
     count: int = 0
     heard: int = 0
     """Number of the report in which it was last seen."""
-    over: Mark | None = None
+    over: LoggedValue | None = None
     """The first finite report after it."""
     alone: bool = False
     """Another loss in the same report was finite."""
     SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks")
 
     @property
-    def first(self) -> Mark:
+    def first(self) -> LoggedValue:
         """Where it began."""
         return self.marks[0]
 
-    def decided(self, in_a_row: int) -> Mark:
+    def decided(self, in_a_row: int) -> LoggedValue:
         """Where it became long enough."""
         return self.marks[min(in_a_row, len(self.marks)) - 1]
 
 
 @dataclass(eq=False)
-class Finiteness(Ledger):
+class Finiteness(Accumulator):
     """The open streaks of every stream, and the longest of each metric that ended."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
@@ -108,13 +108,13 @@ class Finiteness(Ledger):
         streak.heard = self._reports
         streak.alone = alone
         if len(streak.marks) < KEPT:
-            streak.marks.append(Mark.of(seen, value))
+            streak.marks.append(LoggedValue.of(seen, value))
 
     def _good(self, seen: Step, metric: str, value: float) -> None:
         streak = self._open.pop((seen.file, seen.rank, metric), None)
         if streak is None:
             return
-        streak.over = Mark.of(seen, value)
+        streak.over = LoggedValue.of(seen, value)
         longest = self._ended.get(metric)
         if longest is None or streak.count > longest.count:
             self._ended[metric] = streak

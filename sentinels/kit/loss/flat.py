@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
+from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
-from ..ledger import Ledger, Mark
 from ..observations import Observation, Step
 from .series import manner
 
@@ -34,8 +34,8 @@ class Constant:
     """A loss that is always the same."""
 
     file: str
-    first: Mark
-    decided: Mark | None = None
+    first: LoggedValue
+    decided: LoggedValue | None = None
     count: int = 1
     norm: float | None = None
 
@@ -56,7 +56,7 @@ class Plateau:
     """A loss that was better long ago."""
 
     file: str
-    best: Mark
+    best: LoggedValue
     """The end of its best block, with the mean of that block."""
     now: float
     reports: int
@@ -76,7 +76,7 @@ class _Log:
     blocks: int = 0
     since_best: int = 0
     longest: int = 0
-    best: Mark | None = None
+    best: LoggedValue | None = None
     step: float | None = None
     constant: Constant | None = None
     no_rate: NoRate | None = None
@@ -90,8 +90,10 @@ class _Log:
 
 
 @dataclass(eq=False)
-class Stillness(Ledger):
-    """Feeds on losses, norms and rates that do not move."""
+class FlatMetrics(Accumulator):
+    """Watches for losses, norms and rates that do not move."""
+
+    stored_as = "Stillness"
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
     SAVED: ClassVar[Any] = {"logs": "_logs"}
@@ -155,7 +157,7 @@ class Stillness(Ledger):
                 log.longest = max(log.longest, constant.count)
                 if self.constant is constant:
                     self.constant = None
-            log.constant = Constant(seen.file, Mark.of(seen, loss), norm=norm)
+            log.constant = Constant(seen.file, LoggedValue.of(seen, loss), norm=norm)
         log.total += loss
         log.wide += 1
         if log.wide == BLOCK:
@@ -165,7 +167,7 @@ class Stillness(Ledger):
         value = constant.first.value
         moved = log.longest > 0 or constant.norm is not None
         if moved and value and abs(value) > LEARNT * abs(log.first or 0.0):
-            constant.decided = Mark.of(seen, value)
+            constant.decided = LoggedValue.of(seen, value)
             self.constant = constant
 
     def _block(self, seen: Step, log: _Log) -> None:
@@ -174,7 +176,7 @@ class Stillness(Ledger):
         log.blocks += 1
         best = log.best
         if best is None or mean < best.value - BETTER * abs(best.value):
-            log.best, log.since_best = Mark.of(seen, mean), 0
+            log.best, log.since_best = LoggedValue.of(seen, mean), 0
             if self.plateau is not None and self.plateau.file == seen.file:
                 self.plateau = None
             return

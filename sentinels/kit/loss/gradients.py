@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ledger import Mark
+from ..accumulator import LoggedValue
 from ..observations import Step
 from .spikes import LEVEL, Window
 
@@ -20,7 +20,7 @@ class Gradient:
     """A gradient norm out of all proportion."""
 
     file: str
-    mark: Mark
+    mark: LoggedValue
     usual: float
     """Median of those before it."""
 
@@ -54,7 +54,7 @@ class Gradients:
         full = len(usual.ordered) == LEVEL
         if full and norm > 2 * norms.largest and norm > LARGE * usual.median > 0.0:
             if len(self.large) < KEPT:
-                self.large.append(Gradient(seen.file, Mark.of(seen, norm), usual.median))
+                self.large.append(Gradient(seen.file, LoggedValue.of(seen, norm), usual.median))
             self.reports = 0
         else:
             usual.add(norm)

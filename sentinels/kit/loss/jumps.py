@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..ledger import Mark
+from ..accumulator import LoggedValue
 from ..numbers import median
-from .series import Jump, Reset, Series
+from .series import Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
@@ -50,11 +50,11 @@ class Jumps:
 
     # -- how they begin -----------------------------------------------------------------------
 
-    def begin(
+    def open_jump(
         self,
         file: str,
-        series: Series,
-        onset: Mark,
+        series: LossSeries,
+        onset: LoggedValue,
         base: float,
         spread: float,
         *,
@@ -82,7 +82,9 @@ class Jumps:
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
 
-    def _new(self, file: str, series: Series, onset: Mark, base: float, spread: float) -> Jump:
+    def _new(
+        self, file: str, series: LossSeries, onset: LoggedValue, base: float, spread: float
+    ) -> Jump:
         jump = Jump(
             series.metric,
             file,
@@ -95,14 +97,14 @@ class Jumps:
             gross=False,
             rough=series.rough,
             planned=series.rates.started_over(),
-            rated=series.rates.told,
+            rated=series.rates.has_rate,
         )
         self.all.append(jump)
         if len(self.all) > KEPT:
             del self.all[KEPT - 1]
         return jump
 
-    def rise(self, file: str, series: Series, rise: Rise) -> None:
+    def rise(self, file: str, series: LossSeries, rise: Rise) -> None:
         """A slow rise was seen: a note, unless something else explains it."""
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
@@ -116,7 +118,7 @@ class Jumps:
         slow.lost = (now.value - rise.base) / _progress(series, rise.base)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
-    def to_nowhere(self, series: Series) -> None:
+    def to_nowhere(self, series: LossSeries) -> None:
         """What has just begun to jump is no number any more: that is one trouble, not two."""
         jump = series.jump
         if jump is not None and jump.reports <= OF_LAST and jump in self.all:
@@ -125,7 +127,7 @@ class Jumps:
 
     # -- what becomes of them -------------------------------------------------------------------
 
-    def watch(self, series: Series, mark: Mark) -> None:
+    def watch(self, series: LossSeries, mark: LoggedValue) -> None:
         """Follow what is open by one more value."""
         if series.jump is not None and mark is not series.jump.decided:
             self._watch(series, series.jump, mark)
@@ -134,7 +136,7 @@ class Jumps:
         if series.reset is not None and mark is not series.reset.decided:
             _watch_reset(series, series.reset, mark)
 
-    def _watch(self, series: Series, jump: Jump, mark: Mark) -> None:
+    def _watch(self, series: LossSeries, jump: Jump, mark: LoggedValue) -> None:
         if mark.value > jump.top:
             if jump.top > jump.base:
                 jump.lost *= (mark.value - jump.base) / (jump.top - jump.base)
@@ -152,7 +154,7 @@ class Jumps:
             if len(jump.after) > TO - FROM:
                 self._look(series, jump, limit)
 
-    def _look(self, series: Series, jump: Jump, limit: float) -> None:
+    def _look(self, series: LossSeries, jump: Jump, limit: float) -> None:
         """Does it last, how much is gone, and did others like it come back?"""
         level = median(jump.after)
         jump.after.clear()
@@ -165,7 +167,7 @@ class Jumps:
         alike = [one.reports for one in self.all if _alike(one, jump)]
         return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
 
-    def _count(self, jump: Jump, mark: Mark, up: float) -> float:
+    def _count(self, jump: Jump, mark: LoggedValue, up: float) -> float:
         """Count a report of a jump; the value up to which it is back."""
         jump.reports += 1
         limit = jump.base + up * jump.spread
@@ -174,7 +176,7 @@ class Jumps:
             jump.state, jump.back, jump.over_at = "back", mark, self.count
         return limit
 
-    def _watch_slow(self, series: Series, jump: Jump, value: float) -> None:
+    def _watch_slow(self, series: LossSeries, jump: Jump, value: float) -> None:
         limit = self._count(jump, series.newest[-1], STILL_UP / 2)
         if jump.back is not None:
             series.slow = None
@@ -191,7 +193,7 @@ class Jumps:
         if level > limit and jump.lost >= GROWN and series.guard.progress > OUT * jump.spread:
             jump.state, jump.agreed = "lasting", True
 
-    def evaluated(self, series: Series, value: float) -> None:
+    def evaluated(self, series: LossSeries, value: float) -> None:
         """An evaluation loss: it may agree with a slow rise."""
         slow = series.slow
         if slow is not None and series.eval_limit is not None and value > series.eval_limit:
@@ -200,7 +202,7 @@ class Jumps:
 
     # -- new beginnings ---------------------------------------------------------------------------
 
-    def _begins_again(self, series: Series, jump: Jump, mark: Mark) -> None:
+    def _begins_again(self, series: LossSeries, jump: Jump, mark: LoggedValue) -> None:
         """The loss takes the same course as at the beginning of the run."""
         if series.rough or series.reset is not None or not series.path.begins_again(series.anew):
             return
@@ -209,7 +211,7 @@ class Jumps:
         limit = jump.base + STILL_UP * jump.spread
         self._reset(series, jump.file, jump.onset, mark, (jump.base, level, limit), None)
 
-    def resume(self, file: str, series: Series, mark: Mark) -> None:
+    def resume(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
         """One of the first reports after a restart: is the loss where it was at that step?"""
         marks = series.resumed
         if marks is None:
@@ -231,10 +233,10 @@ class Jumps:
 
     def _reset(
         self,
-        series: Series,
+        series: LossSeries,
         file: str,
-        onset: Mark,
-        decided: Mark,
+        onset: LoggedValue,
+        decided: LoggedValue,
         levels: tuple[float, float, float],
         resumed_at: float | None,
     ) -> None:
@@ -247,7 +249,7 @@ class Jumps:
 
     # -- keeping ------------------------------------------------------------------------------------
 
-    def follow_open(self, series: Mapping[tuple[str, str], Series]) -> None:
+    def follow_open(self, series: Mapping[tuple[str, str], LossSeries]) -> None:
         """After a restart: go on following those that are open."""
         for jump in self.all:
             owner = series.get((jump.file, jump.metric))
@@ -269,14 +271,14 @@ def _alike(before: Jump, jump: Jump) -> bool:
     return same and before.back is not None and HIGHER * height >= jump.lost
 
 
-def _watch_reset(series: Series, reset: Reset, mark: Mark) -> None:
+def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:
     reset.reports += 1
     reset.near = reset.near + 1 if mark.value <= reset.limit else 0
     if reset.near >= BACK:
         reset.back, series.reset = mark, None
 
 
-def _progress(series: Series, base: float) -> float:
+def _progress(series: LossSeries, base: float) -> float:
     """How far the run had come; in an excerpt, that does not hold it, the level itself."""
     start = series.guard.start
     progress = 0.0 if start is None else start - base

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
+from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
-from ..ledger import Ledger, Mark
 from ..observations import LogEvent, Observation, Step
 from .finite import FORGOTTEN, is_component
 from .gradients import Gradient, Gradients
 from .jumps import KEPT, Jumps
-from .missing_loss import Missing, Wordings
-from .series import EVERY, LEAK, Jump, Leak, Reset, Series, Zeros, manner
+from .missing_loss import Missing, ReportForms
+from .series import EVERY, LEAK, Jump, Leak, LossSeries, Reset, Zeros, manner
 from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
 
@@ -47,7 +47,7 @@ class _Rank:
 
 
 @dataclass(eq=False)
-class Losses(Ledger):
+class Losses(Accumulator):
     """Feeds every loss to its tests and follows what becomes of their alarms."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
@@ -60,9 +60,9 @@ class Losses(Ledger):
     zeros: list[Zeros] = field(default_factory=list)
     leaks: list[Leak] = field(default_factory=list)
     _jumps: Jumps = field(default_factory=Jumps)
-    _wordings: Wordings = field(default_factory=Wordings)
+    _wordings: ReportForms = field(default_factory=ReportForms)
     _gradients: Gradients = field(default_factory=Gradients)
-    _series: Annotated[dict[tuple[str, str], Series], Keyed("file", "metric")] = field(
+    _series: Annotated[dict[tuple[str, str], LossSeries], Keyed("file", "metric")] = field(
         default_factory=dict
     )
     _ranks: Annotated[dict[str, _Rank], Keyed("file")] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Losses(Ledger):
             if len(self._series) >= SERIES:
                 return
             self._drop_components(file)
-            series = Series(file, "train_loss", manner(values))
+            series = LossSeries(file, "train_loss", manner(values))
             self._series[file, "train_loss"] = series
         if self._follow(seen, series, value):
             self._wordings.whole(seen, values)
@@ -169,7 +169,7 @@ class Losses(Ledger):
 
     # -- one series -----------------------------------------------------------------------
 
-    def _follow(self, seen: Step, series: Series, value: float) -> bool:
+    def _follow(self, seen: Step, series: LossSeries, value: float) -> bool:
         """Feed one value; False for a second report of the same step."""
         number = seen.number
         finite = value - value == 0.0
@@ -186,7 +186,7 @@ class Losses(Ledger):
         if series.behind:
             series.behind.clear()
         self._jumps.count += 1
-        mark = Mark.of(seen, value)
+        mark = LoggedValue.of(seen, value)
         series.newest.append(mark)
         rate = seen.values.get("lr")
         if rate is not None:
@@ -201,7 +201,7 @@ class Losses(Ledger):
             self._judge(seen.file, series, mark)
         return True
 
-    def _judge(self, file: str, series: Series, mark: Mark) -> None:
+    def _judge(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
         """Put one value before the tests of its series."""
         value = mark.value
         alarm = series.guard.push(value, mark.step)
@@ -220,7 +220,7 @@ class Losses(Ledger):
                 self._learn(file, series, mark)
         if alarm is not None and series.listens_to(alarm, beyond=beyond):
             marks = series.newest
-            self._jumps.begin(
+            self._jumps.open_jump(
                 file,
                 series,
                 marks[max(-len(marks), -1 - alarm.since)],
@@ -232,7 +232,7 @@ class Losses(Ledger):
         if series.jump or series.slow or series.reset:
             self._jumps.watch(series, mark)
 
-    def _learn(self, file: str, series: Series, mark: Mark) -> None:
+    def _learn(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
         """What else a value of an ordinary loss tells: a slow rise, its path, a leak."""
         guard = series.guard
         if guard.relearns:
@@ -260,12 +260,14 @@ class Losses(Ledger):
         if path.due() and mark.step is not None and guard.known and series.jump is None:
             path.add(mark.step, guard.level or 0.0, guard.spread)
 
-    def _leak(self, file: str, series: Series, mark: Mark, began: float, *, sudden: bool) -> None:
+    def _leak(
+        self, file: str, series: LossSeries, mark: LoggedValue, began: float, *, sudden: bool
+    ) -> None:
         series.leaked = True
         if len(self.leaks) < KEPT:
             self.leaks.append(Leak(series.metric, file, mark, began, self.count, sudden))
 
-    def _explode(self, file: str, series: Series, mark: Mark) -> None:
+    def _explode(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
         """Orders of magnitude above everything before, and staying there."""
         seen = series.exploded
         if abs(mark.value) <= EXPLODED / 10 * series.largest:
@@ -275,13 +277,13 @@ class Losses(Ledger):
         if len(seen) <= EXPLODED_FOR:
             return
         base = min(series.guard.level or series.largest, series.largest)
-        self._jumps.begin(file, series, seen[0], base, series.largest, gross=True)
+        self._jumps.open_jump(file, series, seen[0], base, series.largest, gross=True)
         if series.jump is not None and series.jump.state == "open":
             series.jump.state = "lasting"
         series.exploded = []
         series.largest = abs(mark.value)
 
-    def _zero(self, file: str, series: Series, mark: Mark, *, nothing: bool) -> None:
+    def _zero(self, file: str, series: LossSeries, mark: LoggedValue, *, nothing: bool) -> None:
         zeros = series.zeros
         if not nothing:
             if zeros is not None:
@@ -310,7 +312,7 @@ class Losses(Ledger):
             if series is None:
                 if len(self._series) >= SERIES:
                     return
-                series = Series(seen.file, name, manner(seen.values) or "adversary")
+                series = LossSeries(seen.file, name, manner(seen.values) or "adversary")
                 self._series[seen.file, name] = series
             if value and self._followed(seen.file, seen.rank):
                 self._follow(seen, series, value)
@@ -326,5 +328,5 @@ class Losses(Ledger):
         self._jumps.follow_open(self._series)
 
 
-def _at_once(series: Series, size: float) -> bool:
+def _at_once(series: LossSeries, size: float) -> bool:
     return size > EXPLODED_AT_ONCE * series.largest

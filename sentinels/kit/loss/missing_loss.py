@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ledger import Mark
+from ..accumulator import LoggedValue
 from ..observations import LogEvent, Step
 
 WORDINGS = 16
@@ -19,8 +19,8 @@ class Missing:
     """Reports in a known wording that lack their loss, in a row."""
 
     file: str
-    first: Mark
-    last: Mark
+    first: LoggedValue
+    last: LoggedValue
     count: int
     skipped: bool
     """The reports themselves say that the step was skipped."""
@@ -29,7 +29,7 @@ class Missing:
     over: bool = False
 
 
-class Wordings:
+class ReportForms:
     """How the reports of each file are worded, and which of them have a loss."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Wordings:
             return
         skipped = any(v > 0 for n, v in seen.values.items() if "skipped" in n.lower())
         scaled = "loss_scale" in seen.values
-        self._count(seen.file, Mark.of(seen, 0.0), skipped=skipped, scaled=scaled)
+        self._count(seen.file, LoggedValue.of(seen, 0.0), skipped=skipped, scaled=scaled)
 
     def said(self, event: LogEvent) -> None:
         """A line says that its loss is nothing (``null``): strange where it used to be a number."""
@@ -80,10 +80,10 @@ class Wordings:
             return
         gone = self._gone.get(event.file)
         if gone is None or gone.last.line != event.line:
-            mark = Mark(event.at, None, event.line, 0.0)
+            mark = LoggedValue(event.at, None, event.line, 0.0)
             self._count(event.file, mark, skipped=False, scaled=False)
 
-    def _count(self, file: str, mark: Mark, *, skipped: bool, scaled: bool) -> None:
+    def _count(self, file: str, mark: LoggedValue, *, skipped: bool, scaled: bool) -> None:
         gone = self._gone.get(file)
         if gone is None:
             gone = self._gone[file] = Missing(file, mark, mark, 1, skipped, scaled)

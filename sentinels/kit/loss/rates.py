@@ -58,7 +58,7 @@ class Rates:
             self._rises = False
 
     @property
-    def told(self) -> bool:
+    def has_rate(self) -> bool:
         """The log tells a rate."""
         return self._highest > 0.0
 

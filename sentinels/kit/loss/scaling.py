@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..ledger import Ledger, Mark
+from ..accumulator import Accumulator, LoggedValue
 from ..observations import LogEvent, Observation, Step
 
 BURST = 5
@@ -41,7 +41,7 @@ class Skip:
     scale: float | None
 
 
-class Scaling(Ledger):
+class Scaling(Accumulator):
     """The newest skips, and the first ones that prove a trouble."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
@@ -59,10 +59,10 @@ class Scaling(Ledger):
         """The first one of several close together in the middle of the run."""
         self.gone: Skip | None = None
         """The one after which no scale was left."""
-        self.bottom: Mark | None = None
+        self.bottom: LoggedValue | None = None
         """The first report of the newest stay at the least scale, once it was long enough."""
-        self.bottom_decided: Mark | None = None
-        self.spell: Mark | None = None
+        self.bottom_decided: LoggedValue | None = None
+        self.spell: LoggedValue | None = None
         """The first of several reports in a row that say that steps were skipped."""
         self.skipped = 0.0
         """Steps skipped in the newest such reports."""
@@ -71,9 +71,9 @@ class Scaling(Ledger):
         self._rank: int | None = None
         self._step: float | None = None
         self._top = 0.0
-        self._low: Mark | None = None
+        self._low: LoggedValue | None = None
         self._lows = 0
-        self._spell: Mark | None = None
+        self._spell: LoggedValue | None = None
         self._spells = 0
         self._reports = 0
         self._writer: int | None = None
@@ -106,16 +106,16 @@ class Scaling(Ledger):
         if scale > SMALL or self._top < FELL * SMALL:
             self._low, self._lows, self.bottom = None, 0, None
         else:
-            self._low = self._low or Mark.of(seen, scale)
+            self._low = self._low or LoggedValue.of(seen, scale)
             self._lows += 1
             if self._lows == AT_LEAST_FOR:
-                self.bottom, self.bottom_decided = self._low, Mark.of(seen, scale)
+                self.bottom, self.bottom_decided = self._low, LoggedValue.of(seen, scale)
                 self.file = seen.file
         skipped = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
         if not skipped:
             self._spell, self._spells, self.skipped = None, 0, 0.0
             return
-        self._spell = self._spell or Mark.of(seen, skipped)
+        self._spell = self._spell or LoggedValue.of(seen, skipped)
         self._spells += 1
         self.skipped += skipped
         if self._spells == SPELL and self._reports - SPELL >= SETTLED:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from ..ledger import Mark
+from ..accumulator import LoggedValue
 from ..observations import Step
 from .rates import Rates
-from .slow_rise import Drift
-from .spikes import OF_LAST, Alarm, Guard
-from .trajectory import Path
+from .slow_rise import SlowRiseDetector
+from .spikes import OF_LAST, Alarm, SpikeDetector
+from .trajectory import LossTrajectory
 
 LAGS = 3
 """Reports of earlier steps that are another writer's; more of them are a restart."""
@@ -44,8 +44,8 @@ class Jump:
     file: str
     number: int
     """1 for the first of the run."""
-    onset: Mark
-    decided: Mark
+    onset: LoggedValue
+    decided: LoggedValue
     base: float
     """Level before it."""
     spread: float
@@ -71,7 +71,7 @@ class Jump:
     """It took the course of the beginning of the run: told as a reset."""
     state: State = "open"
     top: float = 0.0
-    back: Mark | None = None
+    back: LoggedValue | None = None
     reports: int = 0
     """Since it was decided, as long as it is followed."""
     over_at: int = 0
@@ -96,8 +96,8 @@ class Reset:
 
     metric: str
     file: str
-    onset: Mark
-    decided: Mark
+    onset: LoggedValue
+    decided: LoggedValue
     base: float
     """Level that it had reached: at the resumed step, or before it jumped."""
     level: float
@@ -110,7 +110,7 @@ class Reset:
     """A value not above it is back."""
     near: int = 0
     reports: int = 0
-    back: Mark | None = None
+    back: LoggedValue | None = None
     SAVED: ClassVar[Any] = (
         *("metric", "file", "onset", "decided"),
         ("base", "level", "lost", "limit", "resumed_at"),
@@ -124,8 +124,8 @@ class Zeros:
 
     metric: str
     file: str
-    first: Mark
-    decided: Mark
+    first: LoggedValue
+    decided: LoggedValue
     """The third of them."""
     count: int
     before: float | None
@@ -141,7 +141,7 @@ class Leak:
 
     metric: str
     file: str
-    mark: Mark
+    mark: LoggedValue
     began: float
     """Level that it fell from."""
     count: int
@@ -152,7 +152,7 @@ class Leak:
 
 
 @dataclass(slots=True, eq=False)
-class Series:
+class LossSeries:
     """One loss of one file."""
 
     file: str
@@ -161,17 +161,17 @@ class Series:
     """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
     rough: bool = field(init=False)
     """It is one of these."""
-    guard: Guard = field(default_factory=Guard)
-    drift: Drift = field(default_factory=Drift)
-    path: Path = field(default_factory=Path)
-    newest: deque[Mark] = field(default_factory=lambda: deque(maxlen=OF_LAST))
+    guard: SpikeDetector = field(default_factory=SpikeDetector)
+    drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
+    path: LossTrajectory = field(default_factory=LossTrajectory)
+    newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     jump: Jump | None = None
     """The one that is followed."""
     slow: Jump | None = None
     """The same of slow ones."""
     anew: list[float] = field(default_factory=list)
     """The first values of the jump: a reset begins as the run began."""
-    rising: Mark | None = None
+    rising: LoggedValue | None = None
     """Where the newest slow rise began."""
     count: int = 0
     largest: float = 0.0
@@ -180,15 +180,15 @@ class Series:
     rates: Rates = field(default_factory=Rates)
     levels: deque[float] = field(default_factory=lambda: deque(maxlen=LEVELS))
     """Its level at every tenth report."""
-    exploded: list[Mark] = field(default_factory=list)
+    exploded: list[LoggedValue] = field(default_factory=list)
     leaked: bool = False
     zeros: Zeros | None = None
     step: float | None = None
     epoch: float | None = None
     total: float | None = None
-    behind: list[Mark] = field(default_factory=list)
+    behind: list[LoggedValue] = field(default_factory=list)
     """Reports of earlier steps that may be another writer's."""
-    resumed: list[Mark] | None = None
+    resumed: list[LoggedValue] | None = None
     """The first reports after a restart, while they are collected."""
     expected: tuple[float, float] | None = None
     """Level and noise at the step that it went on from."""
@@ -248,7 +248,7 @@ class Series:
         if self.total and self.step is not None and self.step >= NEARLY * self.total:
             return True
         if len(self.behind) < LAGS:
-            self.behind.append(Mark.of(seen, value))
+            self.behind.append(LoggedValue.of(seen, value))
             return False
         self.guard.restart()
         self.drift.restart()

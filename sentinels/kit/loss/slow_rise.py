@@ -45,7 +45,7 @@ class Rise:
 
 
 @dataclass(slots=True)
-class Drift:
+class SlowRiseDetector:
     """The test for one series: six numbers."""
 
     _count: int = 0

@@ -121,7 +121,7 @@ class Window:
 
 
 @dataclass(slots=True, eq=False)
-class Guard:
+class SpikeDetector:
     """The test for one series. About 200 numbers of state."""
 
     _level: Window = field(default_factory=lambda: Window(LEVEL))

@@ -22,7 +22,7 @@ _step = itemgetter(0)
 
 
 @dataclass(slots=True, eq=False)
-class Path:
+class LossTrajectory:
     """One loss over its steps, in at most :data:`PLACES` places."""
 
     beginning: list[float] = field(default_factory=list)

@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..ledger import Ledger
+from ..accumulator import Accumulator
 from ..numbers import pause_from
 from ..observations import Observation, Phase, Step
-from .timetable import Place, Timetable, timetable
+from .timetable import PauseSlot, Timetable, timetable
 
 KINDS = ("compile", "load", "evaluate", "save", "first", "epoch", "other", "minor")
 """Phases that the log announced, the first step, the end of an epoch, what was announced by
@@ -29,7 +29,7 @@ PLACES = 8
 
 
 @dataclass(eq=False)
-class Pauses(Ledger):
+class Pauses(Accumulator):
     """The longest and second longest pause of every kind, in seconds."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase)
@@ -54,7 +54,7 @@ class Pauses(Ledger):
     """Mean interval between two reports, of those that are no pauses."""
     timetable: Timetable | None = None
     """At which steps the unannounced ones come; ``None`` where they may come at any."""
-    _places: list[Place] = field(default_factory=list)
+    _places: list[PauseSlot] = field(default_factory=list)
     _epoch_at: float | None = None
     _last: tuple[float, float] | None = None
     _epoch: float | None = None
@@ -97,7 +97,7 @@ class Pauses(Ledger):
             return
         self._pause(last[1], seen.number, seen.at - last[0], turned=_turned(epoch, self._epoch))
 
-    def away(self) -> None:
+    def mark_gap(self) -> None:
         """What was asleep is not known: the next step ends no pause of the run."""
         self._last = None
 
@@ -128,7 +128,7 @@ class Pauses(Ledger):
         expected = max(self.usual_s, self._rate * by)
         if not known and seconds > pause_from(expected) and self._row < KNOWN:
             self._row += 1
-            self._unannounced(Place(before, seconds, by))
+            self._unannounced(PauseSlot(before, seconds, by))
         elif not kinds:
             self._usual(seconds, by)
 
@@ -141,7 +141,7 @@ class Pauses(Ledger):
             self._by = by
             self._rate += share * (seconds / by - self._rate)
 
-    def _unannounced(self, place: Place) -> None:
+    def _unannounced(self, place: PauseSlot) -> None:
         self._note("other", place.seconds)
         short = MINOR * self.recurring["other"]
         self._places.append(place)
@@ -151,7 +151,7 @@ class Pauses(Ledger):
         self._places = [p for p in self._places if p.seconds >= short][-PLACES:]
         self.timetable = timetable(self._places)
 
-    def patience(self, step: float, by: float) -> float:
+    def expected_pause(self, step: float, by: float) -> float:
         """Length in seconds of the unannounced pauses that may begin at ``step``."""
         often = self.recurring.get("other", 0.0)
         if self.timetable is None or self.timetable.due(step, by):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import ClassVar, NamedTuple
 
-from ..ledger import Ledger
+from ..accumulator import Accumulator
 from ..observations import CpuQuotaSample, Observation
 
 KEPT = 64
@@ -22,7 +22,7 @@ class Spent(NamedTuple):
     throttled_s: float
 
 
-class Quota(Ledger):
+class Quota(Accumulator):
     """The quota, and the periods in which it ran out."""
 
     takes: ClassVar[tuple[type, ...]] = (CpuQuotaSample,)

@@ -20,7 +20,7 @@ TWICE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class SilenceLimits:
     """How long a run may be silent; the fields are those of ``[sentinels.hang]``."""
 
     floor_s: float = 60.0
@@ -30,7 +30,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Silence:
     """A silence, and the limit beyond which it has to be explained."""
 
     silent_s: float
@@ -53,7 +53,7 @@ class Case:
         return self.limit_s / self.step_s if self.step_s else None
 
 
-def case_of(view: View, patience: Patience) -> Case:
+def case_of(view: View, patience: SilenceLimits) -> Silence:
     """How long nothing came, against what this run may take at this place."""
     beginning = max(view.run.started_at, view.run.watched_since)
     marks = view.step_times
@@ -68,11 +68,11 @@ def case_of(view: View, patience: Patience) -> Case:
     if not marks and view.steps:
         since = "the last report"
     if silent < patience.floor_s:
-        return Case(silent, patience.floor_s, since)  # no limit is shorter: spare the arithmetic
-    pauses = view.ledger(Pauses)
+        return Silence(silent, patience.floor_s, since)  # no limit is shorter: spare the arithmetic
+    pauses = view.accumulator(Pauses)
     rhythm = pace(marks, pauses.usual_s if pauses else 0.0)
     if rhythm is None:
-        return Case(silent, patience.first_step_s, since)
+        return Silence(silent, patience.first_step_s, since)
     if pauses is None:
         limit, longest = rhythm.limit_s(patience.floor_s), 0.0
     else:
@@ -84,22 +84,22 @@ def case_of(view: View, patience: Patience) -> Case:
     if announced:
         limit = max(limit, *(_phase(view, patience, name) for name in set(announced)))
         since += f" ({announced[-1]} announced)"
-    return Case(silent, limit, since, rhythm.typical_s, longest)
+    return Silence(silent, limit, since, rhythm.typical_s, longest)
 
 
-def _unannounced(view: View, pauses: Pauses, patience: Patience) -> float:
+def _unannounced(view: View, pauses: Pauses, patience: SilenceLimits) -> float:
     """What this run's own pauses ask for: those without a word, and the end of an epoch."""
     marks = view.step_times
     step, by = marks[-1][1], marks[-1][1] - marks[-2][1]
-    limit = min(patience.phase_times * pauses.patience(step, by), patience.first_step_s)
+    limit = min(patience.phase_times * pauses.expected_pause(step, by), patience.first_step_s)
     if pauses.epoch_ends(step, by):
         limit = max(limit, patience.phase_times * pauses.longest.get("epoch", 0.0))
     return limit
 
 
-def _phase(view: View, patience: Patience, name: str) -> float:
+def _phase(view: View, patience: SilenceLimits, name: str) -> float:
     """How long a phase of this name may last: learned from those that came back."""
-    pauses = view.ledger(Pauses)
+    pauses = view.accumulator(Pauses)
     seen, longest = 0, 0.0
     if pauses is not None:
         seen, longest = pauses.seen.get(name, 0), pauses.longest.get(name, 0.0)

@@ -64,7 +64,7 @@ TOGETHER = ("collective", "device")
 """Kinds of waiting in which ranks wait for each other."""
 
 
-class Standing(NamedTuple):
+class StackSummary(NamedTuple):
     """Where one process stands."""
 
     pid: int
@@ -81,7 +81,7 @@ class Standing(NamedTuple):
         return f"pid {self.pid}" if self.rank is None else f"rank {self.rank}"
 
 
-def standings(view: View, since: float, pids: Iterable[int]) -> tuple[Standing, ...]:
+def stack_summaries(view: View, since: float, pids: Iterable[int]) -> tuple[StackSummary, ...]:
     """The newest stack of each process, of those taken after ``since``; in the order of pids."""
     newest = {s.pid: s for s in view.stacks if s.at > since}
     return tuple(_standing(newest[pid]) for pid in pids if pid in newest)
@@ -107,15 +107,15 @@ def unchanged(view: View, since: float, pid: int) -> tuple[StackSeen, ...]:
     return taken if high - low <= LOOP_LINES else ()
 
 
-def folded(standing: Sequence[Standing]) -> list[tuple[str, list[Standing]]]:
+def folded(standing: Sequence[StackSummary]) -> list[tuple[str, list[StackSummary]]]:
     """Who stands where, the largest group first."""
-    groups: dict[str, list[Standing]] = {}
+    groups: dict[str, list[StackSummary]] = {}
     for one in standing:
         groups.setdefault(one.where, []).append(one)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
-def told(groups: Sequence[tuple[str, Sequence[Standing]]]) -> str:
+def describe_groups(groups: Sequence[tuple[str, Sequence[StackSummary]]]) -> str:
     """``7 ranks in all_reduce at train.py:212, rank 3 in DataLoader.__next__ at train.py:40``."""
     said = []
     for where, members in groups:
@@ -124,7 +124,7 @@ def told(groups: Sequence[tuple[str, Sequence[Standing]]]) -> str:
     return ", ".join(said[:4])
 
 
-def odd(standing: Sequence[Standing]) -> tuple[Standing, ...]:
+def those_that_block(standing: Sequence[StackSummary]) -> tuple[StackSummary, ...]:
     """Those who hold up the others: not in the collective that the others wait in.
 
     Where all wait in a collective, the smaller group that waits at another place; nobody
@@ -140,7 +140,7 @@ def odd(standing: Sequence[Standing]) -> tuple[Standing, ...]:
     return tuple(s for _, members in groups[1:] for s in members)
 
 
-def _standing(stack: StackSeen) -> Standing:
+def _standing(stack: StackSeen) -> StackSummary:
     names = [_split(frame)[0] for frame in stack.frames]
     kind, index = "", 0
     # What the run's own code called is what it waits for; what lies outside of it is history.
@@ -159,7 +159,7 @@ def _standing(stack: StackSeen) -> Standing:
         call = "DataLoader.__next__"
     own = stack.own if stack.own is not None else index
     where = f"{call} at {_place(stack.frames[own])}"
-    return Standing(stack.pid, stack.rank, kind, where, stack)
+    return StackSummary(stack.pid, stack.rank, kind, where, stack)
 
 
 def _kind(name: str) -> str:

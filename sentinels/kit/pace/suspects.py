@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..view import View
-from .silence import Patience, case_of
+from .silence import SilenceLimits, case_of
 from .stack_summary import unchanged
 from .work import LOOKS, progress, trainers, work_of
 
 
-class CaseLimits(Protocol):
+class HangLimits(Protocol):
     """The limits of the rule ``hang`` that say when a silence is worth a closer look."""
 
     @property
@@ -38,12 +38,14 @@ class CaseLimits(Protocol):
         """How many times its longest a phase may take."""
 
 
-def patience(limits: CaseLimits) -> Patience:
+def silence_limits(limits: HangLimits) -> SilenceLimits:
     """What of the limits says when a case opens."""
-    return Patience(limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times)
+    return SilenceLimits(
+        limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times
+    )
 
 
-def suspects(view: View, limits: CaseLimits) -> tuple[tuple[int, int | None], ...]:
+def suspects(view: View, limits: HangLimits) -> tuple[tuple[int, int | None], ...]:
     """(pid, rank) of every process whose stack would help to judge an open case.
 
     Nobody while anything of the run gets on. A process is left alone that works a little,
@@ -51,10 +53,10 @@ def suspects(view: View, limits: CaseLimits) -> tuple[tuple[int, int | None], ..
     """
     if not view.live or view.ending is not None:
         return ()
-    case = case_of(view, patience(limits))
+    case = case_of(view, silence_limits(limits))
     if not case.open:
         return ()
-    work = work_of(view.looks, view.now, limits.evidence_s)
+    work = work_of(view.process_samples, view.now, limits.evidence_s)
     since = view.now - case.silent_s
     look_s = limits.evidence_s / LOOKS
     if work is None or progress(view, work, since, look_s, limits.busy_bytes_per_s):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import ClassVar
 
-from ..ledger import Ledger, Mark
+from ..accumulator import Accumulator, LoggedValue
 from ..loss.finite import FORGOTTEN
 from ..numbers import median
 from ..observations import Observation, Phase, Step
@@ -64,20 +64,20 @@ class Speed:
         """The one that is followed, if ranks are told apart."""
         self.others = 0
         """Reports of others since its last."""
-        self.newest: deque[Mark] = deque(maxlen=BLOCK)
+        self.newest: deque[LoggedValue] = deque(maxlen=BLOCK)
         self.blocks = 0
         self.usual = 0.0
         """The median of the best block so far, in seconds."""
-        self.before: tuple[float, Mark] | None = None
+        self.before: tuple[float, LoggedValue] | None = None
         """The block before: times the usual, and where it began."""
         self.count = 0
         self.longest = 0.0
         """Of all reports but the first and the sudden ones."""
-        self.sudden: list[Mark] = []
+        self.sudden: list[LoggedValue] = []
         """Reports in a row that took far longer than any before."""
         self._left = FIRST + BLOCK
 
-    def add(self, mark: Mark) -> bool:
+    def add(self, mark: LoggedValue) -> bool:
         """Take one report; True when a block is full."""
         self.newest.append(mark)
         self.count += 1
@@ -111,12 +111,12 @@ class Speed:
         return late / self.longest if late >= FADES * median(m.value for m in first) else 0.0
 
 
-class Hole:
+class LogGap:
     """A time in which a log told nothing, between two reports."""
 
     __slots__ = ("after", "before", "over", "seconds", "usual")
 
-    def __init__(self, before: Step, after: Mark, seconds: float, usual: float) -> None:
+    def __init__(self, before: Step, after: LoggedValue, seconds: float, usual: float) -> None:
         self.before = before
         self.after = after
         self.seconds = seconds
@@ -140,22 +140,24 @@ class _Times:
         """Most lines between two reports."""
 
 
-class Tempo(Ledger):
+class Throughput(Accumulator):
     """The usual speed of a run, and a time when it was far slower."""
+
+    stored_as = "Tempo"
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase)
 
     def __init__(self) -> None:
         self.slow: Speed | None = None
-        self.since: Mark | None = None
+        self.since: LoggedValue | None = None
         """Where the slow block began."""
-        self.decided: Mark | None = None
+        self.decided: LoggedValue | None = None
         self.times = 0.0
         """How many times the usual both of two blocks took, at worst."""
         self.over = False
         self.quick = False
         """Known by a few reports in a row only, not by two blocks."""
-        self.hole: Hole | None = None
+        self.hole: LogGap | None = None
         """The first one."""
         self._speed: dict[str, Speed] = {}
         self._times: dict[str, _Times] = {}
@@ -216,7 +218,7 @@ class Tempo(Ledger):
         if seconds >= HOLE_S and self._is_hole(times, each, lines):
             if self.hole is None:
                 usual = times.longest * steps
-                self.hole = Hole(last, Mark.of(seen, each), seconds, usual)
+                self.hole = LogGap(last, LoggedValue.of(seen, each), seconds, usual)
             return None
         if self.hole is not None and self.hole.before.file == seen.file:
             self.hole.over += 1
@@ -248,7 +250,7 @@ class Tempo(Ledger):
                 return  # ranks take turns: one of them is enough
             speed.rank = seen.rank
         speed.others = 0
-        full = speed.add(Mark.of(seen, seconds))
+        full = speed.add(LoggedValue.of(seen, seconds))
         if speed.sudden and self.slow is None:
             self._sudden(speed)
         if full:

@@ -13,7 +13,7 @@ APART = 4.0
 """Reporting intervals that a period must be long: else every step lies near some pause."""
 
 
-class Place(NamedTuple):
+class PauseSlot(NamedTuple):
     """Where a pause began."""
 
     step: float
@@ -42,7 +42,7 @@ class Timetable(NamedTuple):
         return _off(step - self.anchor, self.period) <= 1.5 * max(by, self.by)
 
 
-def timetable(places: Sequence[Place]) -> Timetable | None:
+def timetable(places: Sequence[PauseSlot]) -> Timetable | None:
     """The period that explains the most of few pauses, in their order; else ``None``.
 
     Of several the closest one, then the longest: pauses that come at every 500th and every
@@ -61,7 +61,7 @@ def timetable(places: Sequence[Place]) -> Timetable | None:
     return Timetable(anchor, period, by, strays[-2] if len(strays) > 1 else 0.0)
 
 
-def _periods(places: Sequence[Place], anchor: float, by: float) -> Iterator[float]:
+def _periods(places: Sequence[PauseSlot], anchor: float, by: float) -> Iterator[float]:
     if any(b.step <= a.step for a, b in itertools.pairwise(places)):
         yield math.inf
     furthest = max(abs(p.step - anchor) for p in places)

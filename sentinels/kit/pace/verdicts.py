@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..view import View
-from .stack_summary import TOGETHER, Standing, folded, odd, standings, unchanged
-from .work import RESTS, Doing, Work, gpus_spinning, trainers, workers_of
+from .stack_summary import (
+    TOGETHER,
+    StackSummary,
+    folded,
+    stack_summaries,
+    those_that_block,
+    unchanged,
+)
+from .work import RESTS, ProcessActivity, RunActivity, gpus_spinning, trainers, workers_of
 
 ALONE_CORES = 0.2
 """CPU of processes beside the trainers from which they may be what works."""
@@ -25,7 +32,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HangVerdict:
     """One word for the reason, and what a person is told of it."""
 
     name: str
@@ -33,15 +40,15 @@ class Verdict:
     does: str
     """What "the run …" does."""
     remedy: str
-    odd: tuple[Standing, ...] = ()
+    odd: tuple[StackSummary, ...] = ()
     """The processes that hold up the others."""
     sure: bool = True
 
 
-def idle_verdict(view: View, work: Work, since: float) -> Verdict:
+def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
     """Nothing of the run does anything: what does it wait for?"""
     who = trainers(view, work)
-    standing = standings(view, since, (d.sample.pid for d in who))
+    standing = stack_summaries(view, since, (d.sample.pid for d in who))
     if not standing:
         return _by_kernel(view, work, who)
     kinds = {s.kind for s in standing}
@@ -55,7 +62,7 @@ def idle_verdict(view: View, work: Work, since: float) -> Verdict:
     return _verdict("idle", "does nothing at all", standing)
 
 
-def spin_verdict(view: View, work: Work, since: float) -> Verdict | None:
+def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | None:
     """The run burns CPU, or its GPUs seem busy, at one place in every look; else ``None``.
 
     Sure are a stack that held the interpreter's lock, ranks in a collective, and GPUs that
@@ -68,7 +75,7 @@ def spin_verdict(view: View, work: Work, since: float) -> Verdict | None:
     pids = {d.sample.pid for d in who}
     beside = sum(d.cores for d in work.doing if d.sample.pid not in pids)
     gpus = gpus_spinning(view, since)
-    standing = standings(view, since, pids)
+    standing = stack_summaries(view, since, pids)
     if not standing:
         if not gpus or beside >= ALONE_CORES + RESTS * len(pids) or _gpu_in_use(view, gpus):
             return None
@@ -81,10 +88,10 @@ def spin_verdict(view: View, work: Work, since: float) -> Verdict | None:
     held = any(2 * sum(s.gil for s in stacks) >= len(stacks) for stacks in looks)
     if kinds & set(TOGETHER) and _many(view, who):
         verdict = _collective(standing)
-        return Verdict("collective", verdict.does, verdict.remedy, verdict.odd)
+        return HangVerdict("collective", verdict.does, verdict.remedy, verdict.odd)
     places = [s for s in standing if s.pid in {d.sample.pid for d in burning}]
     does = f"spins: it burns CPU at one place in {len(looks[0])} of {len(looks[0])} looks"
-    return Verdict(
+    return HangVerdict(
         "spin",
         f"{does} ({places[0].where})",
         _REMEDIES["spin"],
@@ -103,31 +110,31 @@ def _gpu_in_use(view: View, spinning: Sequence[int]) -> bool:
     return False
 
 
-def _many(view: View, who: Sequence[Doing]) -> bool:
+def _many(view: View, who: Sequence[ProcessActivity]) -> bool:
     return len(who) > 1 or (view.run.world_size or 1) > 1
 
 
-def _collective(standing: Sequence[Standing]) -> Verdict:
-    guilty = odd(standing)
+def _collective(standing: Sequence[StackSummary]) -> HangVerdict:
+    guilty = those_that_block(standing)
     if guilty:
         names = ", ".join(s.name for s in guilty[:4])
         does = f"waits in a collective for {names} (in {guilty[0].where})"
         first_step = f"look at {names} first: py-spy dump --pid {guilty[0].pid}"
-        return Verdict("collective", does, first_step, guilty)
+        return HangVerdict("collective", does, first_step, guilty)
     groups = folded(standing)
     where = groups[0][0]
     does = f"waits in a collective ({where})"
     if len(groups) > 1:
         does = f"waits in different collectives ({where}; {groups[1][0]})"
-    return Verdict("collective", does, _REMEDIES["collective"])
+    return HangVerdict("collective", does, _REMEDIES["collective"])
 
 
-def _verdict(name: str, does: str, standing: Sequence[Standing]) -> Verdict:
+def _verdict(name: str, does: str, standing: Sequence[StackSummary]) -> HangVerdict:
     where = f" ({standing[0].where})" if standing else ""
-    return Verdict(name, f"{does}{where}", _REMEDIES[name])
+    return HangVerdict(name, f"{does}{where}", _REMEDIES[name])
 
 
-def _by_kernel(view: View, work: Work, who: Sequence[Doing]) -> Verdict:
+def _by_kernel(view: View, work: RunActivity, who: Sequence[ProcessActivity]) -> HangVerdict:
     """Without stacks: by the kernel functions that the processes sleep in."""
     if len(who) > 1:
         return _ranks_by_kernel(who)
@@ -141,8 +148,8 @@ def _by_kernel(view: View, work: Work, who: Sequence[Doing]) -> Verdict:
     return _verdict("idle", "does nothing at all", ())
 
 
-def _ranks_by_kernel(who: Sequence[Doing]) -> Verdict:
-    groups: dict[str, list[Doing]] = {}
+def _ranks_by_kernel(who: Sequence[ProcessActivity]) -> HangVerdict:
+    groups: dict[str, list[ProcessActivity]] = {}
     for one in who:
         groups.setdefault(one.sample.wchan or "", []).append(one)
     if len(groups) < 2 or "" in groups:
@@ -158,8 +165,8 @@ def _ranks_by_kernel(who: Sequence[Doing]) -> Verdict:
         f"{names} in {rest[0][0]}"
     )
     first_step = f"look at {names} first: py-spy dump --pid {lone[0].sample.pid}"
-    return Verdict("collective", does, first_step)
+    return HangVerdict("collective", does, first_step)
 
 
-def _in(one: Doing, parts: Sequence[str]) -> bool:
+def _in(one: ProcessActivity, parts: Sequence[str]) -> bool:
     return any(part in (one.sample.wchan or "") for part in parts)

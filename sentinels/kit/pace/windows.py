@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..ledger import Ledger
+from ..accumulator import Accumulator
 from ..numbers import median, quantile
 from ..observations import Observation, Phase, ProcessesSeen, Step
 from .throughput import BATCH, RATES
@@ -67,7 +67,7 @@ class Bin:
 
 
 @dataclass(eq=False)
-class Windows(Ledger):
+class Windows(Accumulator):
     """Long and short medians of the time of a unit of work."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase, ProcessesSeen)

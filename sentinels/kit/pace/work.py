@@ -53,7 +53,7 @@ DRAINED = 0.05
 _Identity = tuple[int, int]
 
 
-class Doing(NamedTuple):
+class ProcessActivity(NamedTuple):
     """One process that lives, and what it did over the evidence window."""
 
     sample: ProcessSample
@@ -74,7 +74,7 @@ class Doing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RunActivity:
     """What the processes of a run did over the evidence window."""
 
     seconds: float
@@ -86,12 +86,12 @@ class Work:
     runnable_ratio: float = 0.0
     """Part of the looks in which a process wanted a CPU (state R), whether it got one or not:
     on a crowded box a working process burns little."""
-    doing: tuple[Doing, ...] = ()
+    doing: tuple[ProcessActivity, ...] = ()
     compiler: str = ""
     """Name of a compiler that is at work among the children."""
 
 
-def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work | None:
+def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunActivity | None:
     """What was done in the last ``window_s`` seconds; ``None`` when that cannot be told."""
     recent: list[ProcessesSeen] = []
     for seen in reversed(looks):
@@ -119,7 +119,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work
                 slept[p.pid, p.start_ticks] = p.wchan
     spent = _cpu_s(first, newest)
     doing = tuple(
-        Doing(
+        ProcessActivity(
             p if p.wchan or identity not in slept else replace(p, wchan=slept[identity]),
             spent[identity] / seconds,
             states[identity].count("R") / len(states[identity]),
@@ -127,7 +127,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work
         for p in last.processes
         for identity in ((p.pid, p.start_ticks),)
     )
-    return Work(
+    return RunActivity(
         seconds=seconds,
         cores=sum(spent.values()) / seconds,
         bytes_per_s=sum(moved.values()) / between_s if between_s > 0 else None,
@@ -142,7 +142,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> Work
     )
 
 
-def _compiler(recent: Sequence[ProcessesSeen], doing: Sequence[Doing]) -> str:
+def _compiler(recent: Sequence[ProcessesSeen], doing: Sequence[ProcessActivity]) -> str:
     """The name of a compiler that works: it burns CPU, or another one has come since."""
     before = {(p.pid, p.start_ticks) for p in recent[0].processes}
     for one in doing:
@@ -157,7 +157,7 @@ _PARTS = ("sh", "bash", "dash", "zsh", "tee", "env", "sudo", "timeout", "numactl
 """Programs around a training that only wait for it."""
 
 
-def trainers(view: View, work: Work) -> tuple[Doing, ...]:
+def trainers(view: View, work: RunActivity) -> tuple[ProcessActivity, ...]:
     """The processes that train: the ranks, else the topmost one that is no shell."""
     ranks = tuple(d for d in work.doing if d.sample.rank is not None)
     if ranks:
@@ -170,7 +170,7 @@ def trainers(view: View, work: Work) -> tuple[Doing, ...]:
     return tuple((main or python or top)[:1])
 
 
-def workers_of(trainer: Doing, work: Work) -> tuple[Doing, ...]:
+def workers_of(trainer: ProcessActivity, work: RunActivity) -> tuple[ProcessActivity, ...]:
     """The processes that feed a trainer: its children, but no compilers and no shells."""
     return tuple(
         d
@@ -210,7 +210,9 @@ def _bytes(first: ProcessesSeen, last: ProcessesSeen) -> dict[_Identity, int]:
     return found
 
 
-def progress(view: View, work: Work, since: float, window_s: float, bytes_per_s: float) -> str:
+def progress(
+    view: View, work: RunActivity, since: float, window_s: float, bytes_per_s: float
+) -> str:
     """What of a silent run gets on, for a person; empty when nothing does."""
     # A time that is yet to come was seen before the clock was set back, and tells nothing.
     if view.grown_at is not None and 0 <= view.now - view.grown_at < window_s:
@@ -224,7 +226,9 @@ def progress(view: View, work: Work, since: float, window_s: float, bytes_per_s:
     return "a GPU works" if gpu_works(view, since) else ""
 
 
-def starved(view: View, work: Work) -> tuple[Doing, tuple[Doing, ...]] | None:
+def starved(
+    view: View, work: RunActivity
+) -> tuple[ProcessActivity, tuple[ProcessActivity, ...]] | None:
     """(a trainer that waits, its workers that burn CPU); ``None`` where nobody is starved.
 
     Every trainer waits, so what works are the workers; and no GPU has anything to do.

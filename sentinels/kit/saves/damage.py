@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..ledger import Ledger
+from ..accumulator import Accumulator
 from ..observations import CheckpointSeen, Observation
 
 KEPT = 32
@@ -28,7 +28,7 @@ def written(seen: CheckpointSeen) -> bool:
     return seen.state not in ("corrupt", "incomplete") or is_nonfinite(seen)
 
 
-class Damage(Ledger):
+class Damage(Accumulator):
     """Whether any save was ever found to be bad, and what was left half-written."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen,)

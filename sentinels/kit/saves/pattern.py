@@ -80,17 +80,17 @@ def saves_on(view: View, mount: str) -> Saves | None:
     if mount not in known:
         return None
     here = (c for c in reversed(view.checkpoints) if _above(c.path, known) == mount)
-    return _expect(here, view.claims, _seen_at(view))
+    return _expect(here, view.claimed_saves, _seen_at(view))
 
 
 def expected(view: View) -> Saves | None:
     """The saves of the run, wherever they lie; ``None`` before the first whole one."""
-    return _expect(reversed(view.checkpoints), view.claims, _seen_at(view))
+    return _expect(reversed(view.checkpoints), view.claimed_saves, _seen_at(view))
 
 
 def pruned(view: View) -> int:
     """How many saves of this run are gone again, as far as they were seen."""
-    log = view.ledger(SaveLog)
+    log = view.accumulator(SaveLog)
     if log is None:
         return 0
     here = {c.path for c in view.checkpoints}
@@ -115,7 +115,7 @@ def expect(
 
 def _seen_at(view: View) -> list[float]:
     """When this run saved, newest first, as far as it was watched: pruned saves as well."""
-    log = view.ledger(SaveLog)
+    log = view.accumulator(SaveLog)
     saves = reversed(log.saves) if log is not None else ()
     return [save.at for save in islice(saves, LOOKED_AT) if save.at >= view.run.started_at]
 

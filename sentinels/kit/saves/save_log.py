@@ -6,8 +6,8 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Union
 
+from ..accumulator import Accumulator
 from ..forecast import Trend
-from ..ledger import Ledger
 from ..observations import CheckpointSeen, DiskSample, Observation
 from .damage import written
 
@@ -45,7 +45,7 @@ class Save:
 
 
 @dataclass(eq=False)
-class SaveLog(Ledger):
+class SaveLog(Accumulator):
     """The newest saves by time, and minute values of the mounts that fill."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, DiskSample)

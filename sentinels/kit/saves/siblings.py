@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
-from ..ledger import Ledger
+from ..accumulator import Accumulator
 from ..observations import CheckpointSeen, Observation, ProcessesSeen
 
 KINDS = 16
@@ -68,7 +68,7 @@ def last_good(
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WholeSave:
     """One save that was whole when it was looked at."""
 
     saved_at: float
@@ -81,7 +81,7 @@ class Made:
     """Processes of this box that had a rank then; 0 where none told."""
     SAVED: ClassVar[Any] = ("saved_at", "path", "bytes", "files", "parts", "ranks")
 
-    def __lt__(self, other: Made) -> bool:
+    def __lt__(self, other: WholeSave) -> bool:
         return (self.saved_at, self.path) < (other.saved_at, other.path)
 
 
@@ -89,8 +89,8 @@ class Made:
 class Shrunk:
     """A save that has less than its siblings."""
 
-    made: Made
-    siblings: tuple[Made, ...]
+    made: WholeSave
+    siblings: tuple[WholeSave, ...]
     """Those before it that it was measured by, oldest first."""
     missing: tuple[tuple[str, int, int], ...]
     """(part, how many there are, how many the siblings have), the gravest first."""
@@ -99,12 +99,12 @@ class Shrunk:
 
 
 @dataclass(eq=False)
-class Siblings(Ledger):
+class Siblings(Accumulator):
     """The newest saves of every kind."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, ProcessesSeen)
     SAVED: ClassVar[Any] = "_kinds"
-    _kinds: dict[str, list[Made]] = field(default_factory=dict)
+    _kinds: dict[str, list[WholeSave]] = field(default_factory=dict)
     _shrunk: set[str] = field(default_factory=set)
     """Kinds that have one, whoever saved it."""
     _look: ProcessesSeen | None = None
@@ -129,7 +129,7 @@ class Siblings(Ledger):
         if seen.state in ("ok", "unverifiable"):
             ranks = same[0].ranks if same else self._ranks()
             parts = counted(seen.parts)
-            made = Made(seen.saved_at, seen.path, seen.bytes, seen.files, parts, ranks)
+            made = WholeSave(seen.saved_at, seen.path, seen.bytes, seen.files, parts, ranks)
             if kind not in self._kinds:
                 self._make_room()
                 known = self._kinds[kind] = []
@@ -167,7 +167,7 @@ class Siblings(Ledger):
             self._judge(kind)
 
 
-_NEVER = Made(0.0, "", 0, 0, {})
+_NEVER = WholeSave(0.0, "", 0, 0, {})
 
 
 def counted(parts: Iterable[str]) -> dict[str, int]:
@@ -180,13 +180,13 @@ def counted(parts: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def compared(known: Sequence[Made]) -> list[Shrunk]:
+def compared(known: Sequence[WholeSave]) -> list[Shrunk]:
     """The saves of one kind, oldest first, that have less than those before them.
 
     Nothing where saves of less and of more take turns: such a run saves two kinds under one
     name.
     """
-    whole: list[Made] = []
+    whole: list[WholeSave] = []
     found: list[Shrunk] = []
     turns = 0
     before = False
@@ -201,7 +201,7 @@ def compared(known: Sequence[Made]) -> list[Shrunk]:
     return found if turns < 2 else []
 
 
-def _measured(made: Made, siblings: Sequence[Made]) -> Shrunk | None:
+def _measured(made: WholeSave, siblings: Sequence[WholeSave]) -> Shrunk | None:
     if len(siblings) < FEWEST:
         return None
     missing = []

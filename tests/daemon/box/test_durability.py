@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.box.durability import MOST_PATHS, Marked, Places
+from middlewatch.daemon.box.durability import MOST_PATHS, MarkDurability, PathDurability
 from middlewatch.daemon.box.platforms import recognise
 from middlewatch.daemon.config.load import parse
 from middlewatch.sentinels.kit import CheckpointSeen, Durability
@@ -21,9 +21,9 @@ def box(tmp_path: Path) -> BoxTree:
     return BoxTree(tmp_path)
 
 
-def places(box: BoxTree, config: str = "", **own: str) -> Places:
+def places(box: BoxTree, config: str = "", **own: str) -> PathDurability:
     settings = parse(config, "f")
-    found = Places.of_box(settings, str(box.root))
+    found = PathDurability.of_box(settings, str(box.root))
     found.platforms = recognise(str(box.root), own, settings.platform.name)
     return found
 
@@ -79,7 +79,7 @@ def test_links_lead_to_where_the_data_is(box: BoxTree) -> None:
 
 
 def test_without_a_table_of_mounts_nothing_is_known(tmp_path: Path) -> None:
-    where = Places(root=str(tmp_path))
+    where = PathDurability(root=str(tmp_path))
     assert where.of("/data/a.pt") == Durability()
     assert where.of("/data/a.pt").words == "unknown"
     where.close()
@@ -232,7 +232,7 @@ def seen(path: str, **more: Any) -> CheckpointSeen:
 
 
 def test_checkpoints_are_marked_once(box: BoxTree) -> None:
-    mark = Marked(places(box.mount("/data", "tmpfs")))
+    mark = MarkDurability(places(box.mount("/data", "tmpfs")))
     known = [seen("/data/a.pt"), seen("/b.pt")]
     marked = mark(known)
     assert [c.durability.survives_stop for c in marked if c.durability] == [False, None]
@@ -246,12 +246,12 @@ def test_checkpoints_are_marked_once(box: BoxTree) -> None:
 def test_a_real_tmpfs_that_is_mounted_while_we_look(tmp_path: Path) -> None:
     program = f"""
 import subprocess, sys
-from middlewatch.daemon.box.durability import Marked, Places
+from middlewatch.daemon.box.durability import MarkDurability, PathDurability
 from middlewatch.sentinels.kit import CheckpointSeen
-places = Places()
+places = PathDurability()
 path = {str(tmp_path / "out" / "a.pt")!r}
 seen = [CheckpointSeen(1.0, path, 1.0, 10, 1, "torch")]
-mark = Marked(places)
+mark = MarkDurability(places)
 before, turn, first = places.of(path), places.turn(), mark(seen)
 assert places.turn() == turn and mark(seen) is first
 subprocess.run(["mount", "-t", "tmpfs", "none", {str(tmp_path / "out")!r}], check=True)
@@ -273,7 +273,7 @@ print(before.survives_stop, during.survives_stop, during.where, places.of(path) 
 
 
 def test_memory_of_this_box() -> None:
-    where = Places()
+    where = PathDurability()
     if not os.path.ismount("/dev/shm"):
         pytest.skip("/dev/shm is no mount here")
     assert kept(where.of("/dev/shm/a.pt")) == (False, False)

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.box import save_interval
 from middlewatch.daemon.box.platforms import recognise
-from middlewatch.daemon.box.save_interval import Measured, advise, by_length, daly, overhead, young
+from middlewatch.daemon.box.save_interval import (
+    SaveTiming,
+    advise,
+    by_length,
+    daly,
+    overhead,
+    young,
+)
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
 from middlewatch.sentinels.kit import (
@@ -109,7 +116,7 @@ def test_the_rule_of_thumb(hours: float, minutes: float) -> None:
 
 
 def test_advice_in_one_line() -> None:
-    seen = Measured(every_s=1800.0, save_s=40.0, save_from="steps", step_s=2.0, job_s=5 * HOUR)
+    seen = SaveTiming(every_s=1800.0, save_s=40.0, save_from="steps", step_s=2.0, job_s=5 * HOUR)
     told = advise(seen, 24 * HOUR, "as configured")
     assert told["advised_s"] == told["advised_steps"] * 2.0
     assert told["advised_s"] <= told["daly_s"] <= told["young_s"]
@@ -124,33 +131,33 @@ def test_advice_in_one_line() -> None:
 
 
 def test_more_boxes_are_interrupted_more_often() -> None:
-    one = advise(Measured(save_s=30.0), 48 * HOUR, "as configured")
-    four = advise(Measured(save_s=30.0, nodes=4), 48 * HOUR, "as configured")
+    one = advise(SaveTiming(save_s=30.0), 48 * HOUR, "as configured")
+    four = advise(SaveTiming(save_s=30.0, nodes=4), 48 * HOUR, "as configured")
     assert four["young_s"] == pytest.approx(one["young_s"] / 2)
     assert "of each of 4 boxes" in four["text"]
 
 
 def test_without_a_rate_there_is_the_rule_of_thumb() -> None:
-    told = advise(Measured(every_s=600.0, save_s=5.0, job_s=6 * HOUR), None, None)
+    told = advise(SaveTiming(every_s=600.0, save_s=5.0, job_s=6 * HOUR), None, None)
     assert told["advised_s"] is None
     assert told["text"] == "saves every 10 min; rule of thumb for a job of 6 h: every 60 min"
 
 
 def test_nothing_known_says_nothing() -> None:
-    assert advise(Measured(), None, None)["text"] == ""
-    assert advise(Measured(job_s=99.0), 24 * HOUR, "x")["text"] == ""
-    assert advise(Measured(every_s=60.0), None, None)["text"] == "saves every 60 s"
+    assert advise(SaveTiming(), None, None)["text"] == ""
+    assert advise(SaveTiming(job_s=99.0), 24 * HOUR, "x")["text"] == ""
+    assert advise(SaveTiming(every_s=60.0), None, None)["text"] == "saves every 60 s"
 
 
 def test_a_save_that_costs_nothing_is_not_advised_with_every_step() -> None:
-    told = advise(Measured(save_s=0.0, step_s=0.1), 24 * HOUR, "as configured")
+    told = advise(SaveTiming(save_s=0.0, step_s=0.1), 24 * HOUR, "as configured")
     assert told["advised_s"] > 60.0
     assert "under a second" in told["text"]
 
 
 @given(
     st.builds(
-        Measured,
+        SaveTiming,
         every_s=st.none() | st.floats(0.1, 1e6),
         save_s=st.none() | st.floats(0.0, 1e5),
         step_s=st.none() | st.floats(1e-4, 1e4),
@@ -159,7 +166,7 @@ def test_a_save_that_costs_nothing_is_not_advised_with_every_step() -> None:
     ),
     st.none() | st.floats(1.0, 1e9),
 )
-def test_advice_of_anything(seen: Measured, between: float | None) -> None:
+def test_advice_of_anything(seen: SaveTiming, between: float | None) -> None:
     told = advise(seen, between, "as configured")
     numbers = [v for v in told.values() if isinstance(v, float)]
     assert all(math.isfinite(v) and v >= 0 for v in numbers)
@@ -215,7 +222,7 @@ class Run:
         rest = [c for c in self.history.checkpoints if c.path != path]
         self.history.checkpoints = [*rest, seen]
 
-    def measure(self) -> Measured:
+    def measure(self) -> SaveTiming:
         return save_interval.measure(self.history, self.now)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
+from middlewatch.daemon.checkpoints.formats.bounded_file import BoundedFile
 from middlewatch.daemon.checkpoints.formats.contents import contents
 from middlewatch.daemon.checkpoints.verify import folders, levels, structure
 
@@ -166,7 +166,7 @@ def test_hdf5_as_long_as_it_says(tmp_path: Path) -> None:
     path.write_bytes(weights())
     assert state_of(path) == ("ok", "")
     assert structure.check(str(path)).progress.step == 9
-    with Peek(str(path)) as peek:
+    with BoundedFile(str(path)) as peek:
         found = contents(peek, str(path))
     (kernel,) = found.tensors
     assert (kernel.name, kernel.dtype, kernel.bytes) == ("kernel", "float32", 24)

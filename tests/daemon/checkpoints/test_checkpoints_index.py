@@ -128,7 +128,7 @@ def test_the_best_one() -> None:
         seen("/f", 6, 6, train_loss=0.01),
     ]
     assert index.build("r", rated, NOW)["best"] == "/d"
-    told = ranking.Rules("perplexity")
+    told = ranking.RankingRules("perplexity")
     assert index.build("r", rated, NOW, rules=told)["best"] == "/f"
     assert index.build("r", rated[4:5], NOW)["best"] is None
 

@@ -9,7 +9,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.formats.extents import Record
+from middlewatch.daemon.checkpoints.formats.extents import Extent
 from middlewatch.daemon.checkpoints.verify.checksums import Mismatch, Sums
 
 DATA = random.Random(7).randbytes(600)
@@ -29,7 +29,7 @@ def test_every_border(
     for number, (start, count) in enumerate(ranges):
         raw = DATA[start : start + count]
         crc = None if number == without else zlib.crc32(raw)
-        records.append(Record(f"r{number}", start, len(raw), crc))
+        records.append(Extent(f"r{number}", start, len(raw), crc))
     data = bytearray(DATA)
     if flipped is not None:
         data[flipped] ^= 4
@@ -46,6 +46,6 @@ def test_every_border(
 
 
 def test_what_is_told() -> None:
-    sums = Sums([Record("a", 10, 20, 1), Record("b", 40, 2, zlib.crc32(DATA[40:42]))])
+    sums = Sums([Extent("a", 10, 20, 1), Extent("b", 40, 2, zlib.crc32(DATA[40:42]))])
     sums.feed(0, memoryview(DATA))
     assert sums.broken == [Mismatch("a", 10, 30)]

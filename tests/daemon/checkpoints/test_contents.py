@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import torch_zip
-from middlewatch.daemon.checkpoints.formats.bounded_file import Cut, Peek
+from middlewatch.daemon.checkpoints.formats.bounded_file import BoundedFile, FileTooShort
 from middlewatch.daemon.checkpoints.formats.contents import Contents, contents
 from middlewatch.daemon.checkpoints.formats.dtypes import FLOATING
 from middlewatch.daemon.checkpoints.formats.pickle_symbols import TooLong
@@ -28,7 +28,7 @@ DTYPES = [name for name in FLOATING if hasattr(torch, name)]
 
 
 def of(path: Path) -> Contents:
-    with Peek(str(path)) as peek:
+    with BoundedFile(str(path)) as peek:
         return contents(peek, str(path))
 
 
@@ -221,7 +221,7 @@ def test_the_rows_of_a_distributed_checkpoint(made: Path, tmp_path: Path) -> Non
     assert verdict.progress.metrics == {"eval_loss": 0.5}
     pickle = next(r for r in found.records if r.name == "model.w/archive/data.pkl")
     path.write_bytes(whole[: pickle.start] + bytes(9) + whole[pickle.start + 9 :])
-    with pytest.raises(torch_zip.Broken, match=r"model\.w"):
+    with pytest.raises(torch_zip.Malformed, match=r"model\.w"):
         of(path)
     (path.parent / ".metadata").unlink()
     assert of(path).unplaced == 1
@@ -288,7 +288,7 @@ def test_any_damage_is_told_as_such(
         data[at % len(data)] = value
     path = tmp_path / name
     path.write_bytes(data[: len(data) - cut])
-    with contextlib.suppress(torch_zip.Broken, Cut, TooLong):
+    with contextlib.suppress(torch_zip.Malformed, FileTooShort, TooLong):
         found = of(path)
         for tensor in found.tensors:
             assert 0 <= tensor.start <= tensor.start + tensor.bytes <= len(data)
@@ -302,7 +302,7 @@ def test_every_flipped_bit_of_the_structure_is_survived(
     path = tmp_path / name
     for at in range(0, min(len(data), 1500), 3):
         path.write_bytes(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
-        with contextlib.suppress(torch_zip.Broken, Cut, TooLong):
+        with contextlib.suppress(torch_zip.Malformed, FileTooShort, TooLong):
             of(path)
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.checkpoints import finder
-from middlewatch.daemon.checkpoints.finder import Finder
+from middlewatch.daemon.checkpoints.finder import CheckpointFinder
 
 LATER = 4e9
 """A look so late that every modification time is trusted."""
 
 
-def found(finder: Finder, now: float = LATER) -> dict[str, str | None]:
+def found(finder: CheckpointFinder, now: float = LATER) -> dict[str, str | None]:
     return {Path(path).name: place.kind for path, place in finder.scan(now).items()}
 
 
@@ -42,7 +42,7 @@ def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
         "model.pt.tmp",
     ):
         touch(tmp_path / name)
-    assert found(Finder([str(tmp_path)])) == {
+    assert found(CheckpointFinder([str(tmp_path)])) == {
         "ckpt.pt": None,
         "checkpoint-500": "hf",
         "step_7": "folder",
@@ -50,13 +50,15 @@ def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
         "deep.pt": None,
         "model.pt.tmp": None,
     }
-    leftovers = [p.path for p in Finder([str(tmp_path)]).scan(LATER).values() if p.leftover]
+    leftovers = [
+        p.path for p in CheckpointFinder([str(tmp_path)]).scan(LATER).values() if p.leftover
+    ]
     assert leftovers == [str(tmp_path / "model.pt.tmp")]
 
 
 def test_changes_are_seen(tmp_path: Path) -> None:
     root = tmp_path / "later"
-    followed = Finder([str(root)])
+    followed = CheckpointFinder([str(root)])
     assert found(followed) == {}
     touch(root / "a.pt")
     assert found(followed) == {"a.pt": None}
@@ -71,7 +73,7 @@ def test_changes_are_seen(tmp_path: Path) -> None:
 
 
 def test_a_name_that_comes_within_the_grain_of_the_clock_is_seen(tmp_path: Path) -> None:
-    followed = Finder([str(tmp_path)])
+    followed = CheckpointFinder([str(tmp_path)])
     touch(tmp_path / "a.pt")
     stamp = os.stat(tmp_path).st_mtime_ns
     now = stamp / 1e9
@@ -84,8 +86,8 @@ def test_a_name_that_comes_within_the_grain_of_the_clock_is_seen(tmp_path: Path)
 def test_a_watched_folder_may_be_the_checkpoint_itself(tmp_path: Path) -> None:
     touch(tmp_path / "checkpoint-500" / "model.safetensors")
     touch(tmp_path / "20000" / "step_1.pt")
-    assert found(Finder([str(tmp_path / "checkpoint-500")])) == {"checkpoint-500": "hf"}
-    assert found(Finder([str(tmp_path / "20000") + "/"])) == {"20000": "folder"}
+    assert found(CheckpointFinder([str(tmp_path / "checkpoint-500")])) == {"checkpoint-500": "hf"}
+    assert found(CheckpointFinder([str(tmp_path / "20000") + "/"])) == {"20000": "folder"}
 
 
 def test_links_inside_are_not_told_twice(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_links_inside_are_not_told_twice(tmp_path: Path) -> None:
     (root / "loop").symlink_to(root)
     (root / "gone.pt").symlink_to("nowhere.pt")
     (root / "big").symlink_to(tmp_path / "elsewhere")
-    assert found(Finder([str(root), str(root)])) == {"step_1.pt": None, "step_2.pt": None}
+    assert found(CheckpointFinder([str(root), str(root)])) == {"step_1.pt": None, "step_2.pt": None}
 
 
 def test_the_number_of_names_is_bounded_newest_folders_first(
@@ -107,14 +109,14 @@ def test_the_number_of_names_is_bounded_newest_folders_first(
         for number in range(10):
             touch(tmp_path / f"run{age}" / f"step_{number}.pt")
         os.utime(tmp_path / f"run{age}", (1000 - age, 1000 - age))
-    seen = Finder([str(tmp_path)]).scan(LATER)
+    seen = CheckpointFinder([str(tmp_path)]).scan(LATER)
     assert {Path(p).parent.name for p in seen} == {"run0", "run1"}
 
 
 def test_a_big_folder_is_not_listed_at_every_look(tmp_path: Path) -> None:
     for number in range(4000):
         touch(tmp_path / f"picture{number}.png")
-    followed = Finder([str(tmp_path)])
+    followed = CheckpointFinder([str(tmp_path)])
     assert found(followed, LATER) == {}
     touch(tmp_path / "a.pt")
     assert found(followed, LATER + 1) == {}
@@ -123,9 +125,9 @@ def test_a_big_folder_is_not_listed_at_every_look(tmp_path: Path) -> None:
 
 SCAN = """
 import sys
-from middlewatch.daemon.checkpoints.finder import Finder
+from middlewatch.daemon.checkpoints.finder import CheckpointFinder
 try:
-    Finder([sys.argv[1]]).scan(0.0)
+    CheckpointFinder([sys.argv[1]]).scan(0.0)
 except PermissionError:
     print("refused")
 """
@@ -160,7 +162,7 @@ def test_data_and_caches_beside_checkpoints_are_none(tmp_path: Path) -> None:
         "database/last.pt",
     ):
         touch(tmp_path / name)
-    here = Finder([str(tmp_path)]).scan(LATER)
+    here = CheckpointFinder([str(tmp_path)]).scan(LATER)
     assert {str(Path(p).relative_to(tmp_path)) for p in here} == {
         "step_10.pt",
         "data/ckpt/step_20.pt",
@@ -172,4 +174,4 @@ def test_data_and_caches_beside_checkpoints_are_none(tmp_path: Path) -> None:
 def test_a_watched_folder_may_be_called_data(tmp_path: Path) -> None:
     touch(tmp_path / "data" / "cache" / "part_7.pt")
     touch(tmp_path / "data" / "part_8.pt")
-    assert found(Finder([str(tmp_path / "data")])) == {"part_8.pt": None}
+    assert found(CheckpointFinder([str(tmp_path / "data")])) == {"part_8.pt": None}

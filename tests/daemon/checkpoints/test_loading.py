@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.checkpoints.formats import distcp_archives
-from middlewatch.daemon.checkpoints.formats.torch_zip import Broken
+from middlewatch.daemon.checkpoints.formats.torch_zip import Malformed
 from middlewatch.daemon.checkpoints.load import interpreters, memory_budget
 from middlewatch.daemon.checkpoints.load import loader as loading
 from middlewatch.daemon.checkpoints.load.loader import Loader
@@ -178,9 +178,9 @@ def test_nothing_to_load_is_said(loader: Loader, tmp_path: Path) -> None:
 
 TRY = """
 import ctypes, os, socket, sys, threading
-from sandbox import wall_in
+from sandbox import enter
 home = sys.argv[1]
-assert wall_in()
+assert enter()
 libc = ctypes.CDLL(None)
 def denied(what, *args, **more):
     try:
@@ -411,7 +411,7 @@ def test_the_row_of_archives_in_a_distcp_file(tmp_path: Path, made: Path) -> Non
         found = distcp_archives.of(str(real))
         assert sum(length for _, length in found) == real.stat().st_size
     path.write_bytes(b"".join(parts) + b"x")
-    with pytest.raises(Broken, match="no archive ends at byte"):
+    with pytest.raises(Malformed, match="no archive ends at byte"):
         distcp_archives.of(str(path))
 
 

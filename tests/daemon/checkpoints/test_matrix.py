@@ -288,7 +288,7 @@ def level_of(case: Case, before: dict[str, Any]) -> tuple[str, str]:
     found = checked(case, "finite")
     if found["state"] == "ok":
         known = {key: before[key] for key in ("digest", "bytes")} | {"saved_at": iso(SAVED_AT)}
-        why = bitrot.told(known, found["digest"], found["bytes"], SAVED_AT)
+        why = bitrot.why_corrupt(known, found["digest"], found["bytes"], SAVED_AT)
         return ("rot" if why else "missed"), why
     if found["level"] != "structure":
         alone = checked(case, "structure")

@@ -7,7 +7,13 @@ import math
 import pytest
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.checkpoints.ranking import Best, Rules, best_of, direction, size_trend
+from middlewatch.daemon.checkpoints.ranking import (
+    Best,
+    RankingRules,
+    best_of,
+    direction,
+    size_trend,
+)
 from middlewatch.daemon.config import load
 from middlewatch.daemon.system.errors import ConfigError
 from middlewatch.sentinels.kit import CheckpointSeen
@@ -49,9 +55,9 @@ def test_less_is_better(metric: str) -> None:
 
 def test_a_metric_and_a_direction_that_a_person_sets() -> None:
     both = [saved(1, bleu=30.0, oddity=5.0), saved(2, bleu=20.0, oddity=9.0)]
-    assert best_of(both, Rules("bleu")) == Best("/out/step-1.pt", "bleu", "max")
-    assert best_of(both, Rules("oddity")) == Best("/out/step-1.pt", "oddity", "min")
-    assert best_of(both, Rules("oddity", "max")) == Best("/out/step-2.pt", "oddity", "max")
+    assert best_of(both, RankingRules("bleu")) == Best("/out/step-1.pt", "bleu", "max")
+    assert best_of(both, RankingRules("oddity")) == Best("/out/step-1.pt", "oddity", "min")
+    assert best_of(both, RankingRules("oddity", "max")) == Best("/out/step-2.pt", "oddity", "max")
 
 
 def test_what_the_trainer_itself_calls_best_by() -> None:
@@ -60,9 +66,9 @@ def test_what_the_trainer_itself_calls_best_by() -> None:
         saved(1, val_oddity=9.0, best_val_oddity=9.0, eval_loss=3.0),
         saved(2, val_oddity=4.0, best_val_oddity=9.0, eval_loss=1.0),
     ]
-    assert best_of(both, Rules()) == Best("/out/step-1.pt", "val_oddity", "max")
-    assert best_of(both, Rules("eval_loss")).path == "/out/step-2.pt"
-    assert best_of(both, Rules(best_mode="min")).path == "/out/step-2.pt"
+    assert best_of(both, RankingRules()) == Best("/out/step-1.pt", "val_oddity", "max")
+    assert best_of(both, RankingRules("eval_loss")).path == "/out/step-2.pt"
+    assert best_of(both, RankingRules(best_mode="min")).path == "/out/step-2.pt"
 
 
 def test_the_best_value_without_a_name() -> None:
@@ -72,26 +78,28 @@ def test_the_best_value_without_a_name() -> None:
         saved(2, eval_f1=0.7, eval_loss=2.5, train_loss=0.6, best_metric=0.7),
         saved(3, eval_f1=0.6, eval_loss=1.5, train_loss=0.5, best_metric=0.7),
     ]
-    assert best_of(every, Rules()) == Best("/out/step-2.pt", "eval_f1", "max")
+    assert best_of(every, RankingRules()) == Best("/out/step-2.pt", "eval_f1", "max")
     same = [saved(1, eval_a=1.0, eval_b=1.0, eval_loss=3.0, best_metric=1.0)]
-    assert best_of(same, Rules()).metric == "eval_loss", "nobody can tell which of the two"
-    assert best_of([saved(1, eval_loss=2.0, best_metric=9.0)], Rules()).metric == "eval_loss"
+    assert best_of(same, RankingRules()).metric == "eval_loss", "nobody can tell which of the two"
+    assert best_of([saved(1, eval_loss=2.0, best_metric=9.0)], RankingRules()).metric == "eval_loss"
 
 
 def test_a_direction_that_no_save_shows_is_that_of_the_name() -> None:
     one = [saved(1, accuracy=0.5, best_accuracy=0.5, eval_loss=1.0)]
-    assert best_of(one, Rules()) == Best("/out/step-1.pt", "accuracy", "max")
+    assert best_of(one, RankingRules()) == Best("/out/step-1.pt", "accuracy", "max")
 
 
 def test_train_loss_stands_in_and_stays_a_loss() -> None:
     both = [saved(1, train_loss=1.0), saved(2, train_loss=2.0)]
-    assert best_of(both, Rules("accuracy", "max")) == Best("/out/step-1.pt", "train_loss", "min")
-    assert best_of([saved(1, eval_loss=math.nan)], Rules()) == Best()
+    assert best_of(both, RankingRules("accuracy", "max")) == Best(
+        "/out/step-1.pt", "train_loss", "min"
+    )
+    assert best_of([saved(1, eval_loss=math.nan)], RankingRules()) == Best()
 
 
 def test_the_index_says_by_what() -> None:
     built = build(
-        "r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, rules=Rules("accuracy")
+        "r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, rules=RankingRules("accuracy")
     )
     assert (built["best"], built["best_metric"], built["best_mode"]) == (
         "/out/step-2.pt",
@@ -103,7 +111,7 @@ def test_the_index_says_by_what() -> None:
 def test_milestones() -> None:
     names = ["final.pt", "step-3-phase1", "run-phase2-end.pt", "semifinal.pt", "step-100.pt"]
     every = [saved(n + 1, name=name) for n, name in enumerate(names)] + [saved(50), saved(51)]
-    rules = Rules(milestones=("*-phase1", "step-100*"), milestone_every_steps=50)
+    rules = RankingRules(milestones=("*-phase1", "step-100*"), milestone_every_steps=50)
     tagged = [e["path"] for e in build("r", every, 0.0, rules=rules)["checkpoints"]
               if "milestone" in e["tags"]]  # fmt: skip
     assert sorted(tagged) == sorted(
@@ -152,7 +160,7 @@ best_mode = "max"
 milestones = ["a*"]
 milestone_every_steps = 1000
 """
-    assert Rules.of(load.parse(text, "x")) == Rules("bleu", "max", ("a*",), 1000)
-    assert Rules.of(load.parse("", "")) == Rules()
+    assert RankingRules.of(load.parse(text, "x")) == RankingRules("bleu", "max", ("a*",), 1000)
+    assert RankingRules.of(load.parse("", "")) == RankingRules()
     with pytest.raises(ConfigError, match="best_mode"):
         load.parse('[checkpoints]\nbest_mode = "most"\n', "x")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.checkpoints.verify import reading
-from middlewatch.daemon.checkpoints.verify.reading import CHUNK, Reader
+from middlewatch.daemon.checkpoints.verify.reading import CHUNK, FileReader
 
 MIB = 1 << 20
 SIZES = (0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK, 65 * CHUNK + 4099)
@@ -18,7 +18,7 @@ SIZES = (0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK, 65 * CH
 def read(path: Path) -> bytes:
     """All of it; the chunks must lie back to back."""
     found = bytearray()
-    with Reader(str(path)) as reader:
+    with FileReader(str(path)) as reader:
         for offset, data in reader.chunks():
             assert offset == len(found)
             assert 0 < len(data) <= CHUNK
@@ -130,7 +130,7 @@ def test_changes_are_noticed(tmp_path: Path) -> None:
     for change in ("grow", "replace", "remove", "shrink"):
         path.write_bytes(bytes(3 * CHUNK))
         os.utime(path, (1, 1))
-        with Reader(str(path)) as reader:
+        with FileReader(str(path)) as reader:
             chunks = reader.chunks()
             next(chunks)
             assert not reader.changed()
@@ -153,4 +153,4 @@ def test_only_regular_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "gone"):
         with pytest.raises(OSError):
-            Reader(str(path))
+            FileReader(str(path))

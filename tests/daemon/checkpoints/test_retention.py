@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.checkpoints.ranking import Rules
+from middlewatch.daemon.checkpoints.ranking import RankingRules
 from middlewatch.daemon.checkpoints.retention.policy import (
     Policy,
     choose,
@@ -38,7 +38,7 @@ def seen(
 
 
 def index_of(*checkpoints: CheckpointSeen, **rules: Any) -> dict[str, Any]:
-    return build("run", checkpoints, NOW, rules=Rules(**rules))
+    return build("run", checkpoints, NOW, rules=RankingRules(**rules))
 
 
 def kept(index: dict[str, Any], policy: Policy, **held: str) -> list[str]:

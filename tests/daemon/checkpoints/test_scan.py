@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import xxhash
 
-from middlewatch.daemon.checkpoints.formats.bounded_file import Peek
+from middlewatch.daemon.checkpoints.formats.bounded_file import BoundedFile
 from middlewatch.daemon.checkpoints.formats.contents import contents
 from middlewatch.daemon.checkpoints.verify import levels, worker
 from middlewatch.daemon.checkpoints.verify.reading import CHUNK
@@ -30,7 +30,7 @@ def torch() -> ModuleType:
 
 
 def scanned(path: Path) -> Scanned:
-    found = Scan(str(path)).go()
+    found = Scan(str(path)).advance()
     assert found is not None
     return found
 
@@ -85,7 +85,7 @@ def test_a_flipped_bit(tmp_path: Path, part: float) -> None:
 def test_the_tensor_of_a_flipped_bit_is_named(tmp_path: Path, torch: ModuleType) -> None:
     path = tmp_path / "a.pt"
     torch.save({"model": {"w1": torch.ones(5000), "w2": torch.ones(7000)}}, path)
-    with Peek(str(path)) as peek:
+    with BoundedFile(str(path)) as peek:
         tensor = contents(peek, str(path)).tensors[1]
     flip_at(path, tensor.start + tensor.bytes - 1)
     found = scanned(path)
@@ -117,13 +117,13 @@ def test_slices_come_to_the_same(tmp_path: Path, part: float | None) -> None:
     assert scan.total == sum(path.stat().st_size for path in tmp_path.iterdir())
     while True:
         done = scan.done
-        found = scan.go(lambda: True)
+        found = scan.advance(lambda: True)
         slices += 1
         if found is not None:
             break
         assert done < scan.done <= scan.total, "it gets on"
     assert found == scanned(tmp_path)
-    assert found == scan.go(), "and stays"
+    assert found == scan.advance(), "and stays"
     assert scan.done == found.bytes == scan.total
     assert found.state == ("ok" if part is None else "corrupt")
     assert slices > 2 * 8
@@ -175,7 +175,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: str) -> No
     path = archive(folder / "b.pt", 2 * CHUNK)
     scan = Scan(str(folder))
     while scan.done < first.stat().st_size + CHUNK:
-        assert scan.go(lambda: True) is None
+        assert scan.advance(lambda: True) is None
     if change == "append":
         with path.open("ab") as file:
             file.write(b"more")
@@ -185,7 +185,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: str) -> No
         path.unlink()
     else:
         os.utime(first)
-    found = scan.go()
+    found = scan.advance()
     assert found is not None
     assert (found.state, found.detail) == ("unverifiable", "changed while it was read")
     assert found.digest is None
@@ -195,7 +195,7 @@ def test_a_flipped_bit_in_every_region_of_a_torch_file(tmp_path: Path, torch: Mo
     path = tmp_path / "a.pt"
     torch.save({"model": {"w1": torch.ones(5000), "w2": torch.ones(7000)}}, path)
     good, before = path.read_bytes(), scanned(path)
-    with Peek(str(path)) as peek:
+    with BoundedFile(str(path)) as peek:
         records = contents(peek, str(path)).records
     inside = {n for r in records for n in range(r.start, r.start + r.bytes)}
     padding = next(n for n in range(len(good)) if good[n : n + 8] == b"ZZZZZZZZ")

@@ -35,7 +35,7 @@ def torch() -> ModuleType:
 
 
 def scanned(path: Path) -> Scanned:
-    found = Scan(str(path)).go()
+    found = Scan(str(path)).advance()
     assert found is not None
     return found
 

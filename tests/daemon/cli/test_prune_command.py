@@ -17,11 +17,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.checkpoints.ranking import Rules
+from middlewatch.daemon.checkpoints.ranking import RankingRules
 from middlewatch.daemon.checkpoints.retention.policy import Policy
 from middlewatch.daemon.checkpoints.verify import levels
 from middlewatch.daemon.cli.prune import apply, propose
-from middlewatch.daemon.cli.selection import Known, from_disk
+from middlewatch.daemon.cli.selection import Selection, from_disk
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -168,7 +168,7 @@ def indexed(out: Path, state: Path, name: str = "gpt-1a2b", **more: Any) -> dict
     """The index that a daemon has left, everything read to the last number."""
     from middlewatch.daemon.checkpoints import rebuild
 
-    index = rebuild.rebuilt(name, [str(out)], time.time(), Rules())
+    index = rebuild.rebuilt(name, [str(out)], time.time(), RankingRules())
     for entry in index["checkpoints"]:
         entry["digest"] = entry["digest"] or levels.describe(entry["path"])["digest"]
     index |= more
@@ -251,7 +251,7 @@ def test_whatever_lies_there_the_good_ones_stay(
             os.utime(named, ns=(was.st_atime_ns, was.st_mtime_ns))
             if state == "good":
                 good[named] = (f"{folder}{half}", step, loss)
-        known = Known(from_disk(name, Rules()), (name,), "disk", "it")
+        known = Selection(from_disk(name, RankingRules()), (name,), "disk", "it")
         plan = propose(known, Policy(latest, best, every, damaged), again=True)
         apply(plan)
         assert not plan.refused
@@ -275,7 +275,7 @@ def test_usage(say: Say, out: Path) -> None:
 
 def test_the_index_of_a_stopped_daemon(say: Say, out: Path, tmp_path: Path) -> None:
     """What changed since it was written is not verified any more."""
-    index = from_disk(str(out), Rules())
+    index = from_disk(str(out), RankingRules())
     for entry in index["checkpoints"]:
         entry["verified"]["level"] = "finite"
     home = tmp_path / "state" / "runs" / "gpt-1a2b"

@@ -30,7 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.cli import console, main
-from middlewatch.daemon.text.curve import Mark, curve
+from middlewatch.daemon.text.curve import AxisMark, curve
 from middlewatch.daemon.text.rows import plain, width_of
 
 MIDDLEWATCH = str(Path(sys.executable).with_name("middlewatch"))
@@ -309,7 +309,11 @@ POINTS = [(float(n), 10 / (n + 1)) for n in range(200)]
 
 
 def test_the_curve_fits_and_has_all_it_should() -> None:
-    marks = [Mark(199.0, "✗", "bad"), Mark(-5.0, "!", "warn"), Mark(math.inf, "!", "bad")]
+    marks = [
+        AxisMark(199.0, "✗", "bad"),
+        AxisMark(-5.0, "!", "warn"),
+        AxisMark(math.inf, "!", "bad"),
+    ]
     rows = curve(POINTS, [(100.0, 0.5)], marks, ("step 0", "step 199"), 80, 8)
     text = plain(rows)
     assert [width_of(row) for row in rows] == [80] * 10
@@ -338,7 +342,7 @@ def test_any_numbers_make_rows_of_the_right_width(
     height: int,
 ) -> None:
     train.sort(key=lambda p: (math.isnan(p[0]), p[0]))
-    rows = curve(train, evaluated, [Mark(1.0, "!", "warn")], ("a", "b"), width, height)
+    rows = curve(train, evaluated, [AxisMark(1.0, "!", "warn")], ("a", "b"), width, height)
     assert rows == [] or [width_of(row) for row in rows] == [width] * (height + 2)
 
 

@@ -277,9 +277,9 @@ def test_an_index_that_is_none_is_no_trouble(say: Say, tmp_path: Path) -> None:
 )
 def test_what_counts_as_rot(change: dict[str, Any], rotten: bool) -> None:
     known = {"digest": "xxh3:0", "bytes": 8, "saved_at": "2026-03-01T00:00:00.123+00:00"}
-    told = bitrot.told(known | change, "xxh3:1", 8, 1772323200.1234)
+    told = bitrot.why_corrupt(known | change, "xxh3:1", 8, 1772323200.1234)
     assert bool(told) is rotten
-    assert bitrot.told(known, None, 8, 1772323200.123) == ""
+    assert bitrot.why_corrupt(known, None, 8, 1772323200.123) == ""
 
 
 # ------------------------------------------------------------------------ a long one

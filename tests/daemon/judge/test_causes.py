@@ -20,7 +20,7 @@ from middlewatch.daemon.judge.causes import (
     explains,
     linked,
 )
-from middlewatch.daemon.judge.incidents import QUIET, Change, Incident, IncidentKeeper
+from middlewatch.daemon.judge.incidents import QUIET, Change, Incident, Incidents
 from middlewatch.daemon.system import jsonlines
 from middlewatch.sentinels.kit import Finding, Severity
 
@@ -45,10 +45,10 @@ MILD = ("blind", "throughput_collapse", "grad_spike", "hang", "cpu_throttled", "
 
 
 class Desk:
-    """A keeper that is asked as the daemon asks it, and everything it wanted told."""
+    """A supervisor that is asked as the daemon asks it, and everything it wanted told."""
 
     def __init__(self) -> None:
-        self.keeper = IncidentKeeper()
+        self.incidents = Incidents()
         self.now = 1000.0
         self.pages: list[tuple[float, Change]] = []
 
@@ -56,7 +56,7 @@ class Desk:
         self.now += after
         findings = [(f"rule of {t}", Finding(t, s, f"{t}{key} happened", key=key)) for t, s in said]
         asked = {name: CLEARS_S for name, _ in findings}
-        changes = self.keeper.update("run", findings, asked, self.now)
+        changes = self.incidents.update("run", findings, asked, self.now)
         told = [c for c in changes if c.kind not in QUIET]
         self.pages += [(self.now, c) for c in told if c.incident.severity is CRITICAL]
         return told
@@ -65,8 +65,8 @@ class Desk:
         return [(c.kind, c.incident.trouble) for c in self.say(*said, after=after)]
 
     def restart(self) -> None:
-        docs = json.loads(jsonlines.dumps([i.to_json() for i in self.keeper.all()]))
-        self.keeper = IncidentKeeper(Incident.from_json(doc) for doc in docs)
+        docs = json.loads(jsonlines.dumps([i.to_json() for i in self.incidents.all()]))
+        self.incidents = Incidents(Incident.from_json(doc) for doc in docs)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_within_two_minutes_there_is_one_page_and_the_highest_cause_wins(
         if number in restarts:
             desk.restart()
     pages = Counter(c.kind for _, c in desk.pages)
-    opened = [i for i in desk.keeper.open("run") if i.severity is CRITICAL]
+    opened = [i for i in desk.incidents.open("run") if i.severity is CRITICAL]
     assert len(opened) == 1
     assert pages["opened"] <= 1
     ranks = [cause_rank(t) for t in troubles]
@@ -129,9 +129,9 @@ def test_nothing_is_lost_and_nothing_is_sent_twice(
         if restart:
             desk.restart()
             assert desk.say((trouble, severity), after=0.0, key=key) == []
-        lines = [line for one in desk.keeper.all() for line in _texts(one)]
+        lines = [line for one in desk.incidents.all() for line in _texts(one)]
         assert f"{trouble}: {trouble}{key} happened" in lines
-    for one in desk.keeper.open("run"):
+    for one in desk.incidents.open("run"):
         assert sorted(set(one.joined)) == sorted(one.joined)
         assert len(one.joined) == len(one.symptoms)
 
@@ -141,7 +141,7 @@ def _texts(one: Incident) -> list[str]:
 
 
 def _nothing_is_lost(desk: Desk, said: list[tuple[str, Severity]]) -> None:
-    lines = [line for one in desk.keeper.all() for line in _texts(one)]
+    lines = [line for one in desk.incidents.all() for line in _texts(one)]
     for trouble, _ in said:
         assert f"{trouble}: {trouble} happened" in lines
 
@@ -152,7 +152,7 @@ def _nothing_is_lost(desk: Desk, said: list[tuple[str, Severity]]) -> None:
 def test_a_milder_symptom_joins_a_critical_cause(desk: Desk) -> None:
     desk.say(("loss_nan", CRITICAL))
     assert desk.kinds(("grad_spike", WARNING), ("blind", INFO), after=60) == []
-    (one,) = desk.keeper.open()
+    (one,) = desk.incidents.open()
     assert sorted(one.symptoms) == ["blind: blind happened", "grad_spike: grad_spike happened"]
 
 
@@ -160,7 +160,7 @@ def test_a_symptom_that_came_first_is_corrected_upward(desk: Desk) -> None:
     desk.say(("throughput_collapse", WARNING))
     (change,) = desk.say(("xid", CRITICAL), after=30)
     assert (change.kind, change.was, change.worse) == ("corrected", "throughput_collapse", True)
-    assert len(desk.keeper.all()) == 1
+    assert len(desk.incidents.all()) == 1
 
 
 def test_all_that_a_cause_explains_becomes_one_incident(desk: Desk) -> None:
@@ -168,25 +168,25 @@ def test_all_that_a_cause_explains_becomes_one_incident(desk: Desk) -> None:
     desk.say(("grad_spike", WARNING))
     desk.say(("loss_reset", CRITICAL))
     assert desk.kinds(("xid", CRITICAL)) == [("corrected", "xid")]
-    (one,) = desk.keeper.open()
+    (one,) = desk.incidents.open()
     assert len(one.symptoms) == 3
-    parts = [i.details["part_of"] for i in desk.keeper.all() if i is not one]
+    parts = [i.details["part_of"] for i in desk.incidents.all() if i is not one]
     assert parts == [one.id] * len(parts)
 
 
 def test_a_mild_symptom_does_not_keep_its_cause_open(desk: Desk) -> None:
     desk.say(("disk_full", CRITICAL))
     desk.say(("blind", WARNING))
-    opened = desk.keeper.open()[0].last_seen_at
+    opened = desk.incidents.open()[0].last_seen_at
     desk.say(("blind", WARNING), after=500)
-    assert desk.keeper.open()[0].last_seen_at == opened
+    assert desk.incidents.open()[0].last_seen_at == opened
 
 
 def test_two_minutes_later_it_is_another_trouble(desk: Desk) -> None:
     desk.say(("loss_nan", CRITICAL))
     assert desk.kinds(("nccl_timeout", CRITICAL), after=JOIN_S + 1) == [("opened", "nccl_timeout")]
     desk.say(("grad_spike", WARNING), after=JOIN_S + 1)
-    assert len(desk.keeper.open()) == 3
+    assert len(desk.incidents.open()) == 3
 
 
 def test_what_follows_a_corrected_cause_has_two_minutes_from_there(desk: Desk) -> None:
@@ -254,7 +254,7 @@ def test_an_exit_record_that_comes_late_corrects_a_silent_end(desk: Desk) -> Non
 def test_a_broken_rule_of_ours_is_nobody_s_symptom(desk: Desk) -> None:
     desk.say(("xid", CRITICAL))
     finding = Finding("blind", WARNING, "a rule is broken", key="self:hang")
-    (change,) = desk.keeper.update("run", [("hang", finding)], {}, desk.now)
+    (change,) = desk.incidents.update("run", [("hang", finding)], {}, desk.now)
     assert change.kind == "opened"
 
 
@@ -289,7 +289,7 @@ def test_every_save_of_nan_weights_is_one_trouble(desk: Desk) -> None:
     desk.say(("ckpt_nonfinite", CRITICAL), key="/out/1.pt")
     for number in range(2, 9):
         assert desk.say(("ckpt_nonfinite", CRITICAL), after=1800, key=f"/out/{number}.pt") == []
-    assert [i.trouble for i in desk.keeper.open()] == ["ckpt_nonfinite"]
+    assert [i.trouble for i in desk.incidents.open()] == ["ckpt_nonfinite"]
 
 
 def test_the_tables_agree() -> None:
@@ -306,7 +306,7 @@ def test_the_tables_agree() -> None:
 def test_what_numbers_say_is_no_fallout_of_a_full_disk(desk: Desk) -> None:
     desk.say(("loss_zero", INFO))
     desk.say(("disk_full", CRITICAL), after=20)
-    assert sorted(i.trouble for i in desk.keeper.open()) == ["disk_full", "loss_zero"]
+    assert sorted(i.trouble for i in desk.incidents.open()) == ["disk_full", "loss_zero"]
 
 
 def test_a_damaged_save_kills_nobody_from_outside() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.judge.engine import BROKEN_AFTER, Engine, prove
-from middlewatch.daemon.judge.incidents import IncidentKeeper
+from middlewatch.daemon.judge.incidents import Incidents
 from middlewatch.sentinels.kit import (
     Evidence,
     Finding,
@@ -50,9 +50,9 @@ def view(now: float = 100.0) -> View:
 class Bench:
     def __init__(self, limits: dict[str, Any] | None = None, **rules: Rule) -> None:
         self.bugs: list[str] = []
-        self.keeper = IncidentKeeper()
+        self.incidents = Incidents()
         sentinels = {name: rule.sentinel for name, rule in rules.items()}
-        self.engine = Engine(sentinels, limits or {}, self.keeper, self.bugs.append)
+        self.engine = Engine(sentinels, limits or {}, self.incidents, self.bugs.append)
 
     def judge(self, *fresh: type, now: float = 100.0, tick: bool = False) -> list[str]:
         return [c.kind for c in self.engine.judge("run", view(now), fresh, tick=tick)]
@@ -93,7 +93,7 @@ def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None
     assert kinds == [["opened"], [], ["opened"], [], []]
     assert len(bench.bugs) == 1
     assert "KeyError: 'x'" in bench.bugs[0]
-    ours = next(i for i in bench.keeper.open() if i.sentinel == "broken")
+    ours = next(i for i in bench.incidents.open() if i.sentinel == "broken")
     assert (ours.trouble, ours.severity) == ("blind", Severity.WARNING)
     assert "broken is broken" in ours.summary
     broken.error = None
@@ -115,7 +115,7 @@ def test_a_broken_rule_keeps_its_open_incident() -> None:
     bench.judge(Step)
     rule.error = ValueError("x")
     bench.judge(Step, now=1000.0)
-    assert bench.keeper.open()[0].trouble == "loss_nan"
+    assert bench.incidents.open()[0].trouble == "loss_nan"
 
 
 # ------------------------------------------------------------------------ proof

@@ -171,7 +171,7 @@ def test_ages_stay_what_they_were_when_the_clock_is_set(by: float, sign: float) 
     assert view.gap_s == 0.0, "it was there all the time"
     assert now - view.step_times[-1][0] == pytest.approx(31.0, abs=1e-3)
     assert now - view.steps[0].at == pytest.approx(50.0, abs=1e-3)
-    assert now - view.looks[-1].at == pytest.approx(31.0, abs=1e-3)
+    assert now - view.process_samples[-1].at == pytest.approx(31.0, abs=1e-3)
     history.keep_time(now + 1, 51.0)
     assert view.step_times[-1] == history.step_times[-1], "moved once"
 
@@ -194,6 +194,6 @@ def test_a_watch_that_was_stopped_says_so_and_learns_no_pause() -> None:
     history.add(step(1300, 1e9 + 1300))
     view = history.view(1e9 + 1310)
     assert view.gap_s == 10.0
-    pauses = view.ledger(Pauses)
+    pauses = view.accumulator(Pauses)
     assert pauses is not None
     assert pauses.longest.get("other", 0.0) == 0.0

@@ -14,7 +14,7 @@ from middlewatch.daemon.judge.incidents import (
     QUIET,
     Change,
     Incident,
-    IncidentKeeper,
+    Incidents,
 )
 from middlewatch.daemon.system import jsonlines
 from middlewatch.sentinels.kit import Evidence, Finding, Severity
@@ -30,16 +30,16 @@ def finding(trouble: str, severity: Severity = CRITICAL, **more: object) -> Find
 
 
 class Watch:
-    """A keeper, one run, and its clock."""
+    """A supervisor, one run, and its clock."""
 
     def __init__(self) -> None:
-        self.keeper = IncidentKeeper()
+        self.incidents = Incidents()
         self.now = 1000.0
 
     def say(self, *said: tuple[str, Finding], after: float = 1.0) -> list[Change]:
         """What is worth telling; the rest is only written down."""
         self.now += after
-        changes = self.keeper.update("run", said, ASKED, self.now)
+        changes = self.incidents.update("run", said, ASKED, self.now)
         return [c for c in changes if c.kind not in QUIET]
 
     def kinds(self, *said: tuple[str, Finding], after: float = 1.0) -> list[tuple[str, str]]:
@@ -47,8 +47,8 @@ class Watch:
 
     def restart(self) -> None:
         """Through the store, as the daemon does it."""
-        docs = json.loads(jsonlines.dumps([i.to_json() for i in self.keeper.all()]))
-        self.keeper = IncidentKeeper(Incident.from_json(doc) for doc in docs)
+        docs = json.loads(jsonlines.dumps([i.to_json() for i in self.incidents.all()]))
+        self.incidents = Incidents(Incident.from_json(doc) for doc in docs)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_trouble_is_opened_once_however_often_it_is_said(watch: Watch) -> None
     assert watch.kinds(("nan", nan)) == [("opened", "loss_nan")]
     for _ in range(500):
         assert watch.kinds(("nan", nan)) == []
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert (one.count, one.opened_at, one.last_seen_at) == (501, 1001.0, watch.now)
 
 
@@ -76,14 +76,14 @@ def test_two_mounts_are_two_troubles(watch: Watch) -> None:
 def test_it_is_over_when_its_rule_was_asked_and_silent_for_long_enough(watch: Watch) -> None:
     watch.say(("disk", finding("disk_full")))
     assert watch.kinds(after=CLEARS_S - 1) == []
-    watch.keeper.update("run", [], {"nan": 1.0}, watch.now + 9999)  # not asked: no news
-    watch.keeper.update("other", [], ASKED, watch.now + 9999)  # another run
-    assert len(watch.keeper.open()) == 1
+    watch.incidents.update("run", [], {"nan": 1.0}, watch.now + 9999)  # not asked: no news
+    watch.incidents.update("other", [], ASKED, watch.now + 9999)  # another run
+    assert len(watch.incidents.open()) == 1
     assert watch.kinds() == [("resolved", "disk_full")]
-    (one,) = watch.keeper.all()
+    (one,) = watch.incidents.all()
     assert (one.state, one.resolved_at) == ("resolved", watch.now)
     assert watch.kinds(("disk", finding("disk_full"))) == [("opened", "disk_full")]
-    assert len({i.id for i in watch.keeper.all()}) == 2
+    assert len({i.id for i in watch.incidents.all()}) == 2
 
 
 def test_worse_is_told_and_milder_is_not(watch: Watch) -> None:
@@ -95,23 +95,23 @@ def test_worse_is_told_and_milder_is_not(watch: Watch) -> None:
         "now it is full",
     )
     assert watch.kinds(("disk", finding("disk_full", INFO))) == []
-    assert watch.keeper.open()[0].severity is CRITICAL
+    assert watch.incidents.open()[0].severity is CRITICAL
 
 
 def test_worse_than_what_was_acknowledged_is_open_again(watch: Watch) -> None:
     watch.say(("disk", finding("disk_full", WARNING)))
-    watch.keeper.acknowledge(watch.keeper.open()[0])
+    watch.incidents.acknowledge(watch.incidents.open()[0])
     watch.say(("disk", finding("disk_full", WARNING)))
-    assert [i.state for i in watch.keeper.open()] == ["acknowledged"]
+    assert [i.state for i in watch.incidents.open()] == ["acknowledged"]
     assert watch.kinds(("disk", finding("disk_full", CRITICAL))) == [("raised", "disk_full")]
-    assert [i.state for i in watch.keeper.open()] == ["open"]
+    assert [i.state for i in watch.incidents.open()] == ["open"]
 
 
 def test_what_is_over_cannot_be_acknowledged(watch: Watch) -> None:
     watch.say(("disk", finding("disk_full")))
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     watch.say(after=CLEARS_S)
-    watch.keeper.acknowledge(one)
+    watch.incidents.acknowledge(one)
     assert one.state == "resolved"
 
 
@@ -132,7 +132,7 @@ def test_a_better_class_of_the_same_finding_is_a_correction(watch: Watch) -> Non
 def test_a_symptom_joins_its_cause(watch: Watch) -> None:
     watch.say(("oom", finding("cgroup_oom_kill")))
     assert watch.kinds(("hang", finding("hang", summary="no step for 60 s")), after=30) == []
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert one.symptoms == ["hang: no step for 60 s"]
 
 
@@ -142,7 +142,7 @@ def test_a_symptom_whose_numbers_change_stays_one_line(watch: Watch) -> None:
         said = f"no step for {seconds} s"
         proof = (Evidence("process", said),)
         watch.say(("hang", finding("hang", summary=said, evidence=proof)))
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert one.symptoms == ["hang: no step for 299 s"]
     assert len(one.evidence) == 1
 
@@ -152,7 +152,7 @@ def test_symptoms_without_end_are_bounded(watch: Watch) -> None:
     for step in range(1, MOST_SYMPTOMS + 50):
         said = ("save", finding("ckpt_nonfinite", key=f"step_{step}", summary=f"{step} is NaN"))
         assert watch.say(said) == []
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert len(one.symptoms) == len(one.joined) == MOST_SYMPTOMS
     assert one.symptoms[-1] == f"ckpt_nonfinite: {MOST_SYMPTOMS + 49} is NaN"
 
@@ -168,7 +168,7 @@ def test_of_bad_saves_the_newest_is_named(watch: Watch) -> None:
     assert watch.kinds(save(1)) == [("opened", "ckpt_nonfinite")]
     assert watch.kinds(save(2), save(1, Severity.WARNING), after=4000) == []
     assert watch.kinds(save(3), save(2, Severity.WARNING), after=4000) == []
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert (one.summary, one.details["path"]) == ("the newest one, 3, is NaN", "step_3")
 
 
@@ -196,13 +196,13 @@ def test_what_is_milder_now_is_said_so_and_is_no_news(watch: Watch) -> None:
     watch.say(("save", finding("ckpt_corrupt", summary="the newest one is bad")))
     milder = finding("ckpt_corrupt", Severity.WARNING, summary="an older one is bad")
     assert watch.say(("save", milder)) == []
-    (one,) = watch.keeper.open()
+    (one,) = watch.incidents.open()
     assert (one.severity, one.summary) == (Severity.CRITICAL, "an older one is bad")
 
 
 def test_a_cause_that_is_found_later_corrects(watch: Watch) -> None:
     watch.say(("hang", finding("hang", fatal=False)))
-    one = watch.keeper.open()[0]
+    one = watch.incidents.open()[0]
     (change,) = watch.say(("oom", finding("cgroup_oom_kill", fatal=True)), after=60)
     assert (change.kind, change.was, change.incident.id) == ("corrected", "hang", one.id)
     assert (one.trouble, one.sentinel, one.fatal) == ("cgroup_oom_kill", "oom", True)
@@ -216,7 +216,7 @@ def test_causes_go_before_symptoms_within_one_round(watch: Watch) -> None:
         ("crash", finding("process_killed")),
         ("nan", finding("loss_nan")),
     ) == [("opened", "loss_nan")]
-    assert len(watch.keeper.open()[0].symptoms) == 2
+    assert len(watch.incidents.open()[0].symptoms) == 2
 
 
 def test_joining_ends_two_minutes_after_the_opening(watch: Watch) -> None:
@@ -243,7 +243,7 @@ def test_troubles_of_their_own_neither_join_nor_take_in(watch: Watch) -> None:
 
 def test_the_trouble_of_another_run_is_another_trouble(watch: Watch) -> None:
     watch.say(("oom", finding("cgroup_oom_kill")))
-    (change,) = watch.keeper.update("other", [("hang", finding("hang"))], ASKED, watch.now)
+    (change,) = watch.incidents.update("other", [("hang", finding("hang"))], ASKED, watch.now)
     assert (change.kind, change.incident.run) == ("opened", "other")
 
 
@@ -275,12 +275,12 @@ def test_a_restart_neither_opens_again_nor_forgets(watch: Watch) -> None:
         ("disk", finding("disk_full", WARNING)),
     )
     watch.say(*said)
-    for one in watch.keeper.open():
+    for one in watch.incidents.open():
         one.alerted_at, one.reminders = watch.now, 2
-    ids = [i.id for i in watch.keeper.open()]
+    ids = [i.id for i in watch.incidents.open()]
     watch.restart()
     assert watch.kinds(*said, after=3600) == []
-    known = watch.keeper.open()
+    known = watch.incidents.open()
     assert [i.id for i in known] == ids
     assert all(i.alerted_at is not None and i.reminders == 2 for i in known)
     assert sorted(watch.kinds(after=CLEARS_S)) == [
@@ -290,20 +290,20 @@ def test_a_restart_neither_opens_again_nor_forgets(watch: Watch) -> None:
 
 
 def test_a_store_of_another_version_can_be_read() -> None:
-    (change,) = IncidentKeeper().update("run", [("nan", finding("loss_nan"))], {}, 1.0)
+    (change,) = Incidents().update("run", [("nan", finding("loss_nan"))], {}, 1.0)
     doc = {**change.incident.to_json(), "a_field_of_tomorrow": 3}
     assert Incident.from_json(doc) == change.incident
 
 
 def test_what_is_long_over_is_forgotten(watch: Watch) -> None:
     watch.say(("disk", finding("disk_full")))
-    watch.keeper.forget_resolved(watch.now + 999)
-    assert len(watch.keeper.all()) == 1  # it is not over
+    watch.incidents.forget_resolved(watch.now + 999)
+    assert len(watch.incidents.all()) == 1  # it is not over
     watch.say(after=CLEARS_S)
-    watch.keeper.forget_resolved(watch.now)
-    assert len(watch.keeper.all()) == 1
-    watch.keeper.forget_resolved(watch.now + 1)
-    assert watch.keeper.all() == []
+    watch.incidents.forget_resolved(watch.now)
+    assert len(watch.incidents.all()) == 1
+    watch.incidents.forget_resolved(watch.now + 1)
+    assert watch.incidents.all() == []
 
 
 FINDINGS = st.builds(
@@ -348,14 +348,14 @@ def test_any_order_of_findings(
     told: Counter[tuple[str, str]] = Counter()
     for said, asked, seconds, event in rounds:
         watch.now += seconds
-        before = {i.id: (i.severity, i.state) for i in watch.keeper.all()}
-        changes = watch.keeper.update("run", said, dict.fromkeys(asked, CLEARS_S), watch.now)
+        before = {i.id: (i.severity, i.state) for i in watch.incidents.all()}
+        changes = watch.incidents.update("run", said, dict.fromkeys(asked, CLEARS_S), watch.now)
         for change in changes:
             told[change.incident.id, change.kind] += 1
-        known = watch.keeper.open()
+        known = watch.incidents.open()
         prints = [i.fingerprint for i in known]
         assert len(prints) == len(set(prints))  # one trouble is never two open incidents
-        for one in watch.keeper.all():
+        for one in watch.incidents.all():
             assert told[one.id, "opened"] == 1
             over = told[one.id, "resolved"] + told[one.id, "merged"]
             assert over == (one.state == "resolved")
@@ -372,4 +372,4 @@ def test_any_order_of_findings(
         if event == "restart":
             watch.restart()
         elif event == "ack" and known:
-            watch.keeper.acknowledge(known[0])
+            watch.incidents.acknowledge(known[0])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from middlewatch.daemon.judge.engine import Engine
-from middlewatch.daemon.judge.incidents import Change, IncidentKeeper
+from middlewatch.daemon.judge.incidents import Change, Incidents
 from middlewatch.daemon.judge.refutation import outcome, refuted
 from middlewatch.daemon.report.messages import MAX_BODY, compose, drilled
 from middlewatch.sentinels.kit import Finding, ProcessEnded, RunFacts, Sentinel, Severity, View
@@ -25,8 +25,8 @@ class Bench:
         self.says = True
         self.trouble = trouble
         sentinel = Sentinel(self.check, None, (ProcessEnded,), every_tick=True, clears_after_s=30.0)
-        self.keeper = IncidentKeeper()
-        self.engine = Engine({name: sentinel}, {}, self.keeper, lambda _: None)
+        self.incidents = Incidents()
+        self.engine = Engine({name: sentinel}, {}, self.incidents, lambda _: None)
 
     def check(self, view: View, limits: object) -> Iterator[Finding]:
         if self.says:
@@ -54,7 +54,7 @@ def test_a_hang_that_went_on_by_itself() -> None:
 def test_a_hang_whose_run_ended_did_not_go_on() -> None:
     bench = Bench("hang", "hang")
     bench.tick(view(1100.0))
-    one = bench.keeper.open()[0]
+    one = bench.incidents.open()[0]
     ended = view(1200.0, endings=[ProcessEnded(1200.0, 7, True, exit_code=0)])
     assert outcome(one, ended) == "the run has ended"
     assert outcome(one, view(1200.0)) == ""
@@ -70,22 +70,22 @@ def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
     assert bench.tick(known) == []  # the rule still says it: before its planned end
     bench.says = False
     (change,) = bench.tick(known)
-    assert (change.kind, bench.keeper.open()) == ("resolved", [])
+    assert (change.kind, bench.incidents.open()) == ("resolved", [])
     assert "its exit status came late: it is 0" in body(change)
 
 
 def test_nothing_refutes_what_is_true() -> None:
     bench = Bench("crash", "process_killed")
     bench.tick(view())
-    assert refuted(bench.keeper.open()[0], view()) == ""
+    assert refuted(bench.incidents.open()[0], view()) == ""
 
 
 def test_a_corrected_push_says_what_changed() -> None:
-    keeper = IncidentKeeper()
+    incidents = Incidents()
     for trouble, now in (("memory_pressure", 1000.0), ("cgroup_oom_kill", 1900.0)):
         severity = Severity.WARNING if trouble == "memory_pressure" else CRITICAL
         found = [(trouble, Finding(trouble, severity, f"{trouble} happened"))]
-        (change,) = keeper.update("run", found, {}, now)
+        (change,) = incidents.update("run", found, {}, now)
         change.incident.alerted_at = now
     message = compose(change, "gpt", "box3", None, (), 1900.0)
     assert message.title.startswith("[CRITICAL] gpt on box3: cgroup_oom_kill")
@@ -94,7 +94,7 @@ def test_a_corrected_push_says_what_changed() -> None:
 
 def test_a_drill_is_marked_and_keeps_its_last_lines() -> None:
     finding = Finding("hang", CRITICAL, "x" * 290, remedy="y" * 380)
-    (change,) = IncidentKeeper().update("run", [("hang", finding)], {}, 1.0)
+    (change,) = Incidents().update("run", [("hang", finding)], {}, 1.0)
     change.incident.symptoms = ["z" * 200] * 2
     message = drilled(compose(change, "gpt", "box3", None, (), 2.0))
     assert message.title.startswith("[DRILL] [CRITICAL] gpt on box3: ")

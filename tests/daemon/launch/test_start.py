@@ -60,7 +60,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     yield begin
     for one in started:
-        for pid in (one.pid, one.keeper_pid):
+        for pid in (one.pid, one.supervisor_pid):
             if lives(pid):
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL) if pid == one.pid else os.kill(pid, 9)
@@ -209,24 +209,24 @@ def test_signals_are_as_after_a_fresh_login(start: Start) -> None:
 def test_command_and_keeper_have_sessions_of_their_own_without_a_terminal(start: Start) -> None:
     one = start(["sleep", "20"])
     assert os.getsid(one.pid) == os.getpgid(one.pid) == one.pid
-    assert os.getsid(one.keeper_pid) not in (os.getsid(0), one.pid)
+    assert os.getsid(one.supervisor_pid) not in (os.getsid(0), one.pid)
     fields = Path(f"/proc/{one.pid}/stat").read_text().rpartition(")")[2].split()
     assert fields[4] == "0"  # tty_nr
-    fds = Path(f"/proc/{one.keeper_pid}/fd")
+    fds = Path(f"/proc/{one.supervisor_pid}/fd")
     until(lambda: {str(path.readlink()) for path in fds.iterdir()} == {"/dev/null"})
 
 
 def test_both_survive_the_hangup_of_the_session(start: Start) -> None:
     one = start(["sh", "-c", "sleep 0.4; echo alive"])
     for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGTSTP):
-        os.kill(one.keeper_pid, signum)
+        os.kill(one.supervisor_pid, signum)
     assert ended(one).exit_code == 0
     assert text(one) == "alive\n"
 
 
 def test_a_killed_keeper_costs_only_the_exit_status(start: Start) -> None:
     one = start(["sh", "-c", "sleep 0.4; echo still here"])
-    os.kill(one.keeper_pid, signal.SIGKILL)
+    os.kill(one.supervisor_pid, signal.SIGKILL)
     until(lambda: text(one) == "still here\n")
     until(lambda: not lives(one.pid))
     assert read_exit(one.exit_file) is None
@@ -235,7 +235,7 @@ def test_a_killed_keeper_costs_only_the_exit_status(start: Start) -> None:
 def test_sigterm_goes_to_the_whole_group_and_is_written_down(start: Start) -> None:
     one = start(["sh", "-c", "trap 'echo saving; exit 7' TERM; echo ready; sleep 30 & wait"])
     until(lambda: text(one) == "ready\n")
-    os.kill(one.keeper_pid, signal.SIGTERM)
+    os.kill(one.supervisor_pid, signal.SIGTERM)
     record = ended(one)
     assert record.exit_code == 7
     assert "saving" in text(one)
@@ -376,7 +376,7 @@ def test_a_keeper_is_hardly_larger_than_a_bare_interpreter(start: Start) -> None
     one = start(["sleep", "20"])
     try:
         # 1.3 MB are left from compiling its own source; `signal` alone would be 0.7 MB more.
-        assert own(one.keeper_pid) < own(bare.pid) + 1500
+        assert own(one.supervisor_pid) < own(bare.pid) + 1500
     finally:
         bare.communicate()
 

@@ -14,18 +14,18 @@ import xxhash
 
 from middlewatch.daemon.checkpoints.verify.scan import Scan
 from middlewatch.daemon.mirror.copy import Copying, forget
-from middlewatch.daemon.mirror.local import Folder
-from middlewatch.daemon.mirror.receipt import RECEIPT, Gone, Parcel, Trouble, pack
+from middlewatch.daemon.mirror.local import FolderDestination
+from middlewatch.daemon.mirror.receipt import RECEIPT, CheckpointGone, CopyJob, MirrorError, job_for
 from middlewatch.daemon.mirror.remote import Outcome, mirror
-from middlewatch.daemon.mirror.targets import Place, check_mounted
+from middlewatch.daemon.mirror.targets import MirrorTarget, check_mounted
 
 AT = "2026-11-21T07:00:00.000+00:00"
 MIB = 1 << 20
 
 
-def copy(parcel: Parcel, root: Path, stop_after: int | None = None) -> Outcome | None:
+def copy(job: CopyJob, root: Path, stop_after: int | None = None) -> Outcome | None:
     """Copy until the end, or until so many bytes were written."""
-    work = mirror(parcel, Folder(str(root)), lambda: AT)
+    work = mirror(job, FolderDestination(str(root)), lambda: AT)
     sent = 0
     try:
         while stop_after is None or sent < stop_after:
@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_is_copied_proved_and_signed(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "far"
-    outcome = copy(pack(str(source), "gpt/step_5.pt", step=5.0), root)
+    outcome = copy(job_for(str(source), "gpt/step_5.pt", step=5.0), root)
     assert outcome is not None
     assert outcome.copied
     assert outcome.digest == f"xxh3:{xxhash.xxh3_128_hexdigest(source.read_bytes())}"
@@ -74,14 +74,14 @@ def test_a_file_is_copied_proved_and_signed(source: Path, tmp_path: Path) -> Non
     assert told["source"] == str(source)
     assert (told["step"], told["verified_at"], told["digest"]) == (5.0, AT, outcome.digest)
     assert [f["bytes"] for f in told["files"]] == [3 * MIB + 77]
-    again = copy(pack(str(source), "gpt/step_5.pt"), root)
+    again = copy(job_for(str(source), "gpt/step_5.pt"), root)
     assert again == Outcome(False, outcome.digest, 3 * MIB + 77, AT)
 
 
 def test_a_folder_is_copied_without_its_temporaries(folder: Path, tmp_path: Path) -> None:
     root = tmp_path / "far"
-    parcel = pack(str(folder), "checkpoint-500")
-    outcome = copy(parcel, root)
+    job = job_for(str(folder), "checkpoint-500")
+    outcome = copy(job, root)
     assert outcome is not None
     assert left(root) == [
         "checkpoint-500.middlewatch-mirror.json",
@@ -99,17 +99,17 @@ def test_the_digest_is_that_of_the_index(source: Path, folder: Path, tmp_path: P
     (folder.parent / "model-00001-of-00001.safetensors").write_bytes(b"shard")
     index.write_text(json.dumps({"weight_map": {"w": "model-00001-of-00001.safetensors"}}))
     for path in (source, folder, index):
-        scanned = Scan(str(path)).go()
+        scanned = Scan(str(path)).advance()
         assert scanned is not None
-        outcome = copy(pack(str(path), path.name, digest=scanned.digest), tmp_path / "far")
+        outcome = copy(job_for(str(path), path.name, digest=scanned.digest), tmp_path / "far")
         assert outcome is not None
         assert outcome.digest == scanned.digest
     assert (tmp_path / "far" / "model-00001-of-00001.safetensors").read_bytes() == b"shard"
 
 
 def test_an_interrupted_copy_goes_on_where_it_stopped(source: Path, tmp_path: Path) -> None:
-    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
-    assert copy(parcel, root, stop_after=2 * MIB) is None
+    root, job = tmp_path / "far", job_for(str(source), "step_5.pt")
+    assert copy(job, root, stop_after=2 * MIB) is None
     assert left(root) == [".step_5.pt.part/step_5.pt"]
     half = root / ".step_5.pt.part" / "step_5.pt"
     kept = half.stat().st_size
@@ -117,12 +117,12 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(source: Path, tmp_path: Pa
     with half.open("r+b") as file:  # a block that never reached the disk
         file.seek(MIB)
         file.write(bytes(4096))
-    work = mirror(parcel, Folder(str(root)), lambda: AT)
+    work = mirror(job, FolderDestination(str(root)), lambda: AT)
     sent = sum(tick.sent for tick in work)
     assert MIB // 4 <= sent < MIB + (MIB // 4) + 78 + MIB // 4
     assert (root / "step_5.pt").read_bytes() == source.read_bytes()
-    assert copy(parcel, root) == Outcome(
-        False, "xxh3:" + xxhash.xxh3_128_hexdigest(source.read_bytes()), parcel.bytes, AT
+    assert copy(job, root) == Outcome(
+        False, "xxh3:" + xxhash.xxh3_128_hexdigest(source.read_bytes()), job.bytes, AT
     )
 
 
@@ -132,7 +132,7 @@ def test_a_copy_of_something_longer_is_cut(source: Path, tmp_path: Path) -> None
     part.mkdir(parents=True)
     (part / "step_5.pt").write_bytes(bytes(9 * MIB))
     (part / "of_another_time.pt").write_bytes(b"1")
-    assert copy(pack(str(source), "step_5.pt"), root)
+    assert copy(job_for(str(source), "step_5.pt"), root)
     assert (root / "step_5.pt").read_bytes() == source.read_bytes()
     assert left(root) == ["step_5.pt", f"step_5.pt{RECEIPT}"]
 
@@ -140,11 +140,11 @@ def test_a_copy_of_something_longer_is_cut(source: Path, tmp_path: Path) -> None
 KILLED = """
 import sys
 from middlewatch.daemon.mirror.copy import Copying, forget
-from middlewatch.daemon.mirror.receipt import pack
+from middlewatch.daemon.mirror.receipt import job_for
 from middlewatch.daemon.mirror.targets import parse
-copying = Copying(pack(sys.argv[1], "step_5.pt"), parse(sys.argv[2]), lambda: "now", limit_bytes_per_s=int(sys.argv[3]))
+copying = Copying(job_for(sys.argv[1], "step_5.pt"), parse(sys.argv[2]), lambda: "now", limit_bytes_per_s=int(sys.argv[3]))
 print(flush=True)
-copying.go(lambda: False)
+copying.advance(lambda: False)
 """
 
 
@@ -170,10 +170,10 @@ def test_kill_9_in_the_middle_and_again(source: Path, tmp_path: Path) -> None:
 
 
 def test_a_crash_before_the_receipt_is_made_good(source: Path, tmp_path: Path) -> None:
-    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
-    assert copy(parcel, root)
+    root, job = tmp_path / "far", job_for(str(source), "step_5.pt")
+    assert copy(job, root)
     (root / f"step_5.pt{RECEIPT}").unlink()
-    outcome = copy(parcel, root)
+    outcome = copy(job, root)
     assert outcome is not None
     assert outcome.detail == "it was there, unsigned"
     assert (root / f"step_5.pt{RECEIPT}").exists()
@@ -185,8 +185,8 @@ def test_what_is_not_ours_is_never_touched(source: Path, folder: Path, tmp_path:
     (root / "checkpoint-500" / "mine").write_text("mine")
     (root / "step_5.pt").write_text("mine")
     for path in (source, folder):
-        with pytest.raises(Trouble, match="no copy of this"):
-            copy(pack(str(path), path.name), root)
+        with pytest.raises(MirrorError, match="no copy of this"):
+            copy(job_for(str(path), path.name), root)
     assert (root / "checkpoint-500" / "mine").read_text() == "mine"
     assert (root / "step_5.pt").read_text() == "mine"
     assert not (root / f"step_5.pt{RECEIPT}").exists()
@@ -195,12 +195,12 @@ def test_what_is_not_ours_is_never_touched(source: Path, folder: Path, tmp_path:
 def test_saved_again_under_the_same_name(source: Path, folder: Path, tmp_path: Path) -> None:
     root = tmp_path / "far"
     for path in (source, folder):
-        assert copy(pack(str(path), path.name), root)
+        assert copy(job_for(str(path), path.name), root)
     source.write_bytes(b"newer")
     old = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(b"newer")
     for path in (source, folder):
-        outcome = copy(pack(str(path), path.name), root)
+        outcome = copy(job_for(str(path), path.name), root)
         assert outcome is not None
         assert outcome.copied
     assert (root / "step_5.pt").read_bytes() == b"newer"
@@ -209,38 +209,38 @@ def test_saved_again_under_the_same_name(source: Path, folder: Path, tmp_path: P
 
 
 def test_a_source_that_changes_is_not_called_good(source: Path, tmp_path: Path) -> None:
-    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
-    work = mirror(parcel, Folder(str(root)), lambda: AT)
+    root, job = tmp_path / "far", job_for(str(source), "step_5.pt")
+    work = mirror(job, FolderDestination(str(root)), lambda: AT)
     while next(work).sent == 0:
         pass
     with source.open("r+b") as file:
         file.seek(-5, os.SEEK_END)
         file.write(b"newer")
-    with pytest.raises(Gone, match="changed"):
+    with pytest.raises(CheckpointGone, match="changed"):
         for _ in work:
             pass
     assert left(root) == []
 
 
 def test_a_source_that_vanishes_leaves_nothing(source: Path, tmp_path: Path) -> None:
-    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
+    root, job = tmp_path / "far", job_for(str(source), "step_5.pt")
     (source.parent / "step_6.pt").write_bytes(b"6")
-    two = Parcel(
-        parcel.path,
+    two = CopyJob(
+        job.path,
         "two",
         True,
-        (*pack(str(source.parent / "step_6.pt"), "x").items, *parcel.items),
+        (*job_for(str(source.parent / "step_6.pt"), "x").items, *job.items),
     )
-    work = mirror(two, Folder(str(root)), lambda: AT)
+    work = mirror(two, FolderDestination(str(root)), lambda: AT)
     while next(work).sent == 0:
         pass
     source.unlink()
-    with pytest.raises(Gone, match="cannot be read"):
+    with pytest.raises(CheckpointGone, match="cannot be read"):
         for _ in work:
             pass
     assert left(root) == []
     (root / ".step_5.pt.part").mkdir(parents=True)
-    forget(parcel.path, "step_5.pt", Place("folder", "", str(root)))
+    forget(job.path, "step_5.pt", MirrorTarget("folder", "", str(root)))
     assert not list(root.iterdir())
 
 
@@ -251,51 +251,51 @@ def test_shards_of_others_are_not_overwritten(tmp_path: Path) -> None:
         (folder / "model-00001-of-00001.safetensors").write_text(folder.name)
     index = home / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"w": "model-00001-of-00001.safetensors"}}))
-    with pytest.raises(Trouble, match="no copy of this"):
-        copy(pack(str(index), index.name), root)
+    with pytest.raises(MirrorError, match="no copy of this"):
+        copy(job_for(str(index), index.name), root)
     assert left(root) == ["model-00001-of-00001.safetensors"]
 
 
 def test_bytes_that_were_not_verified_are_not_copied(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "far"
-    parcel = pack(str(source), "step_5.pt", digest="xxh3:" + "0" * 32)
-    with pytest.raises(Gone, match="not those that were verified"):
-        copy(parcel, root)
+    job = job_for(str(source), "step_5.pt", digest="xxh3:" + "0" * 32)
+    with pytest.raises(CheckpointGone, match="not those that were verified"):
+        copy(job, root)
     assert left(root) == []
 
 
 def test_rot_on_the_far_side_is_noticed_before_success_is_said(
     source: Path, tmp_path: Path
 ) -> None:
-    root, parcel = tmp_path / "far", pack(str(source), "step_5.pt")
-    work = mirror(parcel, Folder(str(root)), lambda: AT)
+    root, job = tmp_path / "far", job_for(str(source), "step_5.pt")
+    work = mirror(job, FolderDestination(str(root)), lambda: AT)
     written = 0
-    while written < parcel.bytes:
+    while written < job.bytes:
         written += next(work).sent
     with (root / ".step_5.pt.part" / "step_5.pt").open("r+b") as file:
         file.write(b"rot")
-    with pytest.raises(Trouble, match=r"1 of 1 files differ: step_5\.pt"):
+    with pytest.raises(MirrorError, match=r"1 of 1 files differ: step_5\.pt"):
         for _ in work:
             pass
     assert left(root) == []
 
 
 def test_a_source_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(Gone, match="No such file"):
-        pack(str(tmp_path / "step_1.pt"), "step_1.pt")
+    with pytest.raises(CheckpointGone, match="No such file"):
+        job_for(str(tmp_path / "step_1.pt"), "step_1.pt")
     (tmp_path / "step_2").mkdir()
-    with pytest.raises(Gone, match="without files"):
-        pack(str(tmp_path / "step_2"), "step_2")
+    with pytest.raises(CheckpointGone, match="without files"):
+        job_for(str(tmp_path / "step_2"), "step_2")
 
 
 def test_a_limit_is_kept(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By sleeping: on a clock that only sleep moves, it takes as long as the limit asks for."""
-    place = Place("folder", "", str(tmp_path / "far"))
+    place = MirrorTarget("folder", "", str(tmp_path / "far"))
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(time, "sleep", lambda s: clock.append(clock.pop() + s))
-    copying = Copying(pack(str(source), "a.pt"), place, lambda: AT, limit_bytes_per_s=6 * MIB)
-    assert copying.go(lambda: False)
+    copying = Copying(job_for(str(source), "a.pt"), place, lambda: AT, limit_bytes_per_s=6 * MIB)
+    assert copying.advance(lambda: False)
     assert copying.done == copying.total == 2 * (3 * MIB + 77)
     assert clock[0] == pytest.approx((3 * MIB + 77) / (6 * MIB), rel=0.2)
 
@@ -304,15 +304,15 @@ def test_a_mount_that_is_gone_is_not_written_to(source: Path, tmp_path: Path) ->
     memory, root = tmp_path / "mirror.json", tmp_path / "far"
     root.mkdir()
     memory.write_text(json.dumps({str(root): {"point": str(root), "kind": "nfs4", "source": "x"}}))
-    place = Place("folder", "", str(root))
-    copying = Copying(pack(str(source), "a.pt"), place, lambda: AT, memory=str(memory))
-    with pytest.raises(Trouble, match=r"far \(nfs4\) is not mounted any more"):
-        copying.go(lambda: False)
+    place = MirrorTarget("folder", "", str(root))
+    copying = Copying(job_for(str(source), "a.pt"), place, lambda: AT, memory=str(memory))
+    with pytest.raises(MirrorError, match=r"far \(nfs4\) is not mounted any more"):
+        copying.advance(lambda: False)
     assert left(root) == []
     check_mounted(str(root), {"point": "/", "kind": "ext4"})  # something nearer was mounted since
     memory.write_text("{")
-    copying = Copying(pack(str(source), "a.pt"), place, lambda: AT, memory=str(memory))
-    assert copying.go(lambda: False)
+    copying = Copying(job_for(str(source), "a.pt"), place, lambda: AT, memory=str(memory))
+    assert copying.advance(lambda: False)
     assert json.loads(memory.read_text())[str(root)]["point"]
 
 
@@ -321,7 +321,7 @@ def test_a_mount_that_is_gone_is_not_written_to(source: Path, tmp_path: Path) ->
 SMALL = """
 import os, subprocess, sys
 from middlewatch.daemon.mirror.copy import Copying, forget
-from middlewatch.daemon.mirror.receipt import Trouble, pack
+from middlewatch.daemon.mirror.receipt import MirrorError, job_for
 from middlewatch.daemon.mirror.targets import parse
 source, root, options, fill = sys.argv[1:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", options.split("|")[0], "none", root], check=True)
@@ -329,7 +329,7 @@ if "|" in options:
     subprocess.run(["mount", "-o", "remount," + options.split("|")[1], root], check=True)
 
 def attempt(fill_after):
-    copying = Copying(pack(source, os.path.basename(source)), parse(root), lambda: "now")
+    copying = Copying(job_for(source, os.path.basename(source)), parse(root), lambda: "now")
     sent = 0
     def stop():
         nonlocal fill_after
@@ -343,8 +343,8 @@ def attempt(fill_after):
                     pass
         return False
     try:
-        copying.go(stop)
-    except Trouble as trouble:
+        copying.advance(stop)
+    except MirrorError as trouble:
         print(trouble)
     else:
         print("copied")
@@ -399,14 +399,14 @@ def test_filled_by_others_in_the_middle(source: Path, tmp_path: Path) -> None:
 VANISHED = """
 import subprocess, sys
 from middlewatch.daemon.mirror.copy import Copying, forget
-from middlewatch.daemon.mirror.receipt import Trouble, pack
+from middlewatch.daemon.mirror.receipt import MirrorError, job_for
 from middlewatch.daemon.mirror.targets import parse
 source, root, memory = sys.argv[1:]
 def attempt():
     try:
-        Copying(pack(source, "a.pt"), parse(root + "/ours"), lambda: "now", memory=memory).go(lambda: False)
+        Copying(job_for(source, "a.pt"), parse(root + "/ours"), lambda: "now", memory=memory).advance(lambda: False)
         print("copied")
-    except Trouble as trouble:
+    except MirrorError as trouble:
         print(trouble)
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "safe", root], check=True)
 attempt()
@@ -452,14 +452,14 @@ def test_no_permission(source: Path, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
     (tmp_path / "far").mkdir(mode=0o500)
-    with pytest.raises(Trouble, match="may not be written"):
-        copy(pack(str(source), "a.pt"), tmp_path / "far")
+    with pytest.raises(MirrorError, match="may not be written"):
+        copy(job_for(str(source), "a.pt"), tmp_path / "far")
 
 
 def test_a_destination_that_is_a_file(source: Path, tmp_path: Path) -> None:
     (tmp_path / "far").write_text("")
-    with pytest.raises(Trouble, match="cannot be used"):
-        copy(pack(str(source), "a.pt"), tmp_path / "far")
+    with pytest.raises(MirrorError, match="cannot be used"):
+        copy(job_for(str(source), "a.pt"), tmp_path / "far")
 
 
 @pytest.mark.parametrize("way", ["above", "link", "hard link"])
@@ -472,36 +472,36 @@ def test_the_checkpoint_itself_is_no_copy(way: str, folder: Path, tmp_path: Path
         root.symlink_to(folder.parent)
     else:
         shutil.copytree(folder, root / folder.name, copy_function=os.link)
-    with pytest.raises(Trouble, match="the checkpoint itself"):
-        copy(pack(str(folder), folder.name), root)
+    with pytest.raises(MirrorError, match="the checkpoint itself"):
+        copy(job_for(str(folder), folder.name), root)
     assert not list(tmp_path.rglob(f"*{RECEIPT}"))
 
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_copy_that_rots_between_two_runs(kept: bool, source: Path, tmp_path: Path) -> None:
     """Who writes to it moves its time; what rots by itself is found by reading again."""
-    far, parcel = tmp_path / "far", pack(str(source), source.name)
-    copy(parcel, far)
-    there = far / source.name
+    destination, job = tmp_path / "far", job_for(str(source), source.name)
+    copy(job, destination)
+    there = destination / source.name
     was = there.stat()
     data = bytearray(there.read_bytes())
     data[MIB] ^= 1
     there.write_bytes(data)
     if kept:
         os.utime(there, ns=(was.st_atime_ns, was.st_mtime_ns))
-        again = copy(parcel, far)
+        again = copy(job, destination)
         assert again is not None
         assert not again.copied
-    outcome = read_back(parcel, far) if kept else copy(parcel, far)
+    outcome = read_back(job, destination) if kept else copy(job, destination)
     assert outcome is not None
     assert outcome.copied
     assert "not right any more: made anew" in outcome.detail
     assert there.read_bytes() == source.read_bytes()
-    assert not read_back(parcel, far).copied
+    assert not read_back(job, destination).copied
 
 
-def read_back(parcel: Parcel, root: Path) -> Outcome:
-    work = mirror(parcel, Folder(str(root)), lambda: AT, again=True)
+def read_back(job: CopyJob, root: Path) -> Outcome:
+    work = mirror(job, FolderDestination(str(root)), lambda: AT, again=True)
     try:
         while True:
             next(work)
@@ -514,14 +514,14 @@ def test_a_rotten_copy_is_called_none_even_if_it_cannot_be_made_anew(
     source: Path, tmp_path: Path
 ) -> None:
     """The source rots too: the next run must not believe the receipt."""
-    far, parcel = tmp_path / "far", pack(str(source), source.name)
-    copy(parcel, far)
-    for path in (source, far / source.name):
+    destination, job = tmp_path / "far", job_for(str(source), source.name)
+    copy(job, destination)
+    for path in (source, destination / source.name):
         was = path.stat()
         path.write_bytes(b"x" + path.read_bytes()[1:])
         os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
-    with pytest.raises(Trouble, match="not those that were verified"):
-        read_back(parcel, far)
-    told = json.loads((far / f"{source.name}{RECEIPT}").read_text())
+    with pytest.raises(MirrorError, match="not those that were verified"):
+        read_back(job, destination)
+    told = json.loads((destination / f"{source.name}{RECEIPT}").read_text())
     assert told["wrong"] == [source.name]
     assert "files" not in told

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.checkpoints.index import build
-from middlewatch.daemon.config.schema import Mirror as Settings
+from middlewatch.daemon.config.schema import MirrorSettings as Settings
 from middlewatch.daemon.mirror.source import (
     COPIER_ARGV,
     FIRST_PAUSE_S,
     Copies,
-    Kept,
-    Mirror,
+    MirrorSource,
+    RunCheckpoints,
     place_of,
 )
 from middlewatch.daemon.system.clock import iso
-from middlewatch.daemon.system.worker import JsonChild
+from middlewatch.daemon.system.worker import JsonWorker
 from middlewatch.sentinels.kit import CheckpointSeen
 
 NOW = 1_800_000_000.0
@@ -30,24 +30,26 @@ NOW = 1_800_000_000.0
 class Box:
     """One run with some checkpoints, and a mirror that is shown them."""
 
-    def __init__(self, home: Path, copier: JsonChild | None = None, **settings: Any) -> None:
+    def __init__(self, home: Path, copier: JsonWorker | None = None, **settings: Any) -> None:
         self.home = home
         self.index: dict[str, Any] = build("gpt-1a2b", (), NOW)
         self.copies = Copies()
         self.saving_at: float | None = None
         self.ended = False
         self.changed: list[str] = []
-        self.copier = copier or JsonChild(COPIER_ARGV, 30.0)
-        self.mirror = Mirror(
+        self.copier = copier or JsonWorker(COPIER_ARGV, 30.0)
+        self.mirror = MirrorSource(
             Settings(**{"to": str(home / "far"), **settings}),
             self.kept,
             self.changed.append,
             copier=self.copier,
         )
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[RunCheckpoints]:
         folders = [str(self.home / "out")]
-        one = Kept("gpt-1a2b", "gpt", folders, self.index, self.copies, self.ended, self.saving_at)
+        one = RunCheckpoints(
+            "gpt-1a2b", "gpt", folders, self.index, self.copies, self.ended, self.saving_at
+        )
         return [one]
 
     def save(self, *steps: int, level: str = "finite", **more: Any) -> None:
@@ -154,7 +156,7 @@ def test_a_place_that_fails_is_a_flaw_and_is_tried_again(box: Box) -> None:
 
 
 def test_a_copier_that_dies_is_told(tmp_path: Path) -> None:
-    box = Box(tmp_path, JsonChild(("sh", "-c", "echo broken >&2"), 30.0))
+    box = Box(tmp_path, JsonWorker(("sh", "-c", "echo broken >&2"), 30.0))
     box.save(1)
     box.until(lambda: bool(box.mirror.impaired))
     assert box.mirror.impaired == "the copier died: broken"

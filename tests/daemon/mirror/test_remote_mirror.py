@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.mirror.copy import Copying
-from middlewatch.daemon.mirror.receipt import RECEIPT, Gone, Trouble, pack
+from middlewatch.daemon.mirror.receipt import RECEIPT, CheckpointGone, MirrorError, job_for
 from middlewatch.daemon.mirror.remote import Outcome
-from middlewatch.daemon.mirror.targets import Place, parse
+from middlewatch.daemon.mirror.targets import MirrorTarget, parse
 
 AT = "2026-11-21T07:00:00.000+00:00"
 MIB = 1 << 20
@@ -26,8 +26,8 @@ SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 def copy(path: Path, to: str, place: str | None = None, limit: int = 0) -> Outcome:
-    parcel = pack(str(path), place or path.name)
-    outcome = Copying(parcel, parse(to), lambda: AT, limit_bytes_per_s=limit).go(lambda: False)
+    job = job_for(str(path), place or path.name)
+    outcome = Copying(job, parse(to), lambda: AT, limit_bytes_per_s=limit).advance(lambda: False)
     assert outcome is not None
     return outcome
 
@@ -146,11 +146,14 @@ def test_a_stopped_rsync_leaves_no_process_and_a_part(
 ) -> None:
     root = tmp_path / "far"
     copying = Copying(
-        pack(str(source), "a.pt"), parse(f"{host}:{root}"), lambda: AT, limit_bytes_per_s=200 << 10
+        job_for(str(source), "a.pt"),
+        parse(f"{host}:{root}"),
+        lambda: AT,
+        limit_bytes_per_s=200 << 10,
     )
     deadline = time.monotonic() + 120
     while not left(root) and time.monotonic() < deadline:
-        assert copying.go(lambda: True) is None
+        assert copying.advance(lambda: True) is None
     copying.close()
     assert left(root)[0].startswith(".a.pt.part/")
     assert copy(source, f"{host}:{root}", "a.pt").copied
@@ -163,7 +166,7 @@ def test_rsync_replaces_its_own_and_nothing_else(
 ) -> None:
     root = tmp_path / "far"
     (root / "taken").mkdir(parents=True)
-    with pytest.raises(Trouble, match="no copy of this"):
+    with pytest.raises(MirrorError, match="no copy of this"):
         copy(source, f"{host}:{root}", "taken")
     copy(folder, f"{host}:{root}")
     (folder / "trainer_state.json").write_text('{"newer": 1}')
@@ -175,9 +178,9 @@ def test_rsync_replaces_its_own_and_nothing_else(
 @pytest.mark.system
 def test_rsync_says_what_is_wrong(host: str, source: Path, tmp_path: Path) -> None:
     (tmp_path / "far").write_text("")
-    with pytest.raises(Trouble, match="ssh: "):
+    with pytest.raises(MirrorError, match="ssh: "):
         copy(source, f"{host}:{tmp_path}/far")
-    with pytest.raises(Trouble, match=r"ssh: .*(?:refused|resolve|Permission|denied)"):
+    with pytest.raises(MirrorError, match=r"ssh: .*(?:refused|resolve|Permission|denied)"):
         copy(source, "nobody@127.0.0.1:/x")
 
 
@@ -223,15 +226,15 @@ def test_rclone_replaces_its_own_and_nothing_else(
     root = tmp_path / "far"
     (root / "taken").mkdir(parents=True)
     (root / "taken" / "mine").write_text("mine")
-    with pytest.raises(Trouble, match="no copy of this"):
+    with pytest.raises(MirrorError, match="no copy of this"):
         copy(folder, remote, "taken")
     copy(folder, remote)
     (folder / "trainer_state.json").write_text('{"newer": 1}')
     assert "replaced-1" in copy(folder, remote).detail
     assert (root / "checkpoint-500.replaced-1/trainer_state.json").read_text() == "{}"
-    parcel = pack(str(folder), "other", digest="xxh3:" + "0" * 32)
-    with pytest.raises(Gone):
-        Copying(parcel, parse(remote), lambda: AT).go(lambda: False)
+    job = job_for(str(folder), "other", digest="xxh3:" + "0" * 32)
+    with pytest.raises(CheckpointGone):
+        Copying(job, parse(remote), lambda: AT).advance(lambda: False)
     assert not list(root.glob(".*"))
 
 
@@ -240,11 +243,11 @@ def test_rclone_replaces_its_own_and_nothing_else(
 
 def test_what_a_destination_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert parse("/mnt/x/") == Place("folder", "", "/mnt/x")
-    assert parse("./a:b") == Place("folder", "", f"{tmp_path}/a:b")
+    assert parse("/mnt/x/") == MirrorTarget("folder", "", "/mnt/x")
+    assert parse("./a:b") == MirrorTarget("folder", "", f"{tmp_path}/a:b")
     assert parse("~/x").path == os.path.expanduser("~/x")
     for text in ("", "a\nb", "-o:y"):
-        with pytest.raises(Trouble):
+        with pytest.raises(MirrorError):
             parse(text)
 
 
@@ -252,13 +255,13 @@ def test_rsync_and_rclone_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     tools = tmp_path / "bin"
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools))
-    with pytest.raises(Trouble, match="rsync is not installed"):
+    with pytest.raises(MirrorError, match="rsync is not installed"):
         parse("me@box:ckpts")
     for name, text in (("rsync", ""), ("rclone", "echo gdrive:")):
         (tools / name).write_text(f"#!/bin/sh\n{text}\n")
         (tools / name).chmod(0o755)
-    assert parse("me@box:~/ckpts/") == Place("ssh", "me@box", "ckpts")
-    assert parse("box:/data") == Place("ssh", "box", "/data")
-    assert parse("gdrive:ckpts") == Place("rclone", "gdrive", "ckpts")
-    with pytest.raises(Trouble, match="names no folder"):
+    assert parse("me@box:~/ckpts/") == MirrorTarget("ssh", "me@box", "ckpts")
+    assert parse("box:/data") == MirrorTarget("ssh", "box", "/data")
+    assert parse("gdrive:ckpts") == MirrorTarget("rclone", "gdrive", "ckpts")
+    with pytest.raises(MirrorError, match="names no folder"):
         parse("me@box:")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.events import EventReader
 from middlewatch.daemon.parsers.matcher import INDEX
-from middlewatch.daemon.parsers.prefilter import ENGINES, Finder, best_finder, finder
+from middlewatch.daemon.parsers.prefilter import ENGINES, AtomFinder, best_finder, finder
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.signatures import SIGNATURES
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation
@@ -59,7 +59,7 @@ LOG = st.lists(
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Finder:
+def engine(request: pytest.FixtureRequest) -> AtomFinder:
     if importlib.util.find_spec(request.param) is None:
         pytest.skip(f"{request.param} is not installed (middlewatch[fast])")
     return finder(request.param, INDEX.atoms)
@@ -78,14 +78,14 @@ def test_the_events_are_those_of_the_full_reading(data: bytes, cuts: list[int]) 
 
 
 @given(data=LOG, cuts=st.lists(st.integers(0, 3000), max_size=4))
-def test_every_engine_finds_the_same(engine: Finder, data: bytes, cuts: list[int]) -> None:
+def test_every_engine_finds_the_same(engine: AtomFinder, data: bytes, cuts: list[int]) -> None:
     marks = sorted({min(c, len(data)) for c in cuts})
     chunks = [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]
     assert events(EventReader("x", finder=engine), *chunks) == events(LogReader("x"), data)
 
 
 @given(data=LOG | st.binary(max_size=300))
-def test_every_line_with_an_atom_is_hit(engine: Finder, data: bytes) -> None:
+def test_every_line_with_an_atom_is_hit(engine: AtomFinder, data: bytes) -> None:
     hit = {data.count(b"\n", 0, at) for at in engine.find(data)}
     with_atom = {i for i, line in enumerate(data.split(b"\n")) if INDEX.find(line)}
     assert hit == with_atom

@@ -14,7 +14,7 @@ from middlewatch.daemon.parsers.literals import NotProved, derive, strength
 from middlewatch.daemon.parsers.matcher import INDEX, hints_of
 from middlewatch.daemon.parsers.numbers.prefixes import rank_prefix
 from middlewatch.daemon.parsers.numbers.program_text import is_code
-from middlewatch.daemon.parsers.prefilter import ENGINES, Finder, atoms, finder
+from middlewatch.daemon.parsers.prefilter import ENGINES, AtomFinder, atoms, finder
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
 from middlewatch.daemon.parsers.tracebacks import OPENINGS, Tracebacks
 from middlewatch.sentinels.kit import LogEvent
@@ -91,7 +91,7 @@ def test_atoms_are_folded_and_hold_no_digit() -> None:
 
 
 @pytest.fixture(scope="module", params=["standard library", *ENGINES])
-def engine(request: pytest.FixtureRequest) -> Finder | None:
+def engine(request: pytest.FixtureRequest) -> AtomFinder | None:
     if request.param not in ENGINES:
         return None
     if importlib.util.find_spec(request.param) is None:
@@ -99,7 +99,7 @@ def engine(request: pytest.FixtureRequest) -> Finder | None:
     return finder(request.param, INDEX.atoms)
 
 
-def told(line: str, engine: Finder | None) -> set[str]:
+def told(line: str, engine: AtomFinder | None) -> set[str]:
     reader = EventReader("a.log", finder=engine)
     said = [*reader.feed(f"{line}\n".encode(), 1.0), *reader.finish(1.0)]
     return {seen.trouble for seen in said if isinstance(seen, LogEvent)}
@@ -132,7 +132,9 @@ def test_every_wording_reaches_its_pattern(row: Signature) -> None:
 
 
 @pytest.mark.parametrize("row", SIGNATURES, ids=lambda row: row.id)
-def test_every_wording_is_told_through_every_engine(row: Signature, engine: Finder | None) -> None:
+def test_every_wording_is_told_through_every_engine(
+    row: Signature, engine: AtomFinder | None
+) -> None:
     search = re.compile(row.pattern).search
     lines = [line for line in lines_of(row.pattern) if spoken_of(line, search)]
     assert lines
@@ -175,5 +177,5 @@ def test_every_line_that_gives_a_framework_away_reaches_its_pattern() -> None:
         ("checkpoint sizes mismatch", "ckpt_mismatch"),
     ],
 )
-def test_wordings_that_once_went_unseen(line: str, trouble: str, engine: Finder | None) -> None:
+def test_wordings_that_once_went_unseen(line: str, trouble: str, engine: AtomFinder | None) -> None:
     assert trouble in told(line, engine)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()
@@ -16,7 +16,7 @@ SENTINELS = discover()
 def ending(text: str) -> dict[str, Any]:
     """The `end` record of a log."""
     bugs: list[str] = []
-    replay = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
+    replay = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
     *_, last = replay.read([text.encode()], metrics=False)
     assert not bugs
     return last

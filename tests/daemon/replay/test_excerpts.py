@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()
@@ -33,7 +33,7 @@ def excerpts(path: Path) -> Iterator[tuple[str, str]]:
 
 def replayed(log: str) -> list[dict[str, Any]]:
     bugs: list[str] = []
-    reading = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
+    reading = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
     said = list(reading.read([log.encode()], metrics=False))
     assert not bugs
     return said

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.replay import decompress, log_input
-from middlewatch.daemon.replay.decompress import Damaged
+from middlewatch.daemon.replay.decompress import DamagedLog
 from middlewatch.daemon.replay.encodings import HEAD, SAMPLE, ToUtf8
-from middlewatch.daemon.replay.log_input import Source, open_log
+from middlewatch.daemon.replay.log_input import LogInput, open_log
 from middlewatch.daemon.system.errors import UsageError
 
 LINES = [f"step {n}/900 loss {4 - n / 400 + random.Random(n).random() / 9:.5f}" for n in range(900)]
@@ -51,7 +51,7 @@ def read(path: Path | str) -> tuple[bytes, str]:
     try:
         for chunk in source.chunks():
             text += chunk
-    except Damaged as damage:
+    except DamagedLog as damage:
         return text, str(damage)
     finally:
         source.close()
@@ -134,7 +134,7 @@ def test_no_damage_raises_anything_else(kind: str, data: st.DataObject) -> None:
         packed[data.draw(st.integers(6, len(packed) - 1))] ^= data.draw(st.integers(1, 255))
     cut = data.draw(st.integers(8, len(packed)))
     unpacked = 0
-    with contextlib.suppress(Damaged):
+    with contextlib.suppress(DamagedLog):
         for chunk in decompress.UNPACK[kind](iter([bytes(packed[:cut])])):
             unpacked += len(chunk)
     assert unpacked < 1 << 20
@@ -307,7 +307,7 @@ def test_any_bytes_keep_their_lines_or_are_wide(data: bytes) -> None:
 
 def test_a_source_counts_what_it_read(put: Callable[[bytes], Path]) -> None:
     data = b"\xff\xfe" + CHINESE.encode("utf-16-le")
-    source: Source = open_log(str(put(data)))
+    source: LogInput = open_log(str(put(data)))
     text = b"".join(source.chunks()).decode()
     source.close()
     assert text == CHINESE

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.cli import main
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.daemon.system import jsonlines
 from middlewatch.sentinels.kit import discover
 
@@ -34,7 +34,7 @@ def records(*chunks: bytes | str, metrics: bool = True) -> list[dict[str, Any]]:
     """What the replay says, through strict JSON and back."""
     raw = [c.encode() if isinstance(c, str) else c for c in chunks]
     bugs: list[str] = []
-    reading = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
+    reading = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
     said = [json.loads(jsonlines.dumps(r)) for r in reading.read(raw, metrics=metrics)]
     assert not bugs
     return said

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.timestamps import Ordered, kind_of, moment, stamps
-from middlewatch.daemon.replay.interleave import Merged
-from middlewatch.daemon.replay.rank_files import lanes, rank_of
+from middlewatch.daemon.replay.interleave import InterleavedText
+from middlewatch.daemon.replay.rank_files import group_by_rank, rank_of
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_ranks_by_name(name: str, rank: int | None) -> None:
 
 
 def streams(*names: str) -> list[tuple[tuple[str, ...], int | None]]:
-    return [(lane.parts, lane.rank) for lane in lanes(names)]
+    return [(lane.parts, lane.rank) for lane in group_by_rank(names)]
 
 
 def test_numbers_that_count_from_0_are_ranks() -> None:
@@ -85,14 +85,16 @@ def test_rotated_ranks_and_attempts() -> None:
         (("rank0.log.1", "rank0.log"), 0),
         (("rank1.log",), 1),
     ]
-    found = lanes(["attempt_1/0/stderr.log", "attempt_0/1/stderr.log", "attempt_0/0/stderr.log"])
+    found = group_by_rank(
+        ["attempt_1/0/stderr.log", "attempt_0/1/stderr.log", "attempt_0/0/stderr.log"]
+    )
     assert [(lane.attempt, lane.rank) for lane in found] == [(0, 0), (0, 1), (1, 0)]
-    assert [lane.order for lane in lanes(["node1.log", "node0.log"])] == [0, 1]
+    assert [lane.order for lane in group_by_rank(["node1.log", "node0.log"])] == [0, 1]
 
 
 @given(st.lists(st.text("rank_log.-/0123 é\x00", max_size=20) | st.text(max_size=8), max_size=6))
 def test_any_names_are_kept_each_once(names: list[str]) -> None:
-    parts = [part for lane in lanes(names) for part in lane.parts]
+    parts = [part for lane in group_by_rank(names) for part in lane.parts]
     assert sorted(parts) == sorted(set(names))
 
 
@@ -158,7 +160,7 @@ class Text:
 
 def merged(*texts: Text) -> tuple[str, bool]:
     """The order of all lines, and whether it is exact."""
-    both = Merged(texts, lambda sample: b"step" in sample)
+    both = InterleavedText(texts, lambda sample: b"step" in sample)
     ended = []
     out = b""
     for number, chunk in both.chunks():

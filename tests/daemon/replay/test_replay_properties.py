@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.signatures import SIGNATURES, Signature
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
 from ..parsers.examples import EXAMPLES
 
 LOGS = Path(__file__).parents[2] / "logs"
-RULES = Rules(discover(), {}, pytest.fail)
+RULES = ReplayRules(discover(), {}, pytest.fail)
 LOUD = [row for row in SIGNATURES if row.severity != "info" and row.role == "root"]
 QUIET = [
     "step {n}/900 loss 2.{n} lr 3e-04 grad_norm 0.9",

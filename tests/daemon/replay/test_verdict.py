@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.parsers.signatures import SIGNATURES
-from middlewatch.daemon.replay.one_log import Replay, Rules
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
 from ..parsers.examples import EXAMPLES
@@ -17,7 +17,7 @@ SENTINELS = discover()
 
 def read(*parts: str) -> list[dict[str, Any]]:
     bugs: list[str] = []
-    replay = Replay("a.log", Rules(SENTINELS, {}, bugs.append))
+    replay = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
     said = list(replay.read([part.encode() for part in parts], metrics=False))
     assert not bugs
     return said

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from middlewatch.daemon.judge.incidents import Change, ChangeKind, Incident
 from middlewatch.daemon.report.messages import MAX_BODY, compose, finished, first_step
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import CheckpointSeen, Entry, Evidence, RemedyStep, Severity
+from middlewatch.sentinels.kit import CheckpointSeen, Evidence, HandbookPage, RemedyStep, Severity
 
 NOW = 1_700_000_000.0
 
@@ -117,7 +117,7 @@ def test_the_good_save_is_the_one_that_the_finding_names(key: str) -> None:
 
 
 def test_the_first_step_is_the_finding_s_own_else_the_handbook_s() -> None:
-    entry = Entry("x", "", {}, (RemedyStep("reboot it", False),), ())
+    entry = HandbookPage("x", "", {}, (RemedyStep("reboot it", False),), ())
     assert first_step(incident(remedy="kill -CONT 7"), entry) == ("kill -CONT 7", True)
     assert first_step(incident(), entry) == ("reboot it", False)
     assert first_step(incident(), None)[1] is True

@@ -16,9 +16,9 @@ from typing import Any, Literal
 import pytest
 
 from middlewatch.daemon.config.schema import Alerts
-from middlewatch.daemon.report import outbox as phone_module
+from middlewatch.daemon.report import outbox as outbox_module
 from middlewatch.daemon.report.messages import Message
-from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Phone, Queued
+from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system import jsonlines
 
 from ...fakes.clock import FakeClock
@@ -45,7 +45,7 @@ class Desk:
         self.clock = FakeClock()
         self.stored: list[str] = []
         ids = itertools.count()
-        self.phone = Phone(
+        self.outbox = Outbox(
             urls, Alerts(mode=mode), self._keep, queued=queued, new_id=lambda: f"id{next(ids)}"
         )
 
@@ -53,25 +53,25 @@ class Desk:
         self.stored.append(jsonlines.dumps(queued.to_json()))
 
     def push(self, message: Message = CRITICAL) -> Queued:
-        queued = self.phone.push(message, self.clock.now(), self.clock.monotonic())
+        queued = self.outbox.push(message, self.clock.now(), self.clock.monotonic())
         assert queued is not None
         return queued
 
     def pump(self) -> None:
-        self.phone.pump(self.clock.now(), self.clock.monotonic())
+        self.outbox.pump(self.clock.now(), self.clock.monotonic())
 
     def until(self, condition: Callable[[], Any], why: str = "in time") -> None:
         """Wait for the notifier as the daemon's loop does; the fake clock stands still."""
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
-            assert time.monotonic() < deadline, f"not {why}: {self.phone.trouble}"
-            fd = self.phone.fileno()
+            assert time.monotonic() < deadline, f"not {why}: {self.outbox.trouble}"
+            fd = self.outbox.fileno()
             select.select([fd] if fd is not None else [], [], [], 0.02)
             self.pump()
 
     def settled(self) -> bool:
         """The newest attempt is over."""
-        return self.phone._outstanding is None
+        return self.outbox._outstanding is None
 
     @property
     def doc(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def desk() -> Iterator[Callable[..., Desk]]:
 
     yield make
     for one in made:
-        one.phone.close()
+        one.outbox.close()
 
 
 # ------------------------------------------------------------------------ delivery
@@ -103,8 +103,8 @@ def test_a_push_arrives(desk: Any, receiver: Receiver) -> None:
     (got,) = receiver.got
     assert (got.data["title"], got.data["message"]) == (CRITICAL.title, CRITICAL.body)
     assert got.data["type"] == "failure"
-    assert not d.phone.busy()
-    assert (d.phone.trouble, d.doc["state"], d.doc["sent_at"]) == ("", "sent", d.clock.now())
+    assert not d.outbox.busy()
+    assert (d.outbox.trouble, d.doc["state"], d.doc["sent_at"]) == ("", "sent", d.clock.now())
     # The same child takes the next ones, in their order, one after the other.
     d.push(Message("二", "损失是 NaN", "info"))
     last = d.push(Message("three", "x", "success"))
@@ -127,8 +127,8 @@ def test_all_urls_fail_and_later_one_takes_it(desk: Any, receiver: Receiver) -> 
     for number, pause in enumerate((*PAUSES_S, PAUSES_S[-1]), 1):
         d.until(lambda number=number: len(receiver.got) == number and d.settled())
         assert (queued.state, queued.attempts) == ("queued", number)
-        assert "url 1 (json://)" in d.phone.trouble
-        assert d.doc["error"] == d.phone.trouble
+        assert "url 1 (json://)" in d.outbox.trouble
+        assert d.doc["error"] == d.outbox.trouble
         assert 0.8 * pause <= queued.next_at - d.clock.now() <= 1.2 * pause
         d.clock.jump(0.7 * pause)
         d.pump()
@@ -136,7 +136,7 @@ def test_all_urls_fail_and_later_one_takes_it(desk: Any, receiver: Receiver) -> 
         d.clock.jump(0.6 * pause)
     receiver.status = 200
     d.until(lambda: queued.state == "sent")
-    assert (d.phone.trouble, d.doc["error"]) == ("", "")
+    assert (d.outbox.trouble, d.doc["error"]) == ("", "")
 
 
 def test_a_clock_that_was_set_back_does_not_put_it_off(desk: Any, receiver: Receiver) -> None:
@@ -146,7 +146,7 @@ def test_a_clock_that_was_set_back_does_not_put_it_off(desk: Any, receiver: Rece
     d.until(lambda: receiver.got and d.settled())
     d.clock.set_wall(d.clock.now() - 86400)
     receiver.status = 200
-    d.until(lambda: not d.phone.busy())
+    d.until(lambda: not d.outbox.busy())
 
 
 def test_mode_all_does_not_tell_a_url_twice(desk: Any, receivers: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_message_that_nobody_takes_is_given_up_after_days(desk: Any) -> None:
     d.until(lambda: queued.attempts == 1 and d.settled())
     d.clock.jump(GIVE_UP_S + 1)
     d.until(lambda: queued.attempts == 2 and d.settled())
-    assert (queued.state, d.phone.busy()) == ("failed", False)
+    assert (queued.state, d.outbox.busy()) == ("failed", False)
     assert d.doc["state"] == "failed"
 
 
@@ -176,8 +176,8 @@ def test_without_a_url_it_is_silent_and_says_so(desk: Any) -> None:
     d = desk()
     assert d.push().state == "silent"
     assert d.doc["state"] == "silent"
-    assert not d.phone.busy()
-    assert d.phone.fileno() is None
+    assert not d.outbox.busy()
+    assert d.outbox.fileno() is None
 
 
 # ------------------------------------------------------------------------ a notifier in trouble
@@ -190,9 +190,9 @@ def test_a_receiver_that_hangs(
     d = desk(receiver.url)
     queued = d.push()
     d.until(receiver.arrived.is_set)
-    d.clock.jump(phone_module.DEADLINE_S + 1)
+    d.clock.jump(outbox_module.DEADLINE_S + 1)
     d.pump()
-    assert d.phone.trouble == "the notifier did not answer"
+    assert d.outbox.trouble == "the notifier did not answer"
     assert queued.state == "queued"
     receiver.hang.set()
     d.clock.jump(60)
@@ -205,10 +205,10 @@ def test_kill_9_of_the_notifier_in_the_middle(desk: Any, receiver: Receiver) -> 
     d = desk(receiver.url)
     queued = d.push()
     d.until(receiver.arrived.is_set)
-    os.kill(d.phone._child.pid, signal.SIGKILL)
+    os.kill(d.outbox._child.pid, signal.SIGKILL)
     d.until(d.settled)
     assert (queued.state, queued.id) == ("queued", "id0")
-    assert "the notifier ended" in d.phone.trouble
+    assert "the notifier ended" in d.outbox.trouble
     receiver.hang.set()
     d.clock.jump(60)
     d.until(lambda: queued.state == "sent")
@@ -222,22 +222,22 @@ def test_kill_9_of_the_daemon_in_the_middle(desk: Any, receiver: Receiver) -> No
     first.push()
     first.until(receiver.arrived.is_set)
     docs = [json.loads(s) for s in first.stored]  # all that the next start has
-    first.phone.close()
+    first.outbox.close()
     receiver.hang.set()
     second = desk(receiver.url, queued=[Queued.from_json(docs[-1] | {"of tomorrow": 1})])
-    assert second.phone.busy()
-    second.until(lambda: not second.phone.busy())
+    assert second.outbox.busy()
+    second.until(lambda: not second.outbox.busy())
     assert (second.doc["id"], second.doc["state"]) == ("id0", "sent")
     third = desk(receiver.url, queued=[Queued.from_json(second.doc)])
-    assert not third.phone.busy()
+    assert not third.outbox.busy()
 
 
 def test_a_notifier_that_cannot_be_started(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     d = desk("json://127.0.0.1:9/")
     d.push()
-    assert "cannot start" in d.phone.trouble
-    assert d.phone.busy()
+    assert "cannot start" in d.outbox.trouble
+    assert d.outbox.busy()
 
 
 def test_an_idle_notifier_that_left_does_not_delay_the_next_push(
@@ -248,8 +248,8 @@ def test_an_idle_notifier_that_left_does_not_delay_the_next_push(
     d.until(lambda: one.state == "sent")
     for _ in range(3):
         with open(os.devnull, "wb") as nothing:
-            os.dup2(nothing.fileno(), d.phone._child._stdin)  # its owner hung up: it leaves
-        d.until(lambda: d.phone.fileno() is None)
+            os.dup2(nothing.fileno(), d.outbox._child._stdin)  # its owner hung up: it leaves
+        d.until(lambda: d.outbox.fileno() is None)
         one = d.push()
         d.until(lambda one=one: one.state == "sent")  # and not a second of the clock has passed
 
@@ -261,7 +261,7 @@ def test_warnings_have_a_budget_and_criticals_have_none(desk: Any) -> None:
     d = desk()
     for _ in range(WARNINGS_A_DAY):
         d.push(WARNING)
-    assert d.phone.push(WARNING, d.clock.now(), 0.0) is None
+    assert d.outbox.push(WARNING, d.clock.now(), 0.0) is None
     d.push(CRITICAL)
     d.clock.jump(86401)
     d.push(WARNING)
@@ -281,7 +281,7 @@ def test_no_secret_of_a_url_is_told_or_stored(desk: Any, receiver: Receiver) -> 
     d = desk(*urls[:3], urls[4], urls[5])
     d.push()
     d.until(lambda: receiver.got and d.settled())
-    assert d.phone.trouble.count("url ") == 5
-    told = d.phone.trouble + "".join(d.stored) + d.phone._child.last_words
+    assert d.outbox.trouble.count("url ") == 5
+    told = d.outbox.trouble + "".join(d.stored) + d.outbox._child.last_words
     for secret in ("hunter22", "bob", "tok3nInPath", "headerSecret", "secretTopic"):
         assert secret not in told

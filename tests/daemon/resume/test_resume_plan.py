@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.resume import plan as resuming
-from middlewatch.daemon.resume.requirements import lacking, missing_names
+from middlewatch.daemon.resume.requirements import missing_names, what_is_missing
 from middlewatch.daemon.system.clock import iso
 from middlewatch.sentinels.handbook import pages
 
@@ -187,8 +187,8 @@ def test_once_is_once() -> None:
 def test_once_is_once_for_the_run_itself_too() -> None:
     """By its id it could be gone on with for ever, one run after the other."""
     first = run()
-    assert not resuming.tried([first], first)
-    assert resuming.tried([first, run(run="gpt-2", resumed_from="gpt-1")], first)
+    assert not resuming.was_resumed([first], first)
+    assert resuming.was_resumed([first, run(run="gpt-2", resumed_from="gpt-1")], first)
 
 
 def test_a_save_from_after_the_numbers_went_bad_is_told(disk: Disk) -> None:
@@ -197,22 +197,24 @@ def test_a_save_from_after_the_numbers_went_bad_is_told(disk: Disk) -> None:
     index = {"checkpoints": [good, late]}
     older = resuming.before_trouble(index, retry)
     assert older == good["path"]
-    chosen = resuming.Chosen(late, late["verified"])
+    chosen = resuming.ChosenCheckpoint(late, late["verified"])
     plan = resuming.plan(run(), [run()], chosen, retry, [], older)
     assert any(f"from before is {older}: --from" in text for text in plan.warnings)
-    plan = resuming.plan(run(), [run()], resuming.Chosen(good, good["verified"]), retry, [], older)
+    plan = resuming.plan(
+        run(), [run()], resuming.ChosenCheckpoint(good, good["verified"]), retry, [], older
+    )
     assert not any("--from" in text for text in plan.warnings)
     killed = resuming.retry_of("failed", [incident("process_killed")], ())
     assert resuming.before_trouble(index, killed) == ""
 
 
 def test_what_the_command_needs_is_looked_for(tmp_path: Path) -> None:
-    assert lacking(["sh", "-c", "true"], str(tmp_path)) == ""
-    assert lacking(["sh"], str(tmp_path / "gone")).startswith("its folder")
-    assert lacking(["./train"], str(tmp_path)) == "its program ./train is not there"
+    assert what_is_missing(["sh", "-c", "true"], str(tmp_path)) == ""
+    assert what_is_missing(["sh"], str(tmp_path / "gone")).startswith("its folder")
+    assert what_is_missing(["./train"], str(tmp_path)) == "its program ./train is not there"
     (tmp_path / "train").write_text("")
     (tmp_path / "train").chmod(0o755)
-    assert lacking(["./train"], str(tmp_path)) == ""
+    assert what_is_missing(["./train"], str(tmp_path)) == ""
 
 
 def test_open_critical_ones_decide_the_strictest_first() -> None:
@@ -231,7 +233,7 @@ def test_a_finished_run_has_nothing_left_to_do() -> None:
 
 def test_a_living_run_is_left_alone() -> None:
     alive = run(ended_at=None, exit=None)
-    nothing = resuming.Chosen(None)
+    nothing = resuming.ChosenCheckpoint(None)
     plan = resuming.plan(alive, [alive], nothing, resuming.NOTHING, [])
     assert plan.refused == ["gpt-1 still runs (pid 7)"]
     ended = run()
@@ -285,7 +287,7 @@ def test_variables_that_are_not_set_now() -> None:
 def test_a_tier_that_dies_is_said(disk: Disk) -> None:
     tier = {"survives_stop": False, "survives_destroy": False, "where": "/tmp of the container"}
     entry = disk.save("a.pt", 10, durability=tier)
-    chosen = resuming.Chosen(entry, entry["verified"])
+    chosen = resuming.ChosenCheckpoint(entry, entry["verified"])
     plan = resuming.plan(run(), [run()], chosen, resuming.NOTHING, ["WANDB_PROJECT"])
     assert "lost when this box is stopped: /tmp of the container" in plan.warnings[0]
     assert "not set now: WANDB_PROJECT" in plan.warnings[1]

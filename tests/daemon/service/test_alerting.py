@@ -9,9 +9,9 @@ import pytest
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
-from middlewatch.daemon.judge.incidents import Change, Incident, IncidentKeeper
-from middlewatch.daemon.service.alerting import Teller
-from middlewatch.daemon.service.context import Room
+from middlewatch.daemon.judge.incidents import Change, Incident, Incidents
+from middlewatch.daemon.service.alerting import Alerter
+from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
@@ -40,22 +40,22 @@ class Desk:
         self.loop = Loop(self.clock, lambda error: pytest.fail(repr(error)))
         state = StateDir(self.root)
         store = Store(state.store, state.reserve, self.root)
-        keeper = IncidentKeeper(Incident.from_json(doc) for _, doc in store.all("incident"))
-        self.room = Room(
+        incidents = Incidents(Incident.from_json(doc) for _, doc in store.all("incident"))
+        self.context = Context(
             state=state,
             config=parse(f"[alerts]\nhost = 'box3'\n{self.alerts}", "f"),
             clock=self.clock,
             store=store,
-            keeper=keeper,
+            incidents=incidents,
             pump=Pump(self.loop, self.clock, self.said.append),
         )
-        self.watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), self.room.box, self.clock)
-        self.room.runs["gpt-1"] = self.watched
-        self.teller = Teller(self.room, self.loop, self.said.append)
+        self.watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), self.context.box, self.clock)
+        self.context.runs["gpt-1"] = self.watched
+        self.alerter = Alerter(self.context, self.loop, self.said.append)
 
     def close(self) -> None:
-        self.teller.phone.close()
-        self.room.store.close()
+        self.alerter.outbox.close()
+        self.context.store.close()
         self.loop.close()
 
     def restart(self) -> None:
@@ -67,22 +67,26 @@ class Desk:
     ) -> list[Change]:
         """One finding, told as the daemon does it."""
         finding = Finding(trouble, severity, f"{trouble} happened", key=key)
-        changes = self.room.keeper.update(
+        changes = self.context.incidents.update(
             "gpt-1", [("nan_loss", finding)], {"nan_loss": 60.0}, self.clock.now()
         )
         for change in changes:
-            self.teller.tell(self.watched, change)
+            self.alerter.alert(self.watched, change)
         return changes
 
     def clear(self) -> None:
         self.clock.jump(60)
-        for change in self.room.keeper.update("gpt-1", [], {"nan_loss": 60.0}, self.clock.now()):
-            self.teller.tell(self.watched, change)
+        for change in self.context.incidents.update(
+            "gpt-1", [], {"nan_loss": 60.0}, self.clock.now()
+        ):
+            self.alerter.alert(self.watched, change)
 
     @property
     def pushed(self) -> list[str]:
         """Labels of all messages, oldest first."""
-        docs = sorted((d for _, d in self.room.store.all("message")), key=lambda d: d["created_at"])
+        docs = sorted(
+            (d for _, d in self.context.store.all("message")), key=lambda d: d["created_at"]
+        )
         return [d["title"].split("]")[0].strip("[") for d in docs]
 
 
@@ -105,7 +109,7 @@ def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 def test_the_first_step_is_that_of_the_class(desk: Any) -> None:
     d = desk()
     d.say(trouble="nccl_timeout")  # whichever rule told it
-    ((_, doc),) = d.room.store.all("message")
+    ((_, doc),) = d.context.store.all("message")
     entry = page("nccl_timeout")
     assert entry is not None
     assert f"First step: {entry.first_step.text}\n" in doc["body"]
@@ -116,7 +120,7 @@ def test_opened_and_resolved(desk: Any) -> None:
     d.say()
     d.say()
     assert d.pushed == ["CRITICAL"]
-    (one,) = d.room.keeper.open()
+    (one,) = d.context.incidents.open()
     assert one.alerted_at == d.clock.now()
     d.clear()
     assert d.pushed == ["CRITICAL", "RESOLVED"]
@@ -134,17 +138,17 @@ def test_no_word_at_the_end_if_that_is_not_wanted(desk: Any) -> None:
     d.say()
     d.clear()
     d.watched.state = "finished"
-    d.teller.tell_end(d.watched)
+    d.alerter.alert_end(d.watched)
     assert d.pushed == ["CRITICAL"]
 
 
 def test_worse_and_corrected_are_told_even_after_an_acknowledgement(desk: Any) -> None:
     d = desk()
     d.say(Severity.WARNING)
-    d.room.keeper.acknowledge(d.room.keeper.open()[0])
+    d.context.incidents.acknowledge(d.context.incidents.open()[0])
     d.clock.jump(1)
     d.say(Severity.CRITICAL)
-    d.room.keeper.acknowledge(d.room.keeper.open()[0])
+    d.context.incidents.acknowledge(d.context.incidents.open()[0])
     d.clock.jump(1)
     d.say(trouble="gpu_lost")
     assert d.pushed == ["CRITICAL", "CORRECTED"]
@@ -154,7 +158,7 @@ def test_a_run_that_reached_its_end_is_told_once(desk: Any) -> None:
     d = desk()
     d.watched.state = "finished"
     for _ in range(2):
-        d.teller.tell_end(d.watched)
+        d.alerter.alert_end(d.watched)
     assert d.pushed == ["FINISHED"]
 
 
@@ -163,10 +167,10 @@ def test_nobody_to_tell(desk: Any) -> None:
     d.say()
     for _ in range(10):
         d.clock.jump(HOUR)
-        d.teller.remind()
-    (doc,) = (doc for _, doc in d.room.store.all("message"))
+        d.alerter.remind()
+    (doc,) = (doc for _, doc in d.context.store.all("message"))
     assert doc["state"] == "silent"
-    assert d.room.keeper.open()[0].alerted_at is None
+    assert d.context.incidents.open()[0].alerted_at is None
 
 
 # ------------------------------------------------------------------------ reminders
@@ -179,7 +183,7 @@ def test_reminders_come_ever_more_rarely(desk: Any) -> None:
     for _ in range(int(24 * HOUR / 60)):
         d.clock.jump(60)
         before = len(d.pushed)
-        d.teller.remind()
+        d.alerter.remind()
         if len(d.pushed) > before:
             at.append((d.clock.now() - began) / HOUR)
     assert at == [0.5, 2.5, 8.5, 14.5, 20.5]
@@ -189,9 +193,9 @@ def test_reminders_come_ever_more_rarely(desk: Any) -> None:
 def test_an_acknowledgement_ends_them(desk: Any) -> None:
     d = desk()
     d.say()
-    d.room.keeper.acknowledge(d.room.keeper.open()[0])
+    d.context.incidents.acknowledge(d.context.incidents.open()[0])
     d.clock.jump(9 * HOUR)
-    d.teller.remind()
+    d.alerter.remind()
     assert d.pushed == ["CRITICAL"]
 
 
@@ -202,7 +206,7 @@ def test_no_reminders_of_warnings_or_if_none_are_wanted(desk: Any, alerts: str) 
     d = desk(alerts)
     d.say(Severity.WARNING if warning else Severity.CRITICAL)
     d.clock.jump(9 * HOUR)
-    d.teller.remind()
+    d.alerter.remind()
     assert len(d.pushed) == 1
 
 
@@ -210,13 +214,13 @@ def test_a_restart_neither_tells_again_nor_loses_count(desk: Any) -> None:
     d = desk()
     d.say()
     d.clock.jump(HOUR)
-    d.teller.remind()
+    d.alerter.remind()
     d.restart()
     d.say()
-    d.teller.remind()
+    d.alerter.remind()
     assert d.pushed == ["CRITICAL", "CRITICAL, reminder 1"]
     d.clock.jump(2 * HOUR)
-    d.teller.remind()
+    d.alerter.remind()
     assert d.pushed[-1] == "CRITICAL, reminder 2"
 
 
@@ -225,7 +229,7 @@ def test_a_restart_neither_tells_again_nor_loses_count(desk: Any) -> None:
 
 def test_a_silence_of_one_class_is_one_of_that_class(desk: Any) -> None:
     d = desk()
-    d.teller.silence("", "loss_nan", HOUR)
+    d.alerter.silence("", "loss_nan", HOUR)
     d.say()
     assert d.pushed == []
     d.clock.jump(200)
@@ -235,43 +239,43 @@ def test_a_silence_of_one_class_is_one_of_that_class(desk: Any) -> None:
 
 def test_a_silence_of_another_run_is_none(desk: Any) -> None:
     d = desk()
-    d.teller.silence("other-1", "", HOUR)
+    d.alerter.silence("other-1", "", HOUR)
     d.say()
     assert d.pushed == ["CRITICAL"]
 
 
 def test_what_opened_in_a_silence_is_told_when_it_is_over(desk: Any) -> None:
     d = desk()
-    d.teller.silence("gpt-1", "", HOUR)
+    d.alerter.silence("gpt-1", "", HOUR)
     d.say()
-    d.teller.remind()
+    d.alerter.remind()
     assert d.pushed == []
     d.clock.jump(HOUR + 1)
-    d.teller.remind()
-    d.teller.remind()
+    d.alerter.remind()
+    d.alerter.remind()
     assert d.pushed == ["CRITICAL"]
-    assert d.room.keeper.open()[0].reminders == 0
+    assert d.context.incidents.open()[0].reminders == 0
 
 
 def test_a_silence_covers_the_good_news_as_well(desk: Any) -> None:
     d = desk()
     d.say()
-    d.teller.silence("", "", HOUR)
+    d.alerter.silence("", "", HOUR)
     d.clear()
     d.watched.state = "finished"
-    d.teller.tell_end(d.watched)
+    d.alerter.alert_end(d.watched)
     assert d.pushed == ["CRITICAL"]
 
 
 def test_silences_outlive_a_restart_and_end(desk: Any) -> None:
     d = desk()
-    d.teller.silence("", "", HOUR)
-    d.teller.silence("", "hang", 60.0)
+    d.alerter.silence("", "", HOUR)
+    d.alerter.silence("", "hang", 60.0)
     d.clock.jump(61)
     d.restart()
     d.say()
     assert d.pushed == []
-    assert len(list(d.room.store.all("silence"))) == 1  # the other one is over and forgotten
+    assert len(list(d.context.store.all("silence"))) == 1  # the other one is over and forgotten
     d.clock.jump(HOUR)
-    d.teller.remind()
+    d.alerter.remind()
     assert d.pushed == ["CRITICAL"]

@@ -11,7 +11,7 @@ import pytest
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
-from middlewatch.daemon.judge.incidents import Incident, IncidentKeeper
+from middlewatch.daemon.judge.incidents import Incident, Incidents
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.report.outbox import Queued
 from middlewatch.daemon.service.watched_run import WatchedRun
@@ -21,7 +21,7 @@ from middlewatch.daemon.sources.session import Surroundings
 from middlewatch.daemon.system import jsonlines
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.store import Store
-from middlewatch.sentinels.kit import Ledger, RunFacts, Step, codec, discover, ledgers
+from middlewatch.sentinels.kit import Accumulator, RunFacts, Step, accumulators, codec, discover
 from middlewatch.sentinels.kit.loss.finite import Finiteness
 from middlewatch.sentinels.kit.loss.losses import Losses
 
@@ -58,7 +58,7 @@ def test_the_run_is_known(docs: Docs, tmp_path: Path) -> None:
 
 
 def test_what_its_ledgers_learned_is_known(docs: Docs) -> None:
-    known = watched(docs["run"]).history.ledgers
+    known = watched(docs["run"]).history.accumulators
     losses, finite = known[Losses], known[Finiteness]
     assert isinstance(losses, Losses)
     assert isinstance(finite, Finiteness)
@@ -81,17 +81,19 @@ def test_reading_goes_on_where_it_stood(docs: Docs) -> None:
 
 
 def test_its_incident_is_not_told_again(docs: Docs) -> None:
-    keeper = IncidentKeeper([Incident.from_json(docs["incident"])])
-    (incident,) = keeper.open(RUN)
+    incidents = Incidents([Incident.from_json(docs["incident"])])
+    (incident,) = incidents.open(RUN)
     assert (incident.id, incident.alerted_at is not None) == (INCIDENT, True)
     run = watched(docs["run"])
     view = run.view(incident.last_seen_at + 1)
     bugs: list[str] = []
     rules = discover()
-    engine = Engine(rules, {name: one.limits for name, one in rules.items()}, keeper, bugs.append)
-    changes = engine.judge(RUN, view, {Step}, tick=True, line=run.line)
+    engine = Engine(
+        rules, {name: one.limits for name, one in rules.items()}, incidents, bugs.append
+    )
+    changes = engine.judge(RUN, view, {Step}, tick=True, line=run.log_line_text)
     assert [c.incident.trouble for c in changes if c.kind in ("opened", "raised")] == []
-    assert [i.id for i in keeper.open(RUN)] == [INCIDENT]
+    assert [i.id for i in incidents.open(RUN)] == [INCIDENT]
     assert incident.count > docs["incident"]["count"], "it was found again, by its fingerprint"
     assert bugs == []
 
@@ -120,15 +122,15 @@ def test_documents_are_written_as_they_were(docs: Docs) -> None:
     assert {**saved["history"], "ledgers": 0} == {**old["history"], "ledgers": 0}
 
 
-@pytest.mark.parametrize("kind", ledgers())
-def test_every_ledger_is_read_and_written_as_it_was(kind: type[Ledger]) -> None:
-    saved = every_ledger()["history"]["ledgers"][kind.__name__]
-    ledger = kind()
-    codec.fill(ledger, saved)
-    written = json.loads(jsonlines.dumps(ledger.save()))
-    if kind.__name__ == "SaveLog":  # only of mounts that are low, which the next look tells
+@pytest.mark.parametrize("kind", accumulators())
+def test_every_ledger_is_read_and_written_as_it_was(kind: type[Accumulator]) -> None:
+    saved = every_ledger()["history"]["ledgers"][kind.key()]
+    accumulator = kind()
+    codec.fill(accumulator, saved)
+    written = json.loads(jsonlines.dumps(accumulator.save()))
+    if kind.key() == "SaveLog":  # only of mounts that are low, which the next look tells
         assert list(saved["space"]) == ["/data"]
-        assert list(ledger.space) == ["/data"]  # type: ignore[attr-defined]
+        assert list(accumulator.space) == ["/data"]  # type: ignore[attr-defined]
         written |= {name: saved[name] for name in ("space", "inodes")}
     assert written == saved
 

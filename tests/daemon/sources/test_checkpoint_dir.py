@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.followed import mark_of
+from middlewatch.daemon.checkpoints.followed import fingerprint_of
 from middlewatch.daemon.checkpoints.index import build
 from middlewatch.daemon.sources.checkpoint_dir import (
     FILE_PATIENCE_S,
@@ -35,7 +35,7 @@ from middlewatch.daemon.sources.checkpoint_dir import (
     WRITER_PATIENCE_S,
     CheckpointDir,
 )
-from middlewatch.daemon.system.worker import JsonChild
+from middlewatch.daemon.system.worker import JsonWorker
 from middlewatch.sentinels.kit import CheckpointSeen
 
 
@@ -50,7 +50,7 @@ class Watch:
     """The source under a clock of our own, with the real verifier."""
 
     def __init__(self, *directories: Path) -> None:
-        self.child = JsonChild(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+        self.child = JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
         self.source = CheckpointDir([str(d) for d in directories], self.child)
         self.now = time.time()
         self.told: list[tuple[str, str]] = []
@@ -72,7 +72,7 @@ class Watch:
 
     @property
     def states(self) -> dict[str, str]:
-        return {Path(seen.path).name: seen.state for seen in self.source.known()}
+        return {Path(seen.path).name: seen.state for seen in self.source.checkpoints()}
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def watch(out: Path) -> Iterator[Watch]:
 
 def test_a_folder_that_comes_later_and_what_was_there_before(out: Path, watch: Watch) -> None:
     assert watch.look() == []
-    assert watch.source.known() == []
+    assert watch.source.checkpoints() == []
     assert watch.source.growing() is None
     out.mkdir()
     (out / "step_1.safetensors").write_bytes(tensors())
@@ -105,14 +105,14 @@ def test_a_folder_that_comes_later_and_what_was_there_before(out: Path, watch: W
         ("step_2.safetensors", "corrupt"),
         ("step_1.safetensors", "ok"),
     }
-    known = watch.source.known()
+    known = watch.source.checkpoints()
     assert [(seen.step, seen.saved_at, seen.bytes, seen.files) for seen in known] == [
         (1, 1e9, len(tensors()), 1),
         (2, 1e9 + 5, len(tensors()) - 1, 1),
     ]
     assert known[0].level == "structure"
     assert watch.look(10) == [("step_1.safetensors", "ok")]
-    assert watch.source.known()[0].level == "finite"
+    assert watch.source.checkpoints()[0].level == "finite"
     assert watch.look(10) == []
 
 
@@ -238,9 +238,9 @@ def test_data_is_read_when_all_is_quiet(out: Path, watch: Watch) -> None:
     torch_file(out / "step_1.pt")
     watch.look(2)
     assert watch.look(4) == [("step_1.pt", "ok")]
-    assert [seen.level for seen in watch.source.known()] == ["structure"]
+    assert [seen.level for seen in watch.source.checkpoints()] == ["structure"]
     assert watch.look(QUIET_S) == [("step_1.pt", "ok")]
-    assert [seen.level for seen in watch.source.known()] == ["finite"]
+    assert [seen.level for seen in watch.source.checkpoints()] == ["finite"]
     assert watch.look(10) == []
 
 
@@ -251,7 +251,7 @@ def test_a_run_that_always_saves_is_verified_too(out: Path, watch: Watch) -> Non
     watch.look(2)
     watch.look(4)
     began = watch.now
-    while {seen.level for seen in watch.source.known()} != {"finite"}:
+    while {seen.level for seen in watch.source.checkpoints()} != {"finite"}:
         with (out / "step_2.pt.tmp").open("ab") as file:
             file.write(bytes(10))
         watch.look(3)
@@ -268,7 +268,7 @@ def test_a_small_one_is_read_while_others_are_saved(out: Path, watch: Watch) -> 
         with (out / "step_2.pt.tmp").open("ab") as file:
             file.write(bytes(10))
         watch.look(2)
-    assert [seen.level for seen in watch.source.known()] == ["finite"]
+    assert [seen.level for seen in watch.source.checkpoints()] == ["finite"]
 
 
 def test_a_good_checkpoint_in_which_a_bit_is_flipped(out: Path, watch: Watch) -> None:
@@ -282,7 +282,7 @@ def test_a_good_checkpoint_in_which_a_bit_is_flipped(out: Path, watch: Watch) ->
     while watch.states["step_1.pt"] != "corrupt":
         watch.look(2)
         assert watch.now - began < 60
-    (known,) = watch.source.known()
+    (known,) = watch.source.checkpoints()
     assert known.level == "checksum"
     assert "does not match its checksum" in known.detail
 
@@ -293,7 +293,7 @@ def test_checksums_that_were_left_out_are_no_fault(out: Path, watch: Watch) -> N
     torch_file(out / "step_1.pt", without=True, flip=True)
     for _ in range(8):
         watch.look(4)
-    (known,) = watch.source.known()
+    (known,) = watch.source.checkpoints()
     assert (known.state, known.level) == ("ok", "finite")
     assert "left the checksums out" in known.detail
 
@@ -305,7 +305,11 @@ def test_of_old_checkpoints_only_the_newest_is_read(out: Path, watch: Watch) -> 
         os.utime(out / f"step_{number}.pt", (1e9 + number, 1e9 + number))
     for _ in range(8):
         watch.look(4)
-    assert [seen.level for seen in watch.source.known()] == ["structure", "structure", "finite"]
+    assert [seen.level for seen in watch.source.checkpoints()] == [
+        "structure",
+        "structure",
+        "finite",
+    ]
 
 
 def test_small_ones_are_read_one_after_the_other(out: Path, watch: Watch) -> None:
@@ -316,11 +320,11 @@ def test_small_ones_are_read_one_after_the_other(out: Path, watch: Watch) -> Non
     watch.look(2)
     watch.look(4)
     watch.look(QUIET_S)
-    assert {seen.level for seen in watch.source.known()} == {"finite"}
+    assert {seen.level for seen in watch.source.checkpoints()} == {"finite"}
 
 
 def index_of(watch: Watch) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = build("r", watch.source.known(), watch.now)["checkpoints"]
+    found: list[dict[str, Any]] = build("r", watch.source.checkpoints(), watch.now)["checkpoints"]
     return found
 
 
@@ -332,7 +336,7 @@ def test_what_a_killed_watch_had_not_read(out: Path, watch: Watch, later: bool) 
         torch_file(out / f"step_{number}.pt")
     watch.look(2)
     watch.look(3)
-    assert {seen.level for seen in watch.source.known()} == {"structure"}
+    assert {seen.level for seen in watch.source.checkpoints()} == {"structure"}
     other = Watch(out)
     since = math.inf if later else 0.0
     other.source = CheckpointDir([str(out)], other.child, earlier=index_of(watch), since=since)
@@ -340,7 +344,7 @@ def test_what_a_killed_watch_had_not_read(out: Path, watch: Watch, later: bool) 
         other.now = watch.now
         for _ in range(4):
             other.look(4)
-        levels = [seen.level for seen in other.source.known()]
+        levels = [seen.level for seen in other.source.checkpoints()]
         assert levels.count("finite") == (1 if later else 3)
     finally:
         other.source.close()
@@ -355,14 +359,14 @@ def test_what_an_earlier_watch_knew_holds_until_it_is_verified_again(
         torch_file(out / f"step_{number}.pt")
     for _ in range(4):
         watch.look(4)
-    before = watch.source.known()
+    before = watch.source.checkpoints()
     torch_file(out / "step_2.pt", flip=True)
     torch_file(out / "step_3.pt")
     other = Watch(out)
     other.source = CheckpointDir([str(out)], other.child, earlier=index_of(watch))
     try:
         other.source.read(watch.now + 1)
-        known = {Path(seen.path).name: seen for seen in other.source.known()}
+        known = {Path(seen.path).name: seen for seen in other.source.checkpoints()}
         assert replace(known["step_1.pt"], at=0.0) == replace(before[0], at=0.0)
         assert {known[f"step_{n}.pt"].state for n in (2, 3)} == {"pending"}
     finally:
@@ -375,13 +379,13 @@ def test_a_rescan_believes_nothing(out: Path, watch: Watch) -> None:
     torch_file(out / "step_1.pt")
     for _ in range(4):
         watch.look(4)
-    (before,) = watch.source.known()
+    (before,) = watch.source.checkpoints()
     assert (before.level, before.digest is None) == ("finite", False)
     watch.source.rescan(watch.now)
     assert watch.look(0.5) == [("step_1.pt", "ok")]
-    assert [seen.level for seen in watch.source.known()] == ["structure"]
+    assert [seen.level for seen in watch.source.checkpoints()] == ["structure"]
     assert watch.look(2) == [("step_1.pt", "ok")]
-    (after,) = watch.source.known()
+    (after,) = watch.source.checkpoints()
     assert after.at > before.at
     assert after.digest == before.digest
 
@@ -393,19 +397,21 @@ def test_a_rescan_finds_bytes_that_changed_by_themselves(out: Path, watch: Watch
     path.write_bytes(tensors())
     for _ in range(4):
         watch.look(4)
-    (before,) = watch.source.known()
+    (before,) = watch.source.checkpoints()
     stat = path.stat()
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     followed = watch.source._followed[str(path)]
-    followed.mark = mark_of(followed.place)  # a disk that lies changes no inode either
+    followed.fingerprint = fingerprint_of(
+        followed.place
+    )  # a disk that lies changes no inode either
     for _ in range(2):
         watch.source.rescan(watch.now)
         watch.look(0.5)
         watch.look(2)
-        (after,) = watch.source.known()
+        (after,) = watch.source.checkpoints()
         assert (after.state, after.level) == ("corrupt", "checksum")
         assert "although nobody wrote it" in after.detail
         assert after.digest == before.digest
@@ -417,21 +423,21 @@ def test_a_bit_that_flips_where_no_checksum_is(out: Path, watch: Watch) -> None:
     (out / "step_1.safetensors").write_bytes(tensors())
     for _ in range(8):
         watch.look(4)
-    (before,) = watch.source.known()
+    (before,) = watch.source.checkpoints()
     assert (before.state, before.level) == ("ok", "finite")
     flip_bit(out / "step_1.safetensors")
     began = watch.now
     while watch.states["step_1.safetensors"] != "corrupt":
         watch.look(2)
         assert watch.now - began < 60
-    (known,) = watch.source.known()
+    (known,) = watch.source.checkpoints()
     assert (known.level, known.digest) == ("checksum", before.digest)
     since = known.detail
     assert "although nobody wrote it" in since
     watch.source.rescan(watch.now)  # known to be bad until its data was read again, and then
     for _ in range(6):
         watch.look(1)
-        (known,) = watch.source.known()
+        (known,) = watch.source.checkpoints()
         assert (known.state, known.detail) == ("corrupt", since)
 
 
@@ -442,17 +448,17 @@ def test_who_touches_a_checkpoint_does_not_harm_it(out: Path, watch: Watch) -> N
     path.write_bytes(tensors())
     for _ in range(8):
         watch.look(4)
-    (before,) = watch.source.known()
+    (before,) = watch.source.checkpoints()
     path.chmod(0o600)
     for _ in range(20):
         watch.look(4)
-    (after,) = watch.source.known()
+    (after,) = watch.source.checkpoints()
     assert (after.state, after.level, after.digest) == ("ok", "finite", before.digest)
     assert after.at > before.at
     path.write_bytes(tensors()[:-1] + b"\x40")  # saved anew, by somebody who may
     for _ in range(20):
         watch.look(4)
-    (after,) = watch.source.known()
+    (after,) = watch.source.checkpoints()
     assert (after.state, after.level) == ("ok", "finite")
     assert after.digest not in (None, before.digest)
 
@@ -480,12 +486,12 @@ def test_a_folder_is_one_checkpoint_and_is_waited_for(out: Path, watch: Watch) -
     (folder / "model.safetensors").write_bytes(tensors())
     assert watch.look(2) == [(folder.name, "pending")]
     assert watch.look(4) == []
-    (seen,) = watch.source.known()
+    (seen,) = watch.source.checkpoints()
     assert "trainer_state.json is missing" in seen.detail
     (folder / "trainer_state.json").write_text('{"global_step": 500, "epoch": 1.5}')
     assert watch.look(30) == []
     assert watch.look(4) == [(folder.name, "ok")]
-    (seen,) = watch.source.known()
+    (seen,) = watch.source.checkpoints()
     assert (seen.format, seen.step, seen.epoch, seen.files) == ("hf", 500, 1.5, 2)
 
 
@@ -515,7 +521,7 @@ def test_shards_and_their_index_are_one_checkpoint(out: Path, watch: Watch) -> N
     weights = {"weight_map": {"w": shards[0]}, "metadata": {}}
     (out / "model.safetensors.index.json").write_text(json.dumps(weights))
     watch.look(10)
-    (seen,) = watch.source.known()
+    (seen,) = watch.source.checkpoints()
     assert (seen.state, seen.files) == ("ok", 3)
     assert seen.bytes > 2 * len(tensors())
 
@@ -682,13 +688,13 @@ def test_idle_looks_are_cheap(out: Path) -> None:
     now = time.time() + 1000
     for look in range(200):  # until every verdict is final, by failing verifiers
         list(source.read(now + 4 * look))
-    assert {seen.state for seen in source.known()} == {"unverifiable"}
+    assert {seen.state for seen in source.checkpoints()} == {"unverifiable"}
     best = min(_seconds_of(source, now + 2000 + i) for i in range(100))
     print(f"{best * 1e6:.0f} us")
     assert best < 1e-3
     shutil.rmtree(out)
     list(source.read(now + 3000))
-    assert source.known() == []
+    assert source.checkpoints() == []
 
 
 def _seconds_of(source: CheckpointDir, now: float) -> float:

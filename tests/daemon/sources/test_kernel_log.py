@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.sources.kernel_log import RECORDS, KernelLog, Record, parse
+from middlewatch.daemon.sources.kernel_log import RECORDS, KernelLog, KernelRecord, parse
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import LogEvent
 
@@ -52,7 +52,7 @@ def only(word: str, line: str, now: float) -> list[LogEvent]:
     ],
 )
 def test_reads_a_record(raw: bytes, record: tuple[int, float, int, str]) -> None:
-    assert parse(raw) == Record(*record)
+    assert parse(raw) == KernelRecord(*record)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
-from middlewatch.daemon.sources.log_file import PRINT_BYTES, Place
+from middlewatch.daemon.sources.log_file import PRINT_BYTES, FilePosition
 from middlewatch.daemon.sources.log_tail import BEAT_S, REACH_BYTES, READ_BYTES, LogTail, TailState
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.daemon.system.inotify import Inotify
@@ -595,7 +595,7 @@ JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_siz
 @given(
     damage=st.dictionaries(
         st.sampled_from(
-            (*Place._fields, "open_line", "size", "grown_at", "chunk_bytes"),
+            (*FilePosition._fields, "open_line", "size", "grown_at", "chunk_bytes"),
         ),
         JUNK,
     )

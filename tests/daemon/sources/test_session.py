@@ -45,12 +45,12 @@ def _on(slave: int, command: list[str]) -> subprocess.Popen[bytes]:
 def test_a_terminal_that_closes(terminal: tuple[int, subprocess.Popen[bytes]]) -> None:
     master, process = terminal
     session = Session(process.pid)
-    session.look(100.0)
+    session.check_terminal(100.0)
     assert session.gone_with(101.0) == ""  # killed by hand: the terminal is still there
     os.close(master)
     process.wait()
     assert process.returncode == -1
-    session.look(101.0)  # too late to be seen alive
+    session.check_terminal(101.0)  # too late to be seen alive
     assert session.gone_with(101.5) == "session"
     assert session.gone_with(101.0 + AT_ONCE_S) == ""  # it was closed long before
 
@@ -61,7 +61,7 @@ def test_a_restarted_watch_knows_the_terminal(
     master, process = terminal
     saved = Session(process.pid).state()
     session = Session(process.pid, saved)
-    session.look(100.0)
+    session.check_terminal(100.0)
     os.close(master)
     process.wait()
     assert session.gone_with(101.0) == "session"
@@ -71,7 +71,7 @@ def test_without_a_terminal_nothing_can_hang_up() -> None:
     process = subprocess.Popen(SLEEP, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         session = Session(process.pid)
-        session.look(100.0)
+        session.check_terminal(100.0)
     finally:
         process.kill()
         process.wait()
@@ -118,5 +118,5 @@ def test_a_store_that_knows_nothing_proves_nothing(
     tmp_path: Path, saved: dict[str, object]
 ) -> None:
     session = Session(4711, saved, root=str(tmp_path / "nothing"))
-    session.look(1.0)
+    session.check_terminal(1.0)
     assert session.gone_with(1.0) == ""

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.sources.programs.stacks import place, told
+from middlewatch.daemon.sources.programs.stacks import place, summary_of
 from middlewatch.daemon.sources.stacks import Stacks, Suspect, find_spy
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import ProcessesSeen, ProcessSample, RunFacts, StackSeen, View
-from middlewatch.sentinels.kit.pace.stack_summary import standings, unchanged
+from middlewatch.sentinels.kit.pace.stack_summary import stack_summaries, unchanged
 from middlewatch.sentinels.kit.pace.verdicts import idle_verdict, spin_verdict
 from middlewatch.sentinels.kit.pace.work import work_of
 
@@ -131,7 +131,7 @@ def view_of(pid: int, stacks: list[StackSeen], *processes: dict[str, Any]) -> Vi
             samples.append(ProcessSample(**{**given, "cpu_s": burnt}))
         seen.append(ProcessesSeen(1000.0 + second, tuple(samples)))
     facts = RunFacts("run", 0.0, 0.0, pid)
-    return View(1016.0, facts, looks=tuple(seen), stacks=tuple(stacks))
+    return View(1016.0, facts, process_samples=tuple(seen), stacks=tuple(stacks))
 
 
 def process(pid: int, **fields: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_a_lock(source: Stacks) -> None:
     assert stack.frames[0] == "train_step (<string>:7)"
     assert (stack.own, stack.active, stack.gil) == (0, False, False)
     view = view_of(running.pid, [stack], process(running.pid, wchan="futex_do_wait"))
-    work = work_of(view.looks, view.now, 15.0)
+    work = work_of(view.process_samples, view.now, 15.0)
     assert work is not None
     verdict = idle_verdict(view, work, 0.0)
     assert (verdict.name, verdict.does) == (
@@ -163,7 +163,7 @@ def test_an_endless_loop(source: Stacks) -> None:
     assert sum(s.gil for s in stacks) >= 2
     view = view_of(running.pid, stacks, process(running.pid, state="R", cores=1.0))
     assert len(unchanged(view, 0.0, running.pid)) == 3
-    work = work_of(view.looks, view.now, 15.0)
+    work = work_of(view.process_samples, view.now, 15.0)
     assert work is not None
     verdict = spin_verdict(view, work, 0.0)
     assert verdict is not None
@@ -176,7 +176,7 @@ def test_an_endless_loop(source: Stacks) -> None:
 def test_a_main_process_that_waits_for_its_workers(source: Stacks) -> None:
     with started(LOADER) as running:
         (stack,) = looks(source, running.pid)
-    (one,) = standings(View(1001.0, RunFacts("r", 0, 0), stacks=(stack,)), 0.0, [running.pid])
+    (one,) = stack_summaries(View(1001.0, RunFacts("r", 0, 0), stacks=(stack,)), 0.0, [running.pid])
     assert one.kind == "input"
     view = view_of(
         running.pid,
@@ -184,7 +184,7 @@ def test_a_main_process_that_waits_for_its_workers(source: Stacks) -> None:
         process(running.pid, wchan="pipe_read"),
         process(running.pid + 1, ppid=running.pid),
     )
-    work = work_of(view.looks, view.now, 15.0)
+    work = work_of(view.process_samples, view.now, 15.0)
     assert work is not None
     assert idle_verdict(view, work, 0.0).name == "input"
     assert "waits for its data (" in idle_verdict(view, work, 0.0).does
@@ -285,8 +285,8 @@ def test_of_many_threads_the_main_one_is_told() -> None:
     frame = {"name": "f", "filename": "/a/b.py", "line": 3}
     others = {"thread_name": "pin", "os_thread_id": 8, "frames": [], "active": True}
     main = {"thread_name": None, "os_thread_id": 7, "frames": [frame] * 60, "owns_gil": True}
-    answer = told([others, main], 7)
+    answer = summary_of([others, main], 7)
     assert answer["frames"] == ["f (b.py:3)"] * 40
     assert (answer["own"], answer["active"], answer["gil"]) == (0, False, True)
     assert answer["threads"] == 2
-    assert told([others], 8)["error"] == "no Python frames"
+    assert summary_of([others], 8)["error"] == "no Python frames"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.system import inotify as module
-from middlewatch.daemon.system.inotify import REST_S, Hints, Inotify, Watch
+from middlewatch.daemon.system.inotify import REST_S, ChangeHints, Inotify, Watch
 
 NOW = 1000.0
 
@@ -206,7 +206,7 @@ def test_a_fuse_mount_is_polled(inotify: Inotify, tmp_path: Path) -> None:
 def test_hints_go_to_whom_they_concern(inotify: Inotify, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as file:
-        hints = Hints(inotify, str(log))
+        hints = ChangeHints(inotify, str(log))
         assert hints.fds() == ()
         hints.ask(file.fileno())
         assert hints.fds() == (inotify.fd,)
@@ -223,7 +223,7 @@ def test_hints_go_to_whom_they_concern(inotify: Inotify, tmp_path: Path) -> None
 
 
 def test_without_an_instance_there_are_no_hints(tmp_path: Path) -> None:
-    hints = Hints(None, str(tmp_path / "log"))
+    hints = ChangeHints(None, str(tmp_path / "log"))
     hints.ask(0)
     assert (hints.fds(), hints.collect(NOW)) == ((), False)
     hints.clear(NOW)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.system.worker import LONGEST_LINE, JsonChild
+from middlewatch.daemon.system.worker import LONGEST_LINE, JsonWorker
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 PATIENCE_S = 120.0
@@ -27,8 +27,8 @@ def python(program: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def child_of(program: str, deadline_s: float = 5.0) -> Iterator[JsonChild]:
-    child = JsonChild(python(program), deadline_s)
+def child_of(program: str, deadline_s: float = 5.0) -> Iterator[JsonWorker]:
+    child = JsonWorker(python(program), deadline_s)
     try:
         yield child
     finally:
@@ -44,7 +44,7 @@ def until(condition: Callable[[], Any]) -> Any:
     return met
 
 
-def heard(child: JsonChild) -> list[dict[str, Any]]:
+def heard(child: JsonWorker) -> list[dict[str, Any]]:
     """Wait for the child's next words, or its end."""
     deadline = time.monotonic() + PATIENCE_S
     while (fd := child.fileno()) is not None:
@@ -88,7 +88,7 @@ def test_a_question_longer_than_the_pipe_is_sent_in_pieces() -> None:
 
 
 def test_lateness_counts_from_the_deadline() -> None:
-    child = JsonChild(python("import time; time.sleep(60)"), 2.0, start_deadline_s=10.0)
+    child = JsonWorker(python("import time; time.sleep(60)"), 2.0, start_deadline_s=10.0)
     assert child.overdue(5.0) == 0
     assert child.ask({}, 100.0)
     assert child.overdue(109.0) == 0
@@ -153,7 +153,7 @@ def test_a_child_that_fills_stderr_does_not_block() -> None:
 
 
 def test_a_program_that_is_not_there() -> None:
-    child = JsonChild(("/no/such/program",), 1.0)
+    child = JsonWorker(("/no/such/program",), 1.0)
     assert child.ask({}, 0.0)
     assert heard(child) == []
     assert "/no/such/program: No such file" in child.last_words
@@ -215,7 +215,7 @@ def test_a_flood_of_answers_is_bounded() -> None:
     cuts=st.lists(st.integers(1, 50)),
 )
 def test_lines_survive_any_cut(lines: list[bytes], cuts: list[int]) -> None:
-    child = JsonChild(("true",), 1.0)
+    child = JsonWorker(("true",), 1.0)
     data, found = b"".join(line + b"\n" for line in lines), []
     for cut in cuts:
         found += child._objects(data[:cut])
@@ -254,8 +254,8 @@ def test_it_is_niced_leads_its_session_and_gets_a_clean_signal_mask() -> None:
 def test_it_dies_with_its_parent() -> None:
     program = """
 import select, signal, sys
-from middlewatch.daemon.system.worker import JsonChild
-child = JsonChild((sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(600)"), 9)
+from middlewatch.daemon.system.worker import JsonWorker
+child = JsonWorker((sys.executable, "-c", "import time; print('{}', flush=True); time.sleep(600)"), 9)
 assert child.ask({}, 0.0)
 select.select([child.fileno()], [], [])
 print(child.pid, flush=True)
@@ -323,7 +323,7 @@ def test_no_second_child_beside_one_that_cannot_be_reaped() -> None:
 
 
 def test_close_twice() -> None:
-    child = JsonChild(python(ECHO), 1.0)
+    child = JsonWorker(python(ECHO), 1.0)
     child.close()
     assert child.ask({}, 0.0)
     child.close()
@@ -333,7 +333,7 @@ def test_close_twice() -> None:
 
 
 def test_what_a_closed_one_leaves_is_reaped_by_the_others() -> None:
-    gone = JsonChild(python(ECHO), 5.0)
+    gone = JsonWorker(python(ECHO), 5.0)
     assert gone.ask({"n": 1}, 0.0)
     pid = gone.pid
     gone.close()

@@ -52,8 +52,8 @@ def test_steps_after_a_line_of_an_old_log(story: Story) -> None:
 
 def test_one_step_may_have_waited_in_a_buffer(story: Story) -> None:
     story.train(3).says("io_error").step()
-    assert not story.view().overcame(story.events[0])
-    assert story.step().view().overcame(story.events[0])
+    assert not story.view().went_on_after(story.events[0])
+    assert story.step().view().went_on_after(story.events[0])
 
 
 def test_phases_since_the_last_step(story: Story) -> None:

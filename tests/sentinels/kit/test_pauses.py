@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from middlewatch.sentinels.kit import Phase, Step
 from middlewatch.sentinels.kit.pace.pauses import Pauses
-from middlewatch.sentinels.kit.pace.silence import Patience, case_of
+from middlewatch.sentinels.kit.pace.silence import SilenceLimits, case_of
 
 from ..story import Story
 
 
 def pauses(story: Story) -> Pauses:
-    found = story.ledgers[Pauses]
+    found = story.accumulators[Pauses]
     assert isinstance(found, Pauses)
     return found
 
@@ -44,9 +44,9 @@ def test_the_end_of_an_epoch(story: Story) -> None:
     assert (learned.longest["epoch"], learned.epoch_steps) == (201, 50)
     # Inside an epoch the limit is the usual one, at its end that of the pauses.
     story.wait(-200)
-    assert case_of(story.wait(61).view(), Patience()).limit_s == pytest.approx(1.5 * 201)
+    assert case_of(story.wait(61).view(), SilenceLimits()).limit_s == pytest.approx(1.5 * 201)
     story.wait(140).train(10, epoch=4.0)
-    assert case_of(story.wait(61).view(), Patience()).limit_s < 320
+    assert case_of(story.wait(61).view(), SilenceLimits()).limit_s < 320
 
 
 def test_pauses_without_a_word(story: Story) -> None:
@@ -54,7 +54,7 @@ def test_pauses_without_a_word(story: Story) -> None:
         story.train(600).wait(150)
     story.train(600)
     story.marks = story.marks[-512:]  # as many as the history keeps
-    case = case_of(story.wait(61).view(), Patience())
+    case = case_of(story.wait(61).view(), SilenceLimits())
     assert case.limit_s == pytest.approx(1.5 * 151)
     assert case.limit_steps == pytest.approx(1.5 * 151)
     assert case.longest_s == 151
@@ -63,7 +63,7 @@ def test_pauses_without_a_word(story: Story) -> None:
 
 def test_one_pause_is_no_habit(story: Story) -> None:
     story.train(600).wait(500).train(600)
-    assert case_of(story.wait(61).view(), Patience()).limit_s == 60
+    assert case_of(story.wait(61).view(), SilenceLimits()).limit_s == 60
 
 
 def test_nobody_waits_for_a_pause_for_ever(story: Story) -> None:
@@ -71,7 +71,7 @@ def test_nobody_waits_for_a_pause_for_ever(story: Story) -> None:
         story.train(600).wait(9000)
     story.train(600)
     story.marks = story.marks[-512:]
-    case = case_of(story.wait(61).view(), Patience())
+    case = case_of(story.wait(61).view(), SilenceLimits())
     assert case.limit_s == 1800
 
 
@@ -130,8 +130,8 @@ def test_short_pauses_beside_long_ones_are_waited_for_anywhere(story: Story) -> 
     learned = pauses(story)
     assert learned.timetable is not None
     assert learned.timetable.period == 500
-    assert learned.patience(story.number, 1.0) == 51
-    assert learned.patience(6500, 1.0) == 401
+    assert learned.expected_pause(story.number, 1.0) == 51
+    assert learned.expected_pause(6500, 1.0) == 401
 
 
 def test_values_that_are_no_numbers_teach_nothing(story: Story) -> None:
@@ -164,14 +164,14 @@ def test_regular_pauses_open_no_case_and_a_death_elsewhere_soon_does(
         story.wait(longer * told["pause_s"])
         story.marks = story.marks[-512:]
         if nth > 3:
-            assert not case_of(story.view(), Patience()).open, nth
+            assert not case_of(story.view(), SilenceLimits()).open, nth
         if told["restarts"] and nth == 5:
             after = Pauses()
             after.restore(json.loads(json.dumps(pauses(story).save())))
-            story.ledgers[Pauses] = after
+            story.accumulators[Pauses] = after
     at = min(max(3, round(dies * period)), period - 3)
     story.train(at, told["every_s"])
-    assert case_of(story.wait(61).view(), Patience()).limit_s == 60
+    assert case_of(story.wait(61).view(), SilenceLimits()).limit_s == 60
 
 
 def test_pauses_of_a_sparse_log_are_no_part_of_its_pace(story: Story) -> None:
@@ -182,4 +182,4 @@ def test_pauses_of_a_sparse_log_are_no_part_of_its_pace(story: Story) -> None:
     assert learned.usual_s == pytest.approx(125.0, rel=0.01)
     assert learned.timetable is not None
     assert learned.timetable.period == 6000
-    assert case_of(story.wait(61).view(), Patience()).limit_s == pytest.approx(375)
+    assert case_of(story.wait(61).view(), SilenceLimits()).limit_s == pytest.approx(375)

@@ -10,7 +10,7 @@ from ..story import GIB, Story
 
 
 def expected(story: Story) -> Saves:
-    saves = expect(story.view().checkpoints, story.view().claims)
+    saves = expect(story.view().checkpoints, story.view().claimed_saves)
     assert saves is not None
     return saves
 

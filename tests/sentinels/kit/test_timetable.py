@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.sentinels.kit.pace.timetable import Place, timetable
+from middlewatch.sentinels.kit.pace.timetable import PauseSlot, timetable
 
 
-def places(*steps: float, seconds: float = 240.0, by: float = 1.0) -> list[Place]:
-    return [Place(step, seconds, by) for step in steps]
+def places(*steps: float, seconds: float = 240.0, by: float = 1.0) -> list[PauseSlot]:
+    return [PauseSlot(step, seconds, by) for step in steps]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_pause_is_due_at_its_steps_however_often_they_are_reported(
 
 def test_strays_that_come_back_are_waited_for_anywhere() -> None:
     known = places(500, 1000, 1500, 2000)
-    once = timetable([*known, Place(2103, 90.0, 1.0)])
-    twice = timetable([*known, Place(2103, 90.0, 1.0), Place(2377, 80.0, 1.0)])
+    once = timetable([*known, PauseSlot(2103, 90.0, 1.0)])
+    twice = timetable([*known, PauseSlot(2103, 90.0, 1.0), PauseSlot(2377, 80.0, 1.0)])
     assert once is not None
     assert twice is not None
     assert (once.stray_s, twice.stray_s) == (0.0, 80.0)
@@ -73,7 +73,7 @@ def test_strays_that_come_back_are_waited_for_anywhere() -> None:
 @given(
     st.lists(
         st.builds(
-            Place,
+            PauseSlot,
             st.floats(-1e9, 1e9),
             st.floats(0, 1e6),
             st.floats(0, 1e9),
@@ -81,7 +81,7 @@ def test_strays_that_come_back_are_waited_for_anywhere() -> None:
         max_size=8,
     )
 )
-def test_any_places(given_places: list[Place]) -> None:
+def test_any_places(given_places: list[PauseSlot]) -> None:
     found = timetable(given_places)
     if found is not None:
         assert found.due(found.anchor, 0.0)

@@ -1,4 +1,4 @@
-"""What holds for every ledger, also for those that are not written yet."""
+"""What holds for every accumulator, also for those that are not written yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
-from middlewatch.sentinels.kit import Ledger, RunFacts, Step, discover, ledgers
+from middlewatch.sentinels.kit import Accumulator, RunFacts, Step, accumulators, discover
 from middlewatch.sentinels.kit.loss.finite import Finiteness
 from middlewatch.sentinels.kit.loss.losses import Losses
 from middlewatch.sentinels.kit.troubles import Troubles
@@ -33,37 +33,37 @@ def test_a_rule_whose_ledgers_are_quiet_has_nothing_to_say(seen: list[Any], live
         history.add(one)
     view = history.view(1e9)
     for name, sentinel in SENTINELS.items():
-        if sentinel.ledgers and view.all_quiet(sentinel.ledgers):
+        if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
             assert sentinel(view) == [], name
 
 
 @given(seen=seen)
 def test_it_can_be_saved_at_any_time(seen: list[Any]) -> None:
-    for kind in ledgers():
-        ledger = kind()
+    for kind in accumulators():
+        accumulator = kind()
         for one in seen:
             if type(one) in kind.takes:
-                ledger.add(one)
-        kind().restore(json.loads(json.dumps(ledger.save(), allow_nan=False)))
+                accumulator.add(one)
+        kind().restore(json.loads(json.dumps(accumulator.save(), allow_nan=False)))
 
 
-@pytest.mark.parametrize("kind", ledgers())
+@pytest.mark.parametrize("kind", accumulators())
 @pytest.mark.parametrize(
     "saved",
     [{}, {"open": 1, "series": 2}, {"open": [[1]], "series": [["a", "b"]]}, {"series": [[0] * 6]}],
 )
-def test_it_takes_back_nothing_strange(kind: type[Ledger], saved: dict[str, Any]) -> None:
-    ledger = kind()
-    ledger.restore(saved)
-    assert ledger.quiet
+def test_it_takes_back_nothing_strange(kind: type[Accumulator], saved: dict[str, Any]) -> None:
+    accumulator = kind()
+    accumulator.restore(saved)
+    assert accumulator.quiet
 
 
-@pytest.mark.parametrize("kind", ledgers())
-def test_a_healthy_run_is_quiet(kind: type[Ledger]) -> None:
-    ledger = kind()
+@pytest.mark.parametrize("kind", accumulators())
+def test_a_healthy_run_is_quiet(kind: type[Accumulator]) -> None:
+    accumulator = kind()
     for n in range(400):
-        ledger.add(report(n, train_loss=3 - n / 900, lr=3e-4, grad_norm=0.7, step_time_s=0.3))
-    assert ledger.quiet
+        accumulator.add(report(n, train_loss=3 - n / 900, lr=3e-4, grad_norm=0.7, step_time_s=0.3))
+    assert accumulator.quiet
 
 
 def test_a_streak_is_remembered_over_a_restart_of_the_daemon(story: Story) -> None:
@@ -105,7 +105,7 @@ def test_an_open_jump_is_remembered_over_a_restart_of_the_daemon() -> None:
 def test_failures_that_were_overcome_are_kept_apart(story: Story) -> None:
     for _ in range(9):
         story.says("cuda_oom").train(3)
-    troubles = story.ledgers[Troubles]
+    troubles = story.accumulators[Troubles]
     assert isinstance(troubles, Troubles)
     assert [t.went_on for t in troubles.known["cuda_oom"]] == [True] * 4
 

@@ -1,9 +1,9 @@
-"""Ledgers: what rules remember of a run, in bounded memory.
+"""Accumulators: what rules remember of a run, in bounded memory.
 
 A sentinel is a pure function of its View. What it would have to add up over a whole run (a
-noise level, a streak, what came after an error) is written down by a ledger: the history
+noise level, a streak, what came after an error) is written down by an accumulator: the history
 feeds it every observation once, in order, and the View shows it. Two rules may read the same
-one. What a ledger says depends on the observations alone, so a replayed log and a live one
+one. What an accumulator says depends on the observations alone, so a replayed log and a live one
 give the same.
 """
 
@@ -19,13 +19,21 @@ from .observations import Observation, Step
 
 
 @dataclass(eq=False)
-class Ledger:
-    """Base of all ledgers. A new one is empty."""
+class Accumulator:
+    """Base of all accumulators. A new one is empty."""
+
+    stored_as: ClassVar[str] = ""
+    """Its key in the store, where that is not the name of the class."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
     """Observation types that it is fed."""
     SAVED: ClassVar[Any] = {}
     """What of it outlives a restart of the daemon, as :mod:`.codec` has it; nothing by default."""
+
+    @classmethod
+    def key(cls) -> str:
+        """Its key in the store."""
+        return cls.stored_as or cls.__name__
 
     @property
     def quiet(self) -> bool:
@@ -39,7 +47,7 @@ class Ledger:
         """Write down one observation."""
         raise NotImplementedError
 
-    def away(self) -> None:
+    def mark_gap(self) -> None:
         """The watch was stopped, or the clock was set: what comes next follows on nothing."""
         return
 
@@ -55,7 +63,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LoggedValue:
     """One value in a log: where it stands, and what it was."""
 
     at: float
@@ -66,6 +74,6 @@ class Mark:
     SAVED: ClassVar[Any] = ("at", "step", "line", "value", "text")
 
     @classmethod
-    def of(cls, seen: Step, value: float) -> Mark:
+    def of(cls, seen: Step, value: float) -> LoggedValue:
         """The place of a report."""
         return cls(seen.at, seen.number, seen.line, value, seen.text)
