@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from middlewatch.sentinels.kit import Observation, Phase, Step
 from middlewatch.sentinels.kit.codec import UNSAVED
 
+from .log_clock import WITHIN, LogClock
 from .numbers.disambiguate import MEASURES
 from .numbers.fields import Values
 from .numbers.metrics import LineReport
 from .numbers.series import RowBuffer
 from .text import decode, plain
-from .told_time import WITHIN, ToldTime
 
 HEAD_LINES = 12
 """A record's head speaks for at most so many further lines; OLMo-core and rsl-rl stay below."""
@@ -60,7 +60,7 @@ class Progress:
     _epochs: float | None = None
     """Epochs that it announced, until a report has passed them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
-    _time: ToldTime = field(default_factory=ToldTime, metadata=UNSAVED)
+    _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
     @property
     def open(self) -> bool:

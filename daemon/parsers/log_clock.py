@@ -24,7 +24,7 @@ _DATE = re.compile(
 """Days whose order with the month is certain; others are counted by their midnights."""
 
 
-class ToldTime:
+class LogClock:
     """Reads the stamps of one log."""
 
     __slots__ = ("_day", "_day_s", "_last", "at", "left")
