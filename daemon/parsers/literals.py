@@ -16,6 +16,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .prefilter import USUAL
+
 try:
     from re import _constants as op  # type: ignore[attr-defined, unused-ignore]
     from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
@@ -35,12 +37,6 @@ ENOUGH = 7.5
 """Strength above which a text that several alternatives share is preferred to a longer one."""
 WEAKEST = 1.1
 """No atom is weaker, as long as nobody asked for it by ``narrow``."""
-
-USUAL = re.compile(
-    "batch|checkpoints?|epoch|error|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?|seconds?"
-    "|state|step|the|to|train(?:ing)?|(?:e?val|(?:evalu|valid)ation)|value|warning|weights|with"
-)
-"""Words that say nothing about a line of a training's log."""
 
 Paths = frozenset[str]
 _NOTHING: Paths = frozenset([""])
