@@ -80,6 +80,7 @@ def test_the_state_that_0_1_0_left_is_taken_up(box: Any) -> None:
     (known,) = [i for i in box.ask("incidents", all=True) if i["id"] == old_state.INCIDENT]
     assert known["opened_at"] == "2026-11-22T13:44:05.789+00:00"
     assert [i["class"] for i in box.ask("incidents", all=True)].count("loss_inf") <= 1
-    titles = [push.title for push in box.receiver.pushes]
+    # A reminder is due by now, and may come before it is seen that the box was rebooted.
+    titles = [p.title for p in box.receiver.pushes if "reminder" not in p.title]
     assert not [title for title in titles if "infinite" in title], "that was told already"
     assert "bug of middlewatch" not in box.log()
