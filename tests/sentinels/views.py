@@ -192,7 +192,7 @@ views = st.builds(
     phases=some(
         st.builds(Phase, at=times, name=literal(PhaseName), text=words, file=files, line=lines)
     ),
-    claims=some(
+    claimed_saves=some(
         st.builds(CheckpointSaved, at=times, step=st.none() | numbers, path=st.none() | paths)
     ),
     logs=st.dictionaries(
@@ -200,7 +200,7 @@ views = st.builds(
         st.builds(LogGrowth, at=times, file=files, bytes=sizes, lines=lines, grown_at=times),
         max_size=2,
     ),
-    looks=some(
+    process_samples=some(
         st.builds(ProcessesSeen, at=times, processes=st.lists(processes, max_size=3).map(tuple)),
         8,
     ),
