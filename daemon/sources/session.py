@@ -60,6 +60,7 @@ class Session:
         if terminal is None:
             terminal, self._leader = _surroundings(pid, root, dev)
         self._boot, self._first, self._terminal = boot, first, terminal
+        self._changed = _changed(terminal) if terminal else None
 
     def check_terminal(self, now: float) -> None:
         """Note that everything is still there; next to nothing without a terminal."""
@@ -82,12 +83,24 @@ class Session:
         return saved
 
     def _hung_up(self) -> bool:
-        if not os.path.exists(self._terminal):
+        # The next terminal that somebody opens gets the number of the one that was closed.
+        if self._changed is None or _changed(self._terminal) != self._changed:
             return True
         return (
             self._leader is not None
             and procfs.start_ticks(self._leader[0], self._root) != self._leader[1]
         )
+
+
+def _changed(terminal: str) -> int | None:
+    """When the device was made, or its mode changed, in ns; ``None`` when it is gone.
+
+    Input and output of a terminal leave its ctime alone (the kernel's ``tty_update_time``).
+    """
+    try:
+        return os.stat(terminal).st_ctime_ns
+    except OSError:
+        return None
 
 
 def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] | None]:

@@ -55,6 +55,25 @@ def test_a_terminal_that_closes(terminal: tuple[int, subprocess.Popen[bytes]]) -
     assert session.gone_with(101.0 + AT_ONCE_S) == ""  # it was closed long before
 
 
+def test_the_next_terminal_has_the_number_of_the_closed_one(
+    terminal: tuple[int, subprocess.Popen[bytes]],
+) -> None:
+    master, process = terminal
+    was = os.readlink(f"/proc/{process.pid}/fd/0")
+    session = Session(process.pid)
+    session.check_terminal(100.0)
+    os.close(master)
+    process.wait()
+    opened = []
+    while was not in [os.ttyname(slave) for _, slave in opened] and len(opened) < 20:
+        opened.append(pty.openpty())
+    session.check_terminal(100.5)
+    assert session.gone_with(101.0) == "session"
+    for pair in opened:
+        os.close(pair[0])
+        os.close(pair[1])
+
+
 def test_a_restarted_watch_knows_the_terminal(
     terminal: tuple[int, subprocess.Popen[bytes]],
 ) -> None:
