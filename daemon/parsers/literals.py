@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .prefilter import USUAL
+from .text import USUAL_WORDS
 
 try:
     from re import _constants as op  # type: ignore[attr-defined, unused-ignore]
@@ -65,7 +65,7 @@ def strength(atom: str) -> float:
     words = _WORD.findall(atom)
     for word in words:
         if word.isascii():
-            value += len(word) * (0.25 if USUAL.fullmatch(word) else 1.0)
+            value += len(word) * (0.25 if USUAL_WORDS.fullmatch(word) else 1.0)
         else:
             value += sum(1.5 if c.lower() != c.upper() else 3.0 for c in word)
     return value * (0.7 if len(words) == 1 else 1.0) + 0.25 * len(_WORD.sub("", atom))

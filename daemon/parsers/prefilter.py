@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from .prefilter_table import ATOMS
+from .text import USUAL_WORDS
 
 MAX_WORDS = 8192
 """Words remembered; when full, all are forgotten. A log of pure noise fills 1 MB at most."""
@@ -30,11 +31,6 @@ _LETTERS = bytes(c + 32 if 65 <= c <= 90 else c if 97 <= c <= 122 else 32 for c 
 """Translation of every byte: ASCII letters to lower case, anything else to a blank."""
 _RUN = re.compile(r"[a-z]+")
 MIN_STEM = 3
-USUAL = re.compile(
-    "batch|checkpoints?|epoch|error|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?|seconds?"
-    "|state|step|the|to|train(?:ing)?|(?:e?val|(?:evalu|valid)ation)|value|warning|weights|with"
-)
-"""Words that say nothing about a line of a training's log."""
 
 ENGINES = ("hyperscan", "re2")
 """Fastest first: about 2,000 and 400 MiB/s on one core for four hundred atoms."""
@@ -122,7 +118,9 @@ class AtomIndex:
 
 def _telling(run: str) -> float:
     """How few words hold this run of letters."""
-    return 1 + len(run) / 32 if USUAL.fullmatch(run) and len(run) >= MIN_STEM else len(run) / 2
+    return (
+        1 + len(run) / 32 if USUAL_WORDS.fullmatch(run) and len(run) >= MIN_STEM else len(run) / 2
+    )
 
 
 class AtomFinder(Protocol):

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_TEXT = 400
 """Longest line text that leaves the parsers, in characters (``contract.md``: evidence)."""
+
+USUAL_WORDS = re.compile(
+    "batch|checkpoints?|epoch|error|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?|seconds?"
+    "|state|step|the|to|train(?:ing)?|(?:e?val|(?:evalu|valid)ation)|value|warning|weights|with"
+)
+"""Words that say nothing about a line of a training's log."""
 
 
 def decode(piece: bytes) -> str:

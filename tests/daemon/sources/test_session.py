@@ -64,7 +64,7 @@ def test_the_next_terminal_has_the_number_of_the_closed_one(
     session.check_terminal(100.0)
     os.close(master)
     process.wait()
-    opened = []
+    opened: list[tuple[int, int]] = []
     while was not in [os.ttyname(slave) for _, slave in opened] and len(opened) < 20:
         opened.append(pty.openpty())
     session.check_terminal(100.5)
