@@ -33,8 +33,11 @@ settings.register_profile(
 settings.register_profile("nightly", settings.get_profile("usual"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
-# Images set it, people's machines do not: a program of a test flushes what must arrive.
+# Container images set these two, people's machines do not. A program of a test flushes what must
+# arrive, and neither the tests nor the thousand processes that they start are compiled anew.
 os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def _in_memory(folder: str) -> bool:

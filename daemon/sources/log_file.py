@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -29,6 +30,12 @@ ROTATIONS = 20
 """Numbered siblings looked at. logrotate and Python's handlers are rarely told to keep more."""
 COPIES = 32
 """Of those, files named like the log that are opened to compare their content."""
+SEARCHES = 20
+"""Searches for the old file while files beside it are being renamed: one rotation renames as many
+as a handler keeps."""
+SETTLED_NS = 20_000_000
+"""A folder unchanged for this long is at rest: the kernel stamps changes by its tick, 10 ms at
+most (CONFIG_HZ=100)."""
 LINE_BYTES = 64 * 1024
 """How far back the start of the last line is looked for; the parsers clip longer lines."""
 
@@ -190,13 +197,34 @@ def open_same(name: str, place: FilePosition) -> int | None:
 
 
 def find(path: str, place: FilePosition) -> int | None:
-    """Open what was read as ``path``: the same file, whatever it is called now, or a copy."""
+    """Open what was read as ``path``: the same file, whatever it is called now, or a copy.
+
+    A rotation during the search can hide the file: it is renamed between the listing and the
+    opening. So the search is repeated until it finds the file or the folder is at rest.
+    """
+    folder = os.path.dirname(path) or "."
+    for _ in range(SEARCHES):
+        began = time.time_ns()
+        fd = _find_once(path, place)
+        if fd is not None or _changed_ns(folder) < began - SETTLED_NS:
+            return fd
+    return None
+
+
+def _find_once(path: str, place: FilePosition) -> int | None:
     moved, copies = _candidates(path, place)
     for name in (path, *moved):
         fd = _open_if(name, place, same=True)
         if fd is not None:
             return fd
     return _first_copy([path, *copies] if place.offset else copies, place)
+
+
+def _changed_ns(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def find_copy(path: str, place: FilePosition) -> int | None:

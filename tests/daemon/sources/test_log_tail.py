@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -737,6 +738,31 @@ def test_whatever_happens_no_line_comes_twice_or_out_of_order(
     shutil.rmtree(path.parent)
     got = numbers(log.got)
     assert got == sorted(set(got))
+
+
+def test_a_rotation_in_the_middle_of_the_search_hides_nothing(
+    log: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is listed under one name and has the next one when it is to be opened."""
+    write(log.path, long(1))
+    log.look()
+    write(log.path, long(2))
+    before = log.stop()
+    search = os.scandir
+    rotations = iter([1])
+
+    def scandir(folder: str) -> Any:
+        with search(folder) as found:
+            listed = list(found)
+        for number in rotations:
+            log.path.rename(f"{log.path}.{number}")
+            write(log.path, long(3))
+        return contextlib.nullcontext(listed)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    log.start(before)
+    log.look()
+    assert numbers(log.got) == [1, 2, 3]
 
 
 ROTATING = """
