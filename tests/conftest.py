@@ -69,11 +69,33 @@ def nvml_double(nvml_library: Path, tmp_path: Path) -> NvmlDouble:
     return double
 
 
+EARLY = 0.6
+"""Tests that wait lie in this part of a worker's share: at the end it has only short ones left."""
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the slow tests evenly, so that every worker begins with its share of them."""
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    rest = [item for item in items if not item.get_closest_marker("slow")]
-    for number, item in enumerate(slow):
-        rest.insert(number * (len(rest) // max(1, len(slow))), item)
-    items[:] = rest
+    """Deal the tests that wait for real processes evenly, early, and between those that do not.
+
+    xdist gives each worker one run of the list, and lets those that are done take from the others.
+    """
+    waiting = [item for item in items if _waits(item)]
+    rest = [item for item in items if not _waits(item)]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [
+        item
+        for worker in range(workers)
+        for item in _mixed(waiting[worker::workers], rest[worker::workers])
+    ]
+
+
+def _waits(item: pytest.Item) -> bool:
+    return item.nodeid.startswith("tests/e2e/") or bool(item.get_closest_marker("slow"))
+
+
+def _mixed(waiting: list[pytest.Item], rest: list[pytest.Item]) -> list[pytest.Item]:
+    gap = int(EARLY * len(rest)) // max(1, len(waiting))
+    mixed = list(rest)
+    for number, item in enumerate(waiting):
+        mixed.insert(number * (gap + 1), item)
+    return mixed

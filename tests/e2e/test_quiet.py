@@ -147,7 +147,7 @@ def test_a_trouble_is_not_told_again_after_a_restart(box: Any, program: Program)
     box.command("start")
     seen = box.until(lambda: box.status()["now"]["step"])
     box.steps(seen + 30)
-    assert len(box.receiver.pushes) == 1
+    assert len(box.receiver.pushes) == 1, "\n\n".join(map(str, box.receiver.pushes))
     told = [i for i in box.ask("incidents", all=True) if i["severity"] != "info"]
     assert len(told) == 1
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 
 from .__main__ import soak
-from .programs import PROGRAMS
 from .runs import RUNS
-
-HOURS = {run.name: 2.0 for run in PROGRAMS}
-"""The others show what they have to show within the first hour."""
 
 
 @pytest.mark.parametrize("name", [run.name for run in RUNS])
 def test_a_healthy_run_pages_nobody_and_its_death_does(name: str) -> None:
-    row = soak(name, hours=HOURS.get(name, 1.0), seed=11)
+    row = soak(name, hours=1.0, seed=11)
     assert row["pages"] == []
     assert row["steps"] >= 5
     assert row["heard_after_s"] is not None
