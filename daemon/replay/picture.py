@@ -1,4 +1,4 @@
-"""The picture of a report: the course of the loss, and what happened on the way."""
+"""The curve in a replay report: the loss over the steps, with marks for restarts and troubles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .story import Story
 from .subject import Subject, grouped
 
 HEIGHT, LOW = 8, 5
-"""Rows of the curve: of one log, of one of many."""
+"""Rows of the curve where one log was given, and where it is one of many."""
 
 
 def picture(subject: Subject, width: int) -> list[Row]:
@@ -35,7 +35,7 @@ def picture(subject: Subject, width: int) -> list[Row]:
 
 
 def _marks(subject: Subject) -> list[AxisMark]:
-    """Restarts, and troubles over them; the worst last, so that nothing covers it."""
+    """Marks of restarts and troubles, the worst last: later marks cover earlier ones."""
     marks = [AxisMark(restart.x, "↺", "warn") for restart in subject.story.restarts]
     troubles = [told for told, _ in subject.troubles if told.newest.severity >= Severity.WARNING]
     for told in sorted(troubles, key=lambda t: (t.newest.fatal, t.newest.severity)):
@@ -47,7 +47,7 @@ def _marks(subject: Subject) -> list[AxisMark]:
 
 
 def _ends(story: Story, xs: Sequence[float]) -> tuple[str, str]:
-    """Words below both ends of the axis."""
+    """Labels below both ends of the x axis."""
     if not xs:
         return "", ""
     if story.wrapped:
