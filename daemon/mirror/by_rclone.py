@@ -1,7 +1,7 @@
-"""Copy to a remote of rclone: cloud storage, which has neither renames in one step nor a shell.
+"""Copy to a remote of rclone: cloud storage, which has neither atomic renames nor a shell.
 
-Files of an interrupted copy that arrived whole are not sent again; one that did not starts anew,
-because object stores keep no half objects. Everything is downloaded again to prove it.
+Files of an interrupted copy that arrived whole are not sent again; others are sent from their start,
+because object stores keep no partial objects. To prove a copy every file is downloaded again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .remote import CopyProgress, Standing, Work, digest_of, standing_of
 from .targets import MirrorTarget
 
 _NOT_THERE = (0, 3, 4)
-"""Exit status of rclone: fine, no such folder, no such file."""
-_QUIETLY = ("--retries", "3", "--low-level-retries", "10", "--transfers", "2", "--checkers", "2")
+"""Exit statuses of rclone: success, no such folder, no such file."""
+_GENTLE = ("--retries", "3", "--low-level-retries", "10", "--transfers", "2", "--checkers", "2")
 
 
 class RcloneDestination:
-    """A folder or bucket of a remote."""
+    """A folder or bucket of an rclone remote."""
 
     proof = "downloaded again"
 
@@ -43,17 +43,17 @@ class RcloneDestination:
         return told if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
 
     def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
-        """Not looked for: times over there are not always kept."""
+        """Always false: not every remote keeps the times of files."""
         return False
 
     def standing(self, job: CopyJob) -> Work[Standing]:
-        """What has its name there."""
+        """What is there under the name of the copy."""
         beside = yield from self._names(os.path.dirname(self._target(job)))
         told, sizes = (yield from self._receipt(job)), (yield from self._sizes(job))
         return standing_of(job, told, sizes, there=job.base in beside)
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
-        """Read the source once for its digests, then let rclone carry it."""
+        """Read the source once for its digests, then let rclone copy it."""
         digests = {}
         for item in job.items:
             digests[item.name] = yield from digest_of(item)
@@ -61,7 +61,7 @@ class RcloneDestination:
         with tempfile.NamedTemporaryFile("w", suffix=".txt", errors="surrogateescape") as listed:
             listed.writelines(f"{item.name}\n" for item in job.items)
             listed.flush()
-            more = ["--files-from-raw", listed.name, "--copy-links", "--no-traverse", *_QUIETLY]
+            more = ["--files-from-raw", listed.name, "--copy-links", "--no-traverse", *_GENTLE]
             more += ["--bwlimit", f"{self._limit}B"] if self._limit else []
             yield from ask(["rclone", "copy", *more, home, self._at(self._part(job))])
         return digests
@@ -82,11 +82,11 @@ class RcloneDestination:
         return wrong
 
     def discard(self, job: CopyJob) -> Work[None]:
-        """Only the temporary."""
+        """Delete the temporary folder."""
         yield from ask(["rclone", "purge", self._at(self._part(job))], ok=_NOT_THERE)
 
     def place(self, job: CopyJob) -> Work[str]:
-        """Give the copy its name; an older folder of the same source keeps one of its own."""
+        """Move the copy to its name; an older copy of the same folder is renamed and kept."""
         told = yield from self._receipt(job)
         target, part, remark = self._target(job), self._part(job), ""
         beside = yield from self._names(os.path.dirname(target))
@@ -98,7 +98,7 @@ class RcloneDestination:
             if job.base in beside:
                 taken = (f"{job.base}.replaced-{n}" for n in range(1, len(beside) + 2))
                 older = next(name for name in taken if name not in beside)
-                remark = f"the copy of its older contents is {older}"
+                remark = f"the copy of its older contents is kept as {older}"
                 goal = f"{os.path.dirname(target)}/{older}"
                 yield from self._move(target, goal)
             yield from self._move(part, target)
@@ -110,7 +110,7 @@ class RcloneDestination:
         return remark
 
     def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
-        """Last of all."""
+        """Write the receipt. This is the last step of a copy."""
         yield from self._write(job, told)
 
     def _write(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
@@ -118,7 +118,7 @@ class RcloneDestination:
         yield from ask(["rclone", "rcat", path], json.dumps(told, indent=1))
 
     def _move(self, source: str, target: str) -> Work[None]:
-        yield from ask(["rclone", "moveto", *_QUIETLY, self._at(source), self._at(target)])
+        yield from ask(["rclone", "moveto", *_GENTLE, self._at(source), self._at(target)])
 
     def _receipt(self, job: CopyJob) -> Work[dict[str, Any] | None]:
         if job.base + RECEIPT not in (yield from self._names(os.path.dirname(self._target(job)))):

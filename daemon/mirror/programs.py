@@ -1,4 +1,7 @@
-"""rsync, ssh and rclone as child processes that never outlive us and never make us wait long."""
+"""Runs rsync, ssh and rclone as child processes, which end with this process.
+
+The functions wait for a program in short steps, so that the caller can stop between them.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ _POLL_S = 0.2
 
 
 def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
-    """What a program says on stdout, given ``text`` on stdin, once it has ended.
+    """Run a program with ``text`` on stdin; returns its stdout once it has ended.
 
-    Raises :class:`MirrorError` with its last words when its exit status is not one of ``ok``.
+    Raises :class:`MirrorError` with the end of its stderr when its exit status is not one of ``ok``.
     """
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as told:
         given.write(text.encode("utf-8", "surrogateescape"))

@@ -159,7 +159,7 @@ def test_a_copier_that_dies_is_told(tmp_path: Path) -> None:
     box = Box(tmp_path, JsonWorker(("sh", "-c", "echo broken >&2"), 30.0))
     box.save(1)
     box.until(lambda: bool(box.mirror.impaired))
-    assert box.mirror.impaired == "the copier died: broken"
+    assert box.mirror.impaired == "the copier ended: broken"
     box.mirror.close()
 
 
