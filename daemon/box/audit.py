@@ -1,7 +1,7 @@
 """``middlewatch audit``: what a fresh box has, and what can be watched on it.
 
-It looks once and changes nothing. Each check gives ``ok``, ``warn``, ``bad`` or ``unknown``, so that
-what cannot be seen on this box is listed, not hidden.
+It looks once and changes nothing. Each check gives ``ok``, ``warn``, ``bad`` or ``unknown``, so
+that what cannot be seen on this box is listed, not hidden.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def _memory_check(memory: MemorySample | None) -> AuditLine:
     if memory is None:
         return AuditLine("memory", "unknown", "the cgroup's memory files cannot be read")
     host = memory.host_available_bytes
-    of_host = "" if host is None else f"; {size(host)} are available on the host, but not to this cgroup"
+    of_host = "" if host is None else f"; the host has {size(host)} available, but not for us"
     if memory.limit_bytes is None:
         return AuditLine(
             "memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use"
@@ -320,9 +320,7 @@ def _cpu_check() -> AuditLine:
     real = min(have["allowed"], have["quota"] or have["allowed"])
     detail = f"{real:g} of the {have['host']} cores of the host may be used"
     if have["quota"] and have["quota"] < have["allowed"] and not have["threads"]:
-        return AuditLine(
-            "CPU", "warn", detail + "; set OMP_NUM_THREADS: libraries count all cores"
-        )
+        return AuditLine("CPU", "warn", detail + "; set OMP_NUM_THREADS: libraries count all cores")
     return AuditLine("CPU", "ok", detail)
 
 
@@ -363,7 +361,7 @@ def _coverage() -> Iterator[AuditLine]:
 def _alerts_check(config: Config) -> AuditLine:
     count = len(config.alert_urls)
     if not count:
-        return AuditLine("alerts", "bad", "no URL is set, so no alert would be sent; see [alerts] urls")
+        return AuditLine("alerts", "bad", "no URL is set: no alert will be sent; see [alerts] urls")
     return AuditLine("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
 
 

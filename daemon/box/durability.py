@@ -1,8 +1,8 @@
 """Whether a path survives a stop of its box, and its destruction.
 
-Decided by the configuration, else by the file system (memory is lost with a stop on every platform),
-else by the storage tiers of the platform, else by the kind of mount; where none of these decides, the
-answer is "not known". Nothing on a network file system is touched.
+Decided by the configuration, else by the file system (memory is lost with a stop on every
+platform), else by the storage tiers of the platform, else by the kind of mount; where none of these
+decides, the answer is "not known". Nothing on a network file system is touched.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class MarkDurability:
         self._marked: list[CheckpointSeen] = []
 
     def __call__(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
-        """``known`` with durabilities: the same list object while neither it nor the mounts changed."""
+        """``known`` with durabilities: the same object until ``known`` or the mounts change."""
         turn = self._places.turn()
         if turn != self._turn or known != self._known:
             self._turn, self._known = turn, known

@@ -1,9 +1,9 @@
 """Which platform a box was rented from, recognised from inside.
 
-The facts are in ``platforms.toml``, which is read once and only when they are needed; those of other
-platforms are not kept. Signs are names of environment variables (of this process and of process 1),
-files, mount points, programs, the host name. Only names of variables are looked at: their values may
-be secrets. No metadata service is called.
+The facts are in ``platforms.toml``, which is read once and only when they are needed; those of
+other platforms are not kept. Signs are names of environment variables (of this process and of
+process 1), files, mount points, programs, the host name. Only names of variables are looked at:
+their values may be secrets. No metadata service is called.
 """
 
 from __future__ import annotations

@@ -55,5 +55,5 @@ def explains(
 
 
 def ends_hang(trouble: str) -> bool:
-    """True for a class which shows that a hanging run is gone or broken: :attr:`Group.ends_hang`."""
+    """True for a class that shows that a hanging run is gone or broken: :attr:`Group.ends_hang`."""
     return row(trouble).group.ends_hang

@@ -55,7 +55,7 @@ class Incident:
     """Tags (:func:`_tag`) of the findings in ``symptoms``, in the same order. A finding with one of
     these tags stays part of this incident while it is open."""
     changed_at: float | None = None
-    """When it was last opened, raised or corrected: findings within :data:`JOIN_S` of it may join."""
+    """When it was last opened, raised or corrected: findings at most :data:`JOIN_S` later join."""
     alerted_at: float | None = None
     reminders: int = 0
     over: bool = False
@@ -112,7 +112,7 @@ class Incidents:
         return self._all.get(incident_id)
 
     def forget_resolved(self, before: float) -> None:
-        """Drop incidents that were resolved before ``before`` (epoch seconds); the store has them."""
+        """Drop incidents resolved before ``before`` (epoch seconds); the store has them."""
         for incident in list(self._all.values()):
             if incident.resolved_at is not None and incident.resolved_at < before:
                 del self._all[incident.id]

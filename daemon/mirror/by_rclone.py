@@ -1,7 +1,7 @@
 """Copy to a remote of rclone: cloud storage, which has neither atomic renames nor a shell.
 
-Files of an interrupted copy that arrived whole are not sent again; others are sent from their start,
-because object stores keep no partial objects. To prove a copy every file is downloaded again.
+Files of an interrupted copy that arrived whole are not sent again; others are sent from their
+start, because object stores keep no partial objects. As a proof every file is downloaded again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Copy to another host: rsync sends the files; through ssh the host reads them back and renames them.
+"""Copy to another host: rsync sends the files; by ssh the host reads them back and renames them.
 
 rsync writes in place, into a temporary folder of ours. So the files of an interrupted copy are kept
 and compared block by block: nothing is sent twice, and a block that was written in part is sent
@@ -29,7 +29,7 @@ _HASHERS = (("xxhsum -H2", "xxh3"), ("xxh128sum", "xxh3"), ("sha256sum", "sha256
 _SYNC = 's() { sync -- "$@" 2>/dev/null || sync; }'
 """A shell function that flushes files to disk; where sync takes no file names it flushes all."""
 _FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
-"""Flushes a file; then GNU dd asks the kernel to drop its cached pages, so that the disk is read."""
+"""Flushes a file; GNU dd then asks the kernel to drop its cached pages, so the disk is read."""
 
 
 class _Seen(NamedTuple):
@@ -96,7 +96,7 @@ class RsyncDestination:
     def differing(
         self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
-        """Let the host read and hash the files, from the disk and not from its page cache if it can."""
+        """Let the host read and hash the files, from the disk if it can drop its page cache."""
         command, kind = yield from self._choose_hasher(job)
         if kind == "sha256" and job.items[0].name not in self._sha256:
             for item in job.items:
@@ -193,7 +193,7 @@ class RsyncDestination:
         raise MirrorError(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
 
     def _check_room(self, job: CopyJob, part: str) -> Work[None]:
-        """Make the temporary folder. Raises MirrorError before anything is sent if it will not fit."""
+        """Make the temporary folder. Raises MirrorError, before sending, if it will not fit."""
         quoted = shlex.quote(part)
         lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
         lines += [f"df -Pi -- {quoted} 2>/dev/null | tail -n 1", f"du -sk -- {quoted}"]

@@ -1,4 +1,4 @@
-"""Copy to a folder of this box: continued block by block, read back from the disk, not its cache."""
+"""Copy to a folder of this box: continued block by block, read back from the disk, not a cache."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class FolderDestination:
 
 
 def _copy(item: FileToCopy, target: str) -> Work[str]:
-    """Write the blocks that an interrupted copy has not written; returns the digest of the source."""
+    """Write the blocks that differ from the source; returns the digest of the source."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     digest = xxhash.xxh3_128()
     fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

@@ -25,7 +25,7 @@ _POLL_S = 0.2
 def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
     """Run a program with ``text`` on stdin; returns its stdout once it has ended.
 
-    Raises :class:`MirrorError` with the end of its stderr when its exit status is not one of ``ok``.
+    Raises :class:`MirrorError` with the end of its stderr when its exit status is not in ``ok``.
     """
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as told:
         given.write(text.encode("utf-8", "surrogateescape"))

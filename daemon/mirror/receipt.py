@@ -123,8 +123,9 @@ def _shards(index: str) -> list[str]:
 def combined(job: CopyJob, digests: Mapping[str, str]) -> str:
     """The digest (``xxh3:…``) of a checkpoint from the digests (32 hex digits) of its files.
 
-    For a single file it is that of its bytes, else that of the lines ``<digest>  <name>``, as in the
-    index. Files in deeper folders than the index looks at are copied and verified, but left out.
+    For a single file it is that of its bytes, else that of the lines ``<digest>  <name>``, as in
+    the index. Files in deeper folders than the index looks at are copied and verified, but left
+    out.
     """
     if not job.folder and len(job.items) == 1:
         return f"xxh3:{digests[job.items[0].name]}"

@@ -1,4 +1,4 @@
-"""What every destination can do, and the steps of a copy: send, read back, rename, write the receipt."""
+"""What every destination can do, and the steps of a copy: send, read back, rename, receipt."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Destination(Protocol):
 def standing_of(
     job: CopyJob, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
 ) -> Standing:
-    """The standing, by the receipt (``told``), the sizes of the files, and whether anything is there."""
+    """The standing, by the receipt (``told``), the sizes of files, and if anything is there."""
     if told is not None and told.get("source") == job.path:
         return "ours"
     if told is None and all(sizes.get(item.name) == item.bytes for item in job.items):
@@ -152,7 +152,8 @@ def _made(job: CopyJob, destination: Destination, now: Callable[[], str]) -> Wor
         for item in job.items:
             digests[item.name] = yield from digest_of(item)
         if not (yield from destination.differing(job, digests, named=True)):
-            return (yield from _signed(job, destination, digests, now(), "its files were there, without a receipt"))
+            remark = "its files were there, without a receipt"
+            return (yield from _signed(job, destination, digests, now(), remark))
     if standing in ("unsigned", "foreign"):
         raise MirrorError(f"{job.place} is there already and is no copy of this checkpoint")
     try:

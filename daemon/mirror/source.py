@@ -117,8 +117,8 @@ class MirrorSource(Source):
         self._not_before = 0.0
         self._put_off_at: float | None = None
         self._inside: dict[str, str] = {}
-        """Run -> its checkpoint folder that contains the destination, so that copies would be copied
-        again; empty for none."""
+        """Run -> its checkpoint folder that contains the destination: copies would be copied again
+        there. Empty for none."""
 
     def fds(self) -> Iterable[int]:
         """The answers of the copier, while it is running."""
@@ -130,7 +130,8 @@ class MirrorSource(Source):
         if self._copier.overdue(now):
             self._copier.restart()
             self._open = False
-            self._fail(f"no answer in {COPIER_DEADLINE_S:.0f} s: the destination does not respond", now)
+            limit = f"{COPIER_DEADLINE_S:.0f} s"
+            self._fail(f"no answer in {limit}: the destination does not respond", now)
         self._take(now)
         self._ask(now)
         return ()

@@ -23,8 +23,8 @@ from .receipt import CheckpointGone, MirrorError, job_for
 from .targets import parse
 
 QUIET_S = 120.0
-"""Seconds without a question after which it ends. There is none during a save, and a new process has
-to compare what is there before it can continue a copy."""
+"""Seconds without a question after which it ends. There is none during a save, and a new process
+has to compare what is there before it can continue a copy."""
 SLICE_S = 3.0
 """Seconds of work for one question."""
 

@@ -16,13 +16,13 @@ from middlewatch.sentinels.kit.numbers import median
 from middlewatch.sentinels.kit.progress import planned
 
 ALL_BUT = 0.9
-"""Fraction of the plan from which a claim of the end is believed: the last steps may not be logged."""
+"""Fraction of the plan from which a claim of the end is believed: a log may lack the last steps."""
 SETTINGS = 8
 """Different run lengths kept from settings in the log; more of them are a sweep."""
 GAPS = 9
 """Newest differences between logged steps; their median is the logging interval."""
 WENT_ON = 3
-"""So many training reports after a claim show that it was about something else (a fold, an epoch)."""
+"""So many training reports after a claim show that it was about another end (a fold, an epoch)."""
 OF_AN_EPOCH = 0.9
 """The last epoch is complete when it has this fraction of the reports of the epoch before it."""
 EVALUATIONS = 4
@@ -57,7 +57,7 @@ class Completion:
         self._reports_before = 0
         self._batch: float | None = None
         self._batch_before: float | None = None
-        """Newest step within this epoch and within the one before, for logs that count per epoch."""
+        """Newest step within this epoch and the one before, for logs that count per epoch."""
         self._set_totals: set[float] = set()
         self._set_epochs: set[float] = set()
         """Steps and epochs named by settings in the log: they may mean something else."""
@@ -136,7 +136,7 @@ class Completion:
             self._batch = number
 
     def finished_line(self, view: View) -> int | None:
-        """The line where the log shows that the run reached its end; ``None`` if nothing shows it."""
+        """The line where the log shows that the run reached its end; ``None`` if none does."""
         total = planned(view)
         if total and self.last_step is not None:
             if self._reached(total):
@@ -179,7 +179,7 @@ class Completion:
         )
 
     def _last_evaluation(self) -> bool:
-        """The log ends with an evaluation at a shorter interval, not before the last training step."""
+        """The log ends with an evaluation at a shorter interval, after the last training step."""
         evaluated = list(self._evaluated)
         if len(evaluated) <= EVALUATIONS or self._evaluation_line != self._last_line:
             return False

@@ -75,7 +75,7 @@ def foreign(head: bytes, name: str) -> UsageError | None:
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of about ``CHUNK``; nothing is lost when they end in :class:`DamagedLog`."""
+    """The same bytes in pieces of about ``CHUNK``; all come before a :class:`DamagedLog`."""
     held: list[bytes] = []
     size = 0
     try:

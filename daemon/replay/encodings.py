@@ -18,8 +18,8 @@ COMMON = 0.9
 """Least share of the two-byte characters of a Chinese log that are in GB2312, the common six
 thousand. Umlauts of a Latin-1 log that happen to be valid GB18030 are not in it."""
 FEW_NULS = 0.3
-"""Least share of NUL bytes, at the even or at the odd places, of a text that is UTF-16: Chinese logs
-have digits, spaces and English words too, and those of real trainers are at least a third ASCII."""
+"""Least share of NUL bytes, at the even or at the odd places, of a text that is UTF-16: Chinese
+logs have digits, spaces and English words too; those of real trainers are a third ASCII or more."""
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with

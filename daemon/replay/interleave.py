@@ -2,9 +2,9 @@
 one log after the other where there are none.
 
 Without time stamps it is not known which line of one log came before a line of another. The place
-in the file does not tell: a rank that dies writes a long traceback at once. The log with the metrics
-is read first then. Otherwise steps that may be older than a trouble of another log would make it
-look as if the run went on after it.
+in the file does not tell: a rank that dies writes a long traceback at once. Then the log with the
+metrics is read first. Otherwise steps that may be older than a trouble in another log would make
+it look as if the run went on after it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class InterleavedText:
 
     def __init__(self, streams: Sequence[RankText], tells_steps: Callable[[bytes], bool]) -> None:
         self.exact = False
-        """The order is that of the time stamps, or there is only one stream. Set by :meth:`chunks`."""
+        """The order is that of time stamps, or there is only one stream. Set by :meth:`chunks`."""
         self._streams = streams
         self._tells_steps = tells_steps
 

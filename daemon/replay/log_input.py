@@ -16,8 +16,8 @@ from .encodings import ToUtf8
 READ = 1 << 20
 """Bytes to read at a time."""
 WRITER_S = 2.0
-"""Seconds to wait until a program begins to write into a named pipe. With ``<(zcat x)``, or a writer
-that is started together with the reader, it takes milliseconds."""
+"""Seconds to wait until a program begins to write into a named pipe. With ``<(zcat x)``, or a
+writer that is started together with the reader, it takes milliseconds."""
 
 
 class LogInput:

@@ -38,8 +38,8 @@ Listen = Callable[[Seen, int], None]
 CLOSE = 200
 EVERY = 50
 """Sentinels report a known trouble again whenever they are asked. Once there is one, they are asked
-at each of the ``CLOSE`` steps after something new, and then only at every ``EVERY``-th step. Nothing
-is lost, as the accumulators see every step, and a log of a million steps with a dozen old troubles is
+at each of the ``CLOSE`` steps after something new, then only at every ``EVERY``-th step. Nothing is
+lost, as the accumulators see every step, and a log of a million steps with a dozen old troubles is
 read five times as fast."""
 
 
@@ -89,7 +89,7 @@ class LogJudge:
             self._ask(LogEvent)
 
     def close(self) -> list[LogTrouble]:
-        """Ask the sentinels a last time; all troubles, ordered by the line where they first show."""
+        """Ask the sentinels a last time; all troubles, by the line where they first show."""
         self._history.ended = True
         self._ask(Step, LogEvent)
         return self.troubles.all()
@@ -180,7 +180,7 @@ def report(one: Step | CheckpointSaved) -> Record:
 
 
 def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
-    """The record of one trouble. ``decided_line``: 0 where it is the line where the trouble shows."""
+    """The record of one trouble. ``decided_line``: 0 where it is the line of the trouble."""
     first, newest = told.first, told.newest
     # The details are those of the first finding; class, severity and count those of the newest.
     details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}

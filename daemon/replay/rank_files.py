@@ -39,7 +39,7 @@ class RankFiles:
     parts: tuple[str, ...]
     rank: int | None = None
     order: int = 0
-    """Place among the streams of a run: the rank, else the node. Metrics are those of the lowest."""
+    """Place among the streams of a run: the rank, else the node. The lowest has the metrics."""
     attempt: int = 0
     """Number of the attempt, where the launcher has a folder for each (torchrun ``attempt_1``)."""
 

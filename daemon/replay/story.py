@@ -86,7 +86,7 @@ class Story:
         self.curves: dict[str, Curve] = {}
         self._newest: dict[str, tuple[float, float]] = {}
         self.wrapped = False
-        """The step counter starts again in every epoch: x values of the curves are no step numbers."""
+        """The step counter starts again in every epoch: x values of curves are no step numbers."""
         self._places = Curve()
         self._x = 0.0
         self._offset = 0.0
@@ -111,7 +111,7 @@ class Story:
 
     @property
     def span(self) -> tuple[str, str, timedelta] | None:
-        """(first time, last time, duration) by the time stamps of the log; ``None`` without them."""
+        """(first time, last time, duration) by the log's time stamps; ``None`` without them."""
         kind = kind_of(self._head)
         if kind is None:
             return None

@@ -25,7 +25,7 @@ IDLE_S = 20.0
 
 
 def send(message: dict[str, Any]) -> dict[str, Any]:
-    """Push one message. Mode ``ladder`` stops at the first URL that takes it; ``all`` tries each."""
+    """Push one message. Mode ``ladder`` ends at the first URL that takes it; ``all`` tries each."""
     import apprise
 
     results = []

@@ -88,7 +88,7 @@ class Outbox:
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:
-        """The file descriptor of the notifier's answers, to wait on; ``None`` while it is not running."""
+        """File descriptor of the notifier's answers, to wait on; ``None`` while it does not run."""
         return self._child.fileno()
 
     def push(self, message: Message, now: float, mono: float) -> Queued | None:
@@ -121,7 +121,8 @@ class Outbox:
             self._failed(self._outstanding, "the notifier did not answer", now)
         if self._outstanding and not self._child.alive:
             words = mask_urls(self._child.last_words, self.urls)[-200:]
-            self._failed(self._outstanding, f"the notifier ended: {words or 'it wrote no error'}", now)
+            why = f"the notifier ended: {words or 'it wrote no error'}"
+            self._failed(self._outstanding, why, now)
         if self._outstanding:
             return
         # A clock that was set back must not put off what is due: no pause is longer than this.

@@ -171,4 +171,5 @@ def _handover(status: Row) -> Iterator[str]:
         yield f"- resumed from: {_line(status['resumed_from'])}"
     yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"
     if status["checkpoints"]["resume_from"]:
-        yield f"- to resume it after its end: `middlewatch resume {_line(status['run'])}` (--exec starts it)"
+        command = f"middlewatch resume {_line(status['run'])}"
+        yield f"- to resume it after its end: `{command}` (--exec starts it)"

@@ -134,7 +134,8 @@ def _by_option(
         words = f"with {option.before} the script loads its newest checkpoint by itself"
         return Continuation(framework, "option", script.given(option, ""), words, newest=True)
     command = script.given(option, value)
-    return Continuation(framework, "option", command, more or "the script loads the checkpoint that it is given")
+    words = more or "the script loads the checkpoint that it is given"
+    return Continuation(framework, "option", command, words)
 
 
 def _by_itself(script: Script, framework: str, checkpoint: str) -> Continuation:
@@ -194,7 +195,7 @@ def _transformers(script: Script, cwd: str, checkpoint: str, format_: str) -> Ma
     itself = _HF_ITSELF.search(script.text)
     option = script.option("resume_from_checkpoint", "resume_from", "resume")
     if option is None and "HfArgumentParser" in script.text:
-        # TrainingArguments has the option; it counts only if the script gives it to Trainer.train().
+        # TrainingArguments has it, but it counts only if the script gives it to Trainer.train().
         used = re.search(r"args\.resume_from_checkpoint\b", script.text)
         option = Option("resume_from_checkpoint", "--resume_from_checkpoint") if used else None
     if option is not None and script.passes_on:
@@ -250,7 +251,7 @@ def _deepspeed(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
     if option is None:
         return None
     folder, _, tag = checkpoint.rstrip("/").rpartition("/")
-    words = f"it has to load the tag {tag} of {folder}; the file `latest` there names the tag it loads"
+    words = f"it has to load the tag {tag} of {folder}; `latest` there names the tag it loads"
     made = _by_option(script, "DeepSpeed", option, folder, words)
     by_tag = script.option("load_tag", "ckpt_id", "tag")
     if by_tag is not None and by_tag.takes == "value":

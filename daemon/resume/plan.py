@@ -301,7 +301,8 @@ def _refuse(made: ResumePlan, runs: Sequence[Row]) -> None:
         made.refused.append(f"processes of {run['run']} still run: {shown}")
     for other in runs:
         if run["run"] in ancestors(runs, other) and is_alive(other):
-            made.refused.append(f"{other['run']} was resumed from it and still runs (pid {other['pid']})")
+            still = f"still runs (pid {other['pid']})"
+            made.refused.append(f"{other['run']} was resumed from it and {still}")
 
 
 def _warn(made: ResumePlan, missing: Sequence[str]) -> None:
@@ -341,7 +342,8 @@ def _warn_late(made: ResumePlan, older: str) -> None:
 def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
     """(steps, minutes) between the checkpoint and the last step that was seen.
 
-    Steps are ``None`` where the log's last step is below that of the checkpoint: it counts other units.
+    Steps are ``None`` where the last step in the log is below that of the checkpoint: then the log
+    counts other units.
     """
     if entry is None:
         return None, None

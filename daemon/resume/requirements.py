@@ -17,7 +17,7 @@ _OF_A_SESSION_PREFIXES = ("SSH_", "XDG_", "LC_", "VSCODE_", "BASH_FUNC_", "GNOME
 
 
 def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
-    """Environment variables that were set at the start and are not now, without those of a login."""
+    """Environment variables set at the start and not set now, without those of a login."""
     return sorted(
         name
         for name in names
