@@ -121,9 +121,9 @@ def _platform(one: Platform) -> dict[str, Any]:
 def _platform_check(platforms: Sequence[Platform]) -> AuditLine:
     if not platforms:
         return AuditLine("platform", "unknown", "not recognised; set [platform] name")
-    told = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
+    named = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
     spot = f"; {platforms[0].spot}" if platforms[0].spot else ""
-    return AuditLine("platform", "ok", "; ".join(told) + spot)
+    return AuditLine("platform", "ok", "; ".join(named) + spot)
 
 
 def _storage(
@@ -178,7 +178,7 @@ def _advice(
             for save in SAVE_TIMES_S
             if between
         ],
-        "runs": [{"run": run, **told} for run, told in known if told and told["text"]],
+        "runs": [{"run": run, **cadence} for run, cadence in known if cadence and cadence["text"]],
     }
 
 
@@ -194,13 +194,13 @@ def _cadence_check(advice: Mapping[str, Any]) -> AuditLine:
     if not advice["by_save_time"]:
         more = "; for better advice set [checkpoints] interruption_hours"
         return AuditLine("cadence", "ok", text + more)
-    told = (
+    examples = (
         f"{span(row['daly_s'])} where a save takes {span(row['save_s'])}"
         for row in advice["by_save_time"]
     )
     between = span(advice["interruption_hours"] * save_interval.HOUR_S)
     first = f"Young/Daly, one interruption every {between} ({advice['interruption_from']}): "
-    return AuditLine("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
+    return AuditLine("cadence", "ok", f"{first}every {', '.join(examples)}; {text}")
 
 
 def _disks(here: Path, state_root: Path) -> Disks:
@@ -287,7 +287,7 @@ def _memory_check(memory: MemorySample | None) -> AuditLine:
     if memory is None:
         return AuditLine("memory", "unknown", "the cgroup's memory files cannot be read")
     host = memory.host_available_bytes
-    of_host = "" if host is None else f"; the host has {size(host)} available, but not for us"
+    of_host = "" if host is None else f"; the whole host has {size(host)} available"
     if memory.limit_bytes is None:
         return AuditLine(
             "memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use"

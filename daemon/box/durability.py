@@ -172,10 +172,10 @@ class MarkDurability:
 
 def declared_durability(config: Config) -> dict[str, Durability]:
     """Folder -> its durability by ``[platform]`` in the configuration."""
-    where, said = "as configured", config.platform
-    found = {folder: Durability(False, False, where) for folder in said.dies_with_stop}
-    found |= {folder: Durability(True, False, where) for folder in said.survives_stop}
-    return found | {folder: Durability(True, True, where) for folder in said.survives_destroy}
+    where, platform = "as configured", config.platform
+    found = {folder: Durability(False, False, where) for folder in platform.dies_with_stop}
+    found |= {folder: Durability(True, False, where) for folder in platform.survives_stop}
+    return found | {folder: Durability(True, True, where) for folder in platform.survives_destroy}
 
 
 def _covers(tier: Tier, mount: Mount, path: str) -> bool:

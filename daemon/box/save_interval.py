@@ -45,8 +45,8 @@ LEAST_MARKS = 8
 READ_LATE_S = 1.5
 """Seconds after which a report is read at the latest: once a second where inotify does not work."""
 LOOK_S = 2.0
-"""Seconds between two looks at a folder of checkpoints: a save is noticed at most so long after its
-first byte, on average half as long."""
+"""Seconds between two looks at a folder of checkpoints: a save is noticed at most so many seconds
+after its first byte, on average half as many."""
 A_PAUSE = 2.0
 """Steps that take more than so many times the usual contain a pause, and are left out."""
 SAME_S = 0.01
@@ -136,7 +136,7 @@ def advise(seen: SaveTiming, between_s: float | None, told_by: str | None) -> di
 
 
 def text(advice: dict[str, Any]) -> str:
-    """One line for a person; empty where there is nothing to say."""
+    """The advice as one line for a person; empty where nothing is known."""
     every, advised = advice["every_s"], advice["advised_s"]
     now = f"saves every {span(every)}" if every else ""
     if advised is not None:
@@ -144,13 +144,13 @@ def text(advice: dict[str, Any]) -> str:
         counted = f" ({number(steps)} steps)" if steps else ""
         nodes = f" of each of {advice['nodes']} boxes" if advice["nodes"] > 1 else ""
         hours = span(advice["interruption_hours"] * HOUR_S)
-        said = (
+        sentence = (
             f"Young/Daly advises {span(advised)}{counted}: a save takes {_cost(advice['save_s'])}, "
             f"one interruption{nodes} every {hours} assumed ({advice['interruption_from']})"
         )
         if every:
-            said += f"; one loses {span(every / 2)} on average now, {span(advised / 2)} then"
-        return f"{now}; {said}" if now else said
+            sentence += f"; one loses {span(every / 2)} on average now, {span(advised / 2)} then"
+        return f"{now}; {sentence}" if now else sentence
     rule = advice["rule_of_thumb_s"]
     if not now or rule is None:
         return now
@@ -216,10 +216,10 @@ def _save_s(
 
 
 def _unseen(seen_s: float) -> float:
-    """Seconds of a whole write that was seen to go on for ``seen_s``.
+    """Seconds of a write, estimated from the part ``seen_s`` after it was noticed.
 
-    On average half of a write shorter than :data:`LOOK_S` is seen, and all but half of
-    :data:`LOOK_S` of a longer one.
+    On average a write shorter than :data:`LOOK_S` is noticed when half of it is over, a longer one
+    after half of :data:`LOOK_S`.
     """
     return seen_s + min(seen_s, LOOK_S / 2)
 

@@ -58,7 +58,7 @@ class Engine:
                 asked[name] = sentinel.clears_after_s  # asked in effect: it has nothing to report
                 continue
             try:
-                said = sentinel(view, self._limits.get(name))
+                reported = sentinel(view, self._limits.get(name))
             except Exception:  # noqa: BLE001 - one broken sentinel must not stop the others
                 broken = self._broken(name)
                 if broken:
@@ -66,7 +66,7 @@ class Engine:
                 continue
             self._errors.pop(name, None)
             asked[name] = sentinel.clears_after_s
-            found += [(name, finding) for finding in said]
+            found += [(name, finding) for finding in reported]
         return found, asked
 
     def _worth_asking(
@@ -103,14 +103,14 @@ class Engine:
         return changes + self._refute(run, view, {(n, f.key) for n, f in found}, asked)
 
     def _refute(
-        self, run: str, view: View, said: Collection[tuple[str, str]], asked: Collection[str]
+        self, run: str, view: View, reported: Collection[tuple[str, str]], asked: Collection[str]
     ) -> list[Change]:
         """Resolve incidents that new evidence refutes and their sentinel no longer reports."""
         return [
             self.incidents.resolve(one, view.now, words)
             for one in self.incidents.open(run)
             if one.sentinel in asked
-            and (one.sentinel, one.key) not in said
+            and (one.sentinel, one.key) not in reported
             and (words := refuted(one, view))
         ]
 

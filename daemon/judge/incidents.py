@@ -136,12 +136,12 @@ class Incidents:
             seen.add((run, sentinel, finding.key))
             changes += self._take(run, sentinel, finding, now)
         for incident in self.open(run):
-            said = [
+            is_past = [
                 f.details.get("over") is True
                 for sentinel, f in findings
                 if sentinel == incident.sentinel and f.trouble == incident.trouble
             ]
-            incident.over = incident.over or (bool(said) and all(said))
+            incident.over = incident.over or (bool(is_past) and all(is_past))
             clears = asked.get(incident.sentinel)
             if clears is None or incident.fingerprint in seen:
                 continue
@@ -216,7 +216,7 @@ class Incidents:
         incident.last_seen_at = now
         incident.count += 1
         incident.fatal = incident.fatal or finding.fatal
-        said = f"{incident.sentinel}|{incident.key}|"
+        prefix = f"{incident.sentinel}|{incident.key}|"
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
         if finding.severity > incident.severity:
@@ -228,7 +228,7 @@ class Incidents:
             self._restate(incident, finding, now)
             change = Change("corrected", incident, before)
         elif other and _note(
-            incident, said + finding.trouble, f"{finding.trouble}: {finding.summary}"
+            incident, prefix + finding.trouble, f"{finding.trouble}: {finding.summary}"
         ):
             return [Change("joined", incident)]
         else:
@@ -238,8 +238,8 @@ class Incidents:
                 incident.summary, incident.remedy = finding.summary, finding.remedy
             return []
         if other:
-            _forget(incident, said + finding.trouble)
-            _note(incident, said + before, line)
+            _forget(incident, prefix + finding.trouble)
+            _note(incident, prefix + before, line)
         return [change]
 
     def _restate(self, incident: Incident, finding: Finding, now: float) -> None:

@@ -35,22 +35,22 @@ class RcloneDestination:
 
     def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
-        told = yield from self._receipt(job)
-        files = (told or {}).get("files")
-        if told is None or not isinstance(files, list):
+        receipt = yield from self._receipt(job)
+        files = (receipt or {}).get("files")
+        if receipt is None or not isinstance(files, list):
             return None
         sizes = yield from self._sizes(job)
-        return told if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
+        return receipt if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
         """Always false: not every remote keeps the times of files."""
         return False
 
     def standing(self, job: CopyJob) -> Work[Standing]:
         """What is there under the name of the copy."""
         beside = yield from self._names(os.path.dirname(self._target(job)))
-        told, sizes = (yield from self._receipt(job)), (yield from self._sizes(job))
-        return standing_of(job, told, sizes, there=job.base in beside)
+        receipt, sizes = (yield from self._receipt(job)), (yield from self._sizes(job))
+        return standing_of(job, receipt, sizes, there=job.base in beside)
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Read the source once for its digests, then let rclone copy it."""
@@ -87,11 +87,11 @@ class RcloneDestination:
 
     def place(self, job: CopyJob) -> Work[str]:
         """Move the copy to its name; an older copy of the same folder is renamed and kept."""
-        told = yield from self._receipt(job)
+        receipt = yield from self._receipt(job)
         target, part, remark = self._target(job), self._part(job), ""
         beside = yield from self._names(os.path.dirname(target))
         if job.base in beside:
-            if told is None or told.get("source") != job.path:
+            if receipt is None or receipt.get("source") != job.path:
                 raise MirrorError(f"{target} is there already and is no copy of this checkpoint")
             yield from self._write(job, {"schema": SCHEMA, "source": job.path})
         if job.folder:
@@ -109,13 +109,13 @@ class RcloneDestination:
             yield from self.discard(job)
         return remark
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt. This is the last step of a copy."""
-        yield from self._write(job, told)
+        yield from self._write(job, receipt)
 
-    def _write(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         path = self._at(self._target(job) + RECEIPT)
-        yield from ask(["rclone", "rcat", path], json.dumps(told, indent=1))
+        yield from ask(["rclone", "rcat", path], json.dumps(receipt, indent=1))
 
     def _move(self, source: str, target: str) -> Work[None]:
         yield from ask(["rclone", "moveto", *_GENTLE, self._at(source), self._at(target)])
@@ -127,15 +127,15 @@ class RcloneDestination:
         return read_receipt((yield from ask(["rclone", "cat", path])))
 
     def _names(self, folder: str) -> Work[set[str]]:
-        told = yield from ask(["rclone", "lsf", self._at(folder)], ok=_NOT_THERE)
-        return {line.rstrip("/") for line in told.splitlines()}
+        listing = yield from ask(["rclone", "lsf", self._at(folder)], ok=_NOT_THERE)
+        return {line.rstrip("/") for line in listing.splitlines()}
 
     def _sizes(self, job: CopyJob) -> Work[dict[str, int]]:
         argv = ["rclone", "lsjson", "--files-only", "--no-mimetype", "--no-modtime"]
         argv += ["-R"] if job.folder else []
-        told = yield from ask([*argv, self._at(self._home(job))], ok=_NOT_THERE)
+        listing = yield from ask([*argv, self._at(self._home(job))], ok=_NOT_THERE)
         try:
-            return {entry["Path"]: entry["Size"] for entry in json.loads(told or "[]")}
+            return {entry["Path"]: entry["Size"] for entry in json.loads(listing or "[]")}
         except (ValueError, KeyError, TypeError):
             return {}
 

@@ -64,7 +64,7 @@ class RsyncDestination:
         whole = all(seen.sizes.get(f.get("name")) == f.get("bytes") for f in files)
         return seen.receipt if whole else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
         """Always false: not every host keeps the times of files."""
         return False
 
@@ -107,13 +107,15 @@ class RsyncDestination:
         lines = [f"cd -- {shlex.quote(home)} || exit 1", _SYNC, f"f() {{ {_FORGET}"]
         lines += [f'{command} < "$1" || echo gone', "}"]
         lines += [f"f {shlex.quote('./' + item.name)}" for item in job.items]
-        told = (yield from self._run(lines)).splitlines()
-        if len(told) != len(job.items):
-            raise MirrorError(f"{self._place.host} gave {len(told)} digests, not {len(job.items)}")
+        answers = (yield from self._run(lines)).splitlines()
+        if len(answers) != len(job.items):
+            raise MirrorError(
+                f"{self._place.host} gave {len(answers)} digests, not {len(job.items)}"
+            )
         wanted = self._sha256 if kind == "sha256" else digests
         return [
             item.name
-            for item, line in zip(job.items, told, strict=True)
+            for item, line in zip(job.items, answers, strict=True)
             if wanted[item.name] not in line.split()
         ]
 
@@ -123,8 +125,8 @@ class RsyncDestination:
 
     def place(self, job: CopyJob) -> Work[str]:
         """Move the copy to its name; an older copy of the same folder is renamed and kept."""
-        told = (yield from self._look(job)).receipt
-        ours = told is not None and told.get("source") == job.path
+        receipt = (yield from self._look(job)).receipt
+        ours = receipt is not None and receipt.get("source") == job.path
         target, part = self._target(job), self._part(job)
         lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
         lines.append('if [ -e "$t" ] || [ -L "$t" ]; then')
@@ -146,15 +148,15 @@ class RsyncDestination:
                 lines.append(f'mv -f -- "$p"/{shlex.quote(item.name)} {shlex.quote(goal)}')
             lines.append('rm -rf -- "$p"')
         lines += [_SYNC, f"s {shlex.quote(os.path.dirname(target))}"]
-        said = (yield from self._run(lines)).strip()
-        if said == "foreign":
+        answer = (yield from self._run(lines)).strip()
+        if answer == "foreign":
             raise MirrorError(f"{target} is there already and is no copy of this checkpoint")
-        return f"the copy of its older contents is kept as {job.base}.{said}" if said else ""
+        return f"the copy of its older contents is kept as {job.base}.{answer}" if answer else ""
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt. This is the last step of a copy."""
         path = self._target(job) + RECEIPT
-        lines = ["set -e", *self._written(path, json.dumps(told, indent=1))]
+        lines = ["set -e", *self._written(path, json.dumps(receipt, indent=1))]
         yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
 
     def _look(self, job: CopyJob) -> Work[_Seen]:
@@ -172,10 +174,10 @@ class RsyncDestination:
         paths = [shlex.quote(f"{home}/{item.name}") for item in job.items]
         lines += [f"wc -c < {path} || echo -1" for path in paths]
         lines.append(f"cat -- {shlex.quote(target + RECEIPT)} || :")
-        told = (yield from self._run(lines)).split("\n", 2 + len(job.items))
-        if len(told) < 3 + len(job.items):
+        answers = (yield from self._run(lines)).split("\n", 2 + len(job.items))
+        if len(answers) < 3 + len(job.items):
             raise MirrorError(f"the answer of {self._place.host} is not that of a shell")
-        hasher, there, *rest = told
+        hasher, there, *rest = answers
         sizes = {
             item.name: int(line)
             for item, line in zip(job.items, rest, strict=False)
@@ -197,10 +199,10 @@ class RsyncDestination:
         quoted = shlex.quote(part)
         lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
         lines += [f"df -Pi -- {quoted} 2>/dev/null | tail -n 1", f"du -sk -- {quoted}"]
-        told = [line.split() for line in (yield from self._run(lines)).splitlines()]
+        rows = [line.split() for line in (yield from self._run(lines)).splitlines()]
         try:
-            free = (int(told[0][3]) + int(told[-1][0])) * 1024
-            inodes = int(told[1][3]) if len(told) == 3 and int(told[1][1]) else None
+            free = (int(rows[0][3]) + int(rows[-1][0])) * 1024
+            inodes = int(rows[1][3]) if len(rows) == 3 and int(rows[1][1]) else None
         except (IndexError, ValueError):
             return  # a df of another kind: rsync will report a full disk
         if free < job.bytes:

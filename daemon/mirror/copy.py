@@ -90,7 +90,7 @@ class Copying:
 
 
 def _mono() -> float:
-    return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
+    return time.monotonic()  # noqa: TID251 (a separate process, without the clock of the daemon)
 
 
 def destination_of(place: MirrorTarget, limit_bytes_per_s: int) -> Destination:

@@ -37,22 +37,25 @@ class FolderDestination:
         """The receipt of a copy, if its files are still there with their sizes."""
         yield CopyProgress()
         self._check_other(job)
-        told = self._receipt(job)
-        if told is None:
+        receipt = self._receipt(job)
+        if receipt is None:
             return None
         home = self._home(job)
         try:
-            whole = all(os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in told["files"])
+            whole = all(
+                os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in receipt["files"]
+            )
         except (OSError, KeyError, TypeError):
             return None
-        return told if whole else None
+        return receipt if whole else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
         """True if a file has another time than in the receipt: somebody wrote to it since."""
         home = self._home(job)
         try:
             return any(
-                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"] for f in told["files"]
+                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"]
+                for f in receipt["files"]
             )
         except OSError:
             return True
@@ -114,9 +117,9 @@ class FolderDestination:
         yield CopyProgress()
         target, part, remark = self._target(job), self._part(job), ""
         try:
-            told = self._receipt(job)
+            receipt = self._receipt(job)
             if os.path.lexists(target):
-                if told is None or told.get("source") != job.path:
+                if receipt is None or receipt.get("source") != job.path:
                     raise MirrorError(
                         f"{target} is there already and is no copy of this checkpoint"
                     )
@@ -139,16 +142,16 @@ class FolderDestination:
             raise MirrorError(_reason(error, self._root)) from None
         return remark
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt. This is the last step of a copy."""
         yield CopyProgress()
         try:
-            self._write(job, told)
+            self._write(job, receipt)
         except OSError as error:
             raise MirrorError(_reason(error, self._root)) from None
 
-    def _write(self, job: CopyJob, told: Mapping[str, Any]) -> None:
-        write_whole(self._target(job) + RECEIPT, json.dumps(told, indent=1))
+    def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> None:
+        write_whole(self._target(job) + RECEIPT, json.dumps(receipt, indent=1))
 
     def _home(self, job: CopyJob) -> str:
         """The folder that the names of the files are relative to."""

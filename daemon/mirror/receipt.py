@@ -157,14 +157,14 @@ def receipt(job: CopyJob, digests: Mapping[str, str], at: str, proof: str) -> di
     }
 
 
-def is_of(told: Mapping[str, Any] | None, job: CopyJob) -> bool:
+def is_of(content: Mapping[str, Any] | None, job: CopyJob) -> bool:
     """True if a receipt is about these files: same source, digest, names, sizes and times."""
-    if told is None or told.get("source") != job.path:
+    if content is None or content.get("source") != job.path:
         return False
-    if job.digest is not None and told.get("digest") != job.digest:
+    if job.digest is not None and content.get("digest") != job.digest:
         return False
     try:
-        listed = [(f["name"], f["bytes"], f["mtime_ns"]) for f in told["files"]]
+        listed = [(f["name"], f["bytes"], f["mtime_ns"]) for f in content["files"]]
     except (KeyError, TypeError):
         return False
     return listed == [(item.name, item.bytes, item.mtime_ns) for item in job.items]
@@ -175,7 +175,7 @@ def read_receipt(text: str | bytes) -> dict[str, Any] | None:
     import json
 
     try:
-        told = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and told.get("schema") == SCHEMA else None
+    return content if isinstance(content, dict) and content.get("schema") == SCHEMA else None

@@ -31,9 +31,9 @@ class CopyProgress(NamedTuple):
 
 
 Standing = Literal["nothing", "ours", "unsigned", "foreign"]
-"""What is there under the name of a copy: nothing; a copy of the same source; files of the right
-sizes without a receipt, as a crash just before the receipt leaves them; or something else, which is
-never touched."""
+"""What is there under the name of a copy. ``ours``: a copy of the same source. ``unsigned``: files
+of the right sizes without a receipt, as a crash just before the receipt leaves them. ``foreign``:
+something else, which is never touched."""
 Result = TypeVar("Result")
 Work = Generator[CopyProgress, None, Result]
 
@@ -48,7 +48,7 @@ class Destination(Protocol):
         """The receipt of a copy that has this name and files of the right sizes."""
         ...
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
         """True if files of a copy look as if they were written to after its receipt."""
         ...
 
@@ -80,18 +80,18 @@ class Destination(Protocol):
         """Move the copy to its name; returns a remark for a person, or nothing."""
         ...
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt."""
         ...
 
 
 def standing_of(
-    job: CopyJob, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
+    job: CopyJob, receipt: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
 ) -> Standing:
-    """The standing, by the receipt (``told``), the sizes of files, and if anything is there."""
-    if told is not None and told.get("source") == job.path:
+    """The standing, by the receipt, the sizes of files, and if anything is there."""
+    if receipt is not None and receipt.get("source") == job.path:
         return "ours"
-    if told is None and all(sizes.get(item.name) == item.bytes for item in job.items):
+    if receipt is None and all(sizes.get(item.name) == item.bytes for item in job.items):
         return "unsigned"
     there = there or any(item.name in sizes for item in job.items)
     return "foreign" if there else "nothing"
@@ -119,19 +119,19 @@ def mirror(
     with ``again`` it is in any case. Raises :class:`MirrorError`, and :class:`CheckpointGone` when
     the source changed.
     """
-    told = yield from destination.receipt_of(job)
+    known = yield from destination.receipt_of(job)
     wrong: list[str] = []
-    if told is not None and is_of(told, job):
+    if known is not None and is_of(known, job):
         wrong = (
-            (yield from _changed(job, destination, told))
-            if again or destination.touched(told, job)
+            (yield from _changed(job, destination, known))
+            if again or destination.touched(known, job)
             else []
         )
         if not wrong:
-            return Outcome(False, str(told["digest"]), job.bytes, str(told["verified_at"]))
+            return Outcome(False, str(known["digest"]), job.bytes, str(known["verified_at"]))
         # First replace the receipt: it must not call the old copy good, even if the new one fails.
         yield from destination.sign(job, {"schema": SCHEMA, "source": job.path, "wrong": wrong})
-        job = replace(job, digest=str(told["digest"]))  # bits of the source may have changed too
+        job = replace(job, digest=str(known["digest"]))  # bits of the source may have changed too
     made = yield from _made(job, destination, now)
     if not wrong:
         return made
@@ -139,9 +139,9 @@ def mirror(
     return replace(made, detail="; ".join(filter(None, (shown, made.detail))))
 
 
-def _changed(job: CopyJob, destination: Destination, told: Mapping[str, Any]) -> Work[list[str]]:
+def _changed(job: CopyJob, destination: Destination, receipt: Mapping[str, Any]) -> Work[list[str]]:
     """Names of the files of a copy that differ from its receipt (bit rot, a later write)."""
-    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in told["files"]}
+    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in receipt["files"]}
     return (yield from destination.differing(job, digests, named=True))
 
 
@@ -176,9 +176,9 @@ def _made(job: CopyJob, destination: Destination, now: Callable[[], str]) -> Wor
 def _signed(
     job: CopyJob, destination: Destination, digests: Mapping[str, str], at: str, remark: str
 ) -> Work[Outcome]:
-    told = receipt(job, digests, at, destination.proof)
-    yield from destination.sign(job, told)
-    return Outcome(True, str(told["digest"]), job.bytes, at, remark)
+    content = receipt(job, digests, at, destination.proof)
+    yield from destination.sign(job, content)
+    return Outcome(True, str(content["digest"]), job.bytes, at, remark)
 
 
 def chunks(item: FileToCopy) -> Generator[tuple[int, memoryview], None, None]:

@@ -39,7 +39,7 @@ Saved = tuple[str, str]
 class Copies:
     """The states of the copies of one run's checkpoints."""
 
-    told: dict[Saved, dict[str, Any]] = field(default_factory=dict)
+    states: dict[Saved, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, index: Mapping[str, Any]) -> Copies:
@@ -50,13 +50,13 @@ class Copies:
     def into(self, index: Mapping[str, Any]) -> None:
         """Write the states into the entries of an index, and forget saves that are not in it."""
         there = {saved_of(entry): entry for entry in index["checkpoints"]}
-        self.told = {saved: told for saved, told in self.told.items() if saved in there}
+        self.states = {saved: state for saved, state in self.states.items() if saved in there}
         for saved, entry in there.items():
-            entry["mirrored"] = self.told.get(saved)
+            entry["mirrored"] = self.states.get(saved)
 
     def marked(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
         """``known`` with ``mirrored``: the destination that has a good copy, empty for none."""
-        places = {saved: t["to"] for saved, t in self.told.items() if t["state"] == "ok"}
+        places = {saved: t["to"] for saved, t in self.states.items() if t["state"] == "ok"}
         if not places:
             return known
         return [replace(c, mirrored=places.get((c.path, str(iso(c.saved_at))), "")) for c in known]
@@ -152,7 +152,7 @@ class MirrorSource(Source):
         """Why the newest failed copy could not be made; empty when none is missing."""
         inside = next((folder for folder in self._inside.values() if folder), "")
         if inside:
-            return f"it lies in the folder that is copied, {inside}; from there nothing is copied"
+            return f"it lies in the folder that is copied, {inside}; so nothing is copied"
         return next((f.why for f in reversed(self._failures.values())), "")
 
     def close(self) -> None:
@@ -206,8 +206,8 @@ class MirrorSource(Source):
             for entry in () if self._inside[kept.run] else kept.index["checkpoints"]:
                 saved = saved_of(entry)
                 wanted = not self._settings.best_only or entry["path"] == kept.index["best"]
-                told = kept.copies.told.get(saved, {})
-                over = told.get("state") in ("ok", "gone") and told["to"] == self._settings.to
+                copy = kept.copies.states.get(saved, {})
+                over = copy.get("state") in ("ok", "gone") and copy["to"] == self._settings.to
                 failed = self._failures.get(saved)
                 if not wanted or over or (failed is not None and now < failed.at):
                     continue
@@ -251,9 +251,9 @@ class MirrorSource(Source):
         if self._asked is None:
             return
         kept, saved = self._asked
-        told = {"to": self._settings.to, "at": None, "state": state, "detail": detail}
-        before = kept.copies.told.get(saved, {})
-        kept.copies.told[saved] = told | dict(more or {})
+        copy = {"to": self._settings.to, "at": None, "state": state, "detail": detail}
+        before = kept.copies.states.get(saved, {})
+        kept.copies.states[saved] = copy | dict(more or {})
         if before.get("state") != state:
             self._changed(kept.run)
 

@@ -62,10 +62,10 @@ def _remotes() -> list[str]:
         return []
     try:
         asked = ["rclone", "listremotes"]
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_S, check=False)
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return told.stdout.split("\n")
+    return answer.stdout.split("\n")
 
 
 def mount_of(path: str) -> mounts.Mount:

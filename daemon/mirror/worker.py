@@ -2,7 +2,7 @@
 
 In, one line: ``{"path", "place", "to", "step", "verified", "digest", "limit", "memory"}``. Out:
 ``{"path", "state", …}`` with the states ``copying`` (ask again; ``done`` and ``total`` bytes),
-``ok`` (``digest``, ``at``: read back and signed), ``gone`` (the checkpoint is not what it was)
+``ok`` (``digest``, ``at``: when it was read back), ``gone`` (the checkpoint was changed or deleted)
 and ``failed`` (``detail`` says why). The same question again continues the same copy.
 
 Between two questions nothing is copied to a folder, so that a save has the disk for itself. The
@@ -85,8 +85,8 @@ class Copier:
             done, total = self._copying.done, self._copying.total
             return {"state": "copying", "done": done, "total": total}
         self._forget()
-        told = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
-        return {"state": "ok", "copied": outcome.copied, "bytes": outcome.bytes, **told}
+        more = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
+        return {"state": "ok", "copied": outcome.copied, "bytes": outcome.bytes, **more}
 
     def _forget(self) -> None:
         if self._copying is not None:
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def _mono() -> float:
-    return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
+    return time.monotonic()  # noqa: TID251 (a separate process, without the clock of the daemon)
 
 
 def _now() -> str:

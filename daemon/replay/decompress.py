@@ -108,13 +108,13 @@ def _frames(
                 if not data:
                     break
                 unpacker, fresh, first = begin(), False, False
-            said = False
+            unpacked = False
             try:
                 for piece in _drain(unpacker, data, most):
-                    said = True
+                    unpacked = True
                     yield piece
             except (zlib.error, lzma.LZMAError, OSError, ValueError, RuntimeError) as error:
-                raise _damage(kind, error, trailing=not first and not said) from None
+                raise _damage(kind, error, trailing=not first and not unpacked) from None
             fresh = unpacker.eof
             data = unpacker.unused_data if fresh else b""
     if not fresh:
@@ -308,11 +308,11 @@ def _by_program(raw: Iterable[bytes], program: str) -> Iterator[bytes]:
             process.wait()
             process.stdout.close()
         words.seek(0)
-        said = words.read(4096).decode("utf-8", "replace")
+        message = words.read(4096).decode("utf-8", "replace")
     if broken:
         raise broken[0]
     if status:
-        raise _program_damage(said)
+        raise _program_damage(message)
 
 
 def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[DamagedLog]) -> None:
@@ -328,15 +328,17 @@ def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[D
         return  # the program has ended; its stderr says why
 
 
-def _program_damage(said: str) -> DamagedLog:
-    if re.search(r"memory", said):
+def _program_damage(message: str) -> DamagedLog:
+    if re.search(r"memory", message):
         return _too_large("zstd")
-    if re.search(r"premature|unexpected end", said):
+    if re.search(r"premature|unexpected end", message):
         return DamagedLog("the zstd data end too early: the file was cut, or is still written")
-    if re.search(r"unsupported format|unknown header", said):
+    if re.search(r"unsupported format|unknown header", message):
         return DamagedLog("the zstd data are followed by bytes that are no zstd data")
     reason = (
-        said.splitlines()[0].rpartition(" : ")[2].strip() if said.strip() else "no reason given"
+        message.splitlines()[0].rpartition(" : ")[2].strip()
+        if message.strip()
+        else "no reason given"
     )
     return DamagedLog(f"the zstd data are damaged ({reason})")
 

@@ -24,7 +24,7 @@ from .verdict import Completion, Ending, LogTrouble, judge
 _LINE_BITS = 40
 _STREAM_BITS = 24
 WATCHED = 3
-"""After a trouble in the log of a rank so many of its reports count: two show that it went on."""
+"""Reports of a rank that count after a trouble in its log: two show that the rank went on."""
 
 
 class _Turn(NamedTuple):
@@ -100,12 +100,12 @@ class RunReplay:
         for number, reading in enumerate(self._readings):
             self._turn = _Turn(self._turn.turn + 1, number)
             yield from self._take(reading, reading.finish(), metrics=metrics)
-        told = self.case.close()
-        self.troubles = [(each, self._place(each.first.line)) for each in told]
+        troubles = self.case.close()
+        self.troubles = [(each, self._place(each.first.line)) for each in troubles]
         for each, place in self.troubles:
             decided = self._place(each.first.decided_line)
             yield finding(each, place, decided.line if decided.file == place.file else 0)
-        self._judge(told, exact=exact)
+        self._judge(troubles, exact=exact)
         for reading in self._readings:
             for part in reading.stream.parts:
                 yield self._end_of_file(reading, part.file, part.lines, part.bytes)
@@ -162,20 +162,20 @@ class RunReplay:
 
     # -------------------------------------------------------------------- the verdict
 
-    def _judge(self, told: list[LogTrouble], *, exact: bool) -> None:
+    def _judge(self, troubles: list[LogTrouble], *, exact: bool) -> None:
         progress, view = self.case.completion, self.case.view
         if not exact:
-            told = self._roots(told)
-        self.ending = judge(told, progress, view)
+            troubles = self._roots(troubles)
+        self.ending = judge(troubles, progress, view)
         line = self.ending.finished_line
         self.finished_at = None if line is None else self._place(line)
 
-    def _roots(self, told: list[LogTrouble]) -> list[LogTrouble]:
+    def _roots(self, troubles: list[LogTrouble]) -> list[LogTrouble]:
         """The root trouble of each log, all at the same line: it is not known which came first."""
         found = []
         progress, view = self.case.completion, self.case.view
         by_file: dict[str, list[LogTrouble]] = {}
-        for each in told:
+        for each in troubles:
             by_file.setdefault(self._place(each.first.line).file, []).append(each)
         for mine in by_file.values():
             named = judge(mine, progress, view).cause

@@ -130,11 +130,11 @@ class Replay:
     def end(self, *, metrics: bool) -> Iterator[Record]:
         """Finish: yields the last metrics, the findings and the end."""
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
-        told = self.case.close()
-        self.troubles = [(each, FileLine(self.file, each.first.line)) for each in told]
+        troubles = self.case.close()
+        self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             yield finding(each, place, each.first.decided_line)
-        ending = self.ending = judge(told, self.case.completion, self.case.view)
+        ending = self.ending = judge(troubles, self.case.completion, self.case.view)
         yield {
             "type": "end",
             "file": self.file,
@@ -179,9 +179,9 @@ def report(one: Step | CheckpointSaved) -> Record:
     }
 
 
-def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
+def finding(trouble: LogTrouble, place: FileLine, decided_line: int) -> Record:
     """The record of one trouble. ``decided_line``: 0 where it is the line of the trouble."""
-    first, newest = told.first, told.newest
+    first, newest = trouble.first, trouble.newest
     # The details are those of the first finding; class, severity and count those of the newest.
     details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
     if "count" in newest.details:
@@ -194,16 +194,16 @@ def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
         "class": newest.trouble,
         "severity": newest.severity.label,
         "fatal": newest.fatal,
-        "sentinel": told.sentinel,
+        "sentinel": trouble.sentinel,
         "summary": mask(newest.summary),
-        "evidence": proof(told),
+        "evidence": proof(trouble),
         "at": None,
         "details": details,
     }
 
 
-def proof(told: LogTrouble) -> str:
+def proof(trouble: LogTrouble) -> str:
     """The log line that shows a trouble, at most 400 characters; else its summary."""
-    first = told.first
+    first = trouble.first
     text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
     return mask(text)[:400]

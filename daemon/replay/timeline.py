@@ -15,7 +15,7 @@ from .story import Story, StoryEvent
 from .verdict import LogTrouble
 
 Entry = tuple["FileLine | None", str, Tone, str]
-"""(line of the log, sign, tone, words)."""
+"""(line of the log, sign, colour, words)."""
 TROUBLES = 12
 """Troubles shown at most; ``--json`` has all."""
 _PHASES: dict[PhaseName, str] = {
@@ -90,15 +90,15 @@ def _troubles(
     ranked = sorted(troubles, key=lambda t: (-t[0].newest.severity, t[0].first.line))
     shown = ranked[:TROUBLES]
     found = []
-    for told, place in shown:
-        sign, tone = _manner(told)
-        words = f"{told.newest.trouble}: {told.newest.summary}"
-        count = told.newest.details.get("count")
+    for trouble, place in shown:
+        sign, tone = _manner(trouble)
+        words = f"{trouble.newest.trouble}: {trouble.newest.summary}"
+        count = trouble.newest.details.get("count")
         if isinstance(count, int) and count > 1:
             words += f" ({count:,} times)"
-        if told.first.line < ended_at and _overcome(told, view):
+        if trouble.first.line < ended_at and _overcome(trouble, view):
             words += "; the run went on"
-        order = float(told.first.line) if told.first.line else -math.inf
+        order = float(trouble.first.line) if trouble.first.line else -math.inf
         found.append((order, (place if place.line else None, sign, tone, words)))
     left = len(troubles) - len(shown)
     if left:
@@ -107,14 +107,14 @@ def _troubles(
     return found
 
 
-def _overcome(told: LogTrouble, view: View) -> bool:
+def _overcome(trouble: LogTrouble, view: View) -> bool:
     """True when the run made at least two steps after a trouble that is not fatal."""
-    if told.newest.fatal or told.newest.severity < Severity.WARNING:
+    if trouble.newest.fatal or trouble.newest.severity < Severity.WARNING:
         return False
-    return view.steps_after(0.0, told.first.line, told.first.file) >= 2
+    return view.steps_after(0.0, trouble.first.line, trouble.first.file) >= 2
 
 
-def _manner(told: LogTrouble) -> tuple[str, Tone]:
-    if told.newest.fatal:
+def _manner(trouble: LogTrouble) -> tuple[str, Tone]:
+    if trouble.newest.fatal:
         return "✗", "bad"
-    return ("!", "warn") if told.newest.severity >= Severity.WARNING else ("·", "dim")
+    return ("!", "warn") if trouble.newest.severity >= Severity.WARNING else ("·", "dim")

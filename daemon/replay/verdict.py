@@ -33,10 +33,10 @@ class LogTroubles:
     """All troubles of a log, each once, though sentinels report them again in every round."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str, str], LogTrouble] = {}
+        self._troubles: dict[tuple[str, str, str], LogTrouble] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._told)
+        return bool(self._troubles)
 
     def add_findings(self, found: Sequence[tuple[str, Finding]]) -> bool:
         """Take the (sentinel, finding) pairs of one round; True when a trouble is new.
@@ -45,34 +45,34 @@ class LogTroubles:
         stays the same trouble.
         """
         news = False
-        said = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
+        reported = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
         for sentinel, finding in found:
             key = (sentinel, finding.key, finding.trouble)
-            told = self._told.get(key)
-            if told is None:
+            trouble = self._troubles.get(key)
+            if trouble is None:
                 news = True
-                before = self._replaced(sentinel, finding.key, said)
-                told = LogTrouble(sentinel, finding, finding, len(self._told))
+                before = self._replaced(sentinel, finding.key, reported)
+                trouble = LogTrouble(sentinel, finding, finding, len(self._troubles))
                 if before is not None:
-                    told = self._told.pop(before)
-                self._told[key] = told
-            told.newest = finding
-            if _role(told.first) != "root" and _role(finding) == "root":
-                told.first = finding  # the earlier finding was fallout of this one
+                    trouble = self._troubles.pop(before)
+                self._troubles[key] = trouble
+            trouble.newest = finding
+            if _role(trouble.first) != "root" and _role(finding) == "root":
+                trouble.first = finding  # the earlier finding was fallout of this one
         return news
 
     def _replaced(
-        self, sentinel: str, key: str, said: set[tuple[str, str, str]]
+        self, sentinel: str, key: str, reported: set[tuple[str, str, str]]
     ) -> tuple[str, str, str] | None:
-        """The known trouble of this sentinel and key that is not reported (``said``) any more."""
-        for known in self._told:
-            if known[:2] == (sentinel, key) and known not in said:
+        """The known trouble of this sentinel and key that is not among ``reported``."""
+        for known in self._troubles:
+            if known[:2] == (sentinel, key) and known not in reported:
                 return known
         return None
 
     def all(self) -> list[LogTrouble]:
         """All troubles, ordered by the line where they first show."""
-        return sorted(self._told.values(), key=lambda t: (t.first.line, t.order))
+        return sorted(self._troubles.values(), key=lambda t: (t.first.line, t.order))
 
 
 def _role(finding: Finding) -> object:
@@ -81,7 +81,7 @@ def _role(finding: Finding) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the `end` record says."""
+    """How the run ended, as in the ``end`` record."""
 
     verdict: str
     """``finished``, ``failed`` or ``cut``."""
@@ -90,10 +90,10 @@ class Ending:
     finished_line: int | None
 
 
-def judge(told: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
+def judge(troubles: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
     """The verdict over all troubles of a log."""
-    stands = (t.newest for t in told)
-    fatal = [f for f in stands if f.fatal and f.severity >= Severity.WARNING]
+    newest = (t.newest for t in troubles)
+    fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view)
     if end is not None:
         claimed = progress.done_line is not None
@@ -105,11 +105,11 @@ def judge(told: Iterable[LogTrouble], progress: Completion, view: View) -> Endin
 
 
 def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
-    """True for a trouble after the end of training that makes the run a failure all the same.
+    """True for a fatal trouble after the end of training that still makes the run a failure.
 
-    Errors while a program shuts down do not count; a result that could not be saved does. Where
-    the log does not say that training is done (``claimed``), the program may have failed in its
-    last actions: then all count but those that only occur at a shutdown.
+    ``claimed``: the log says that training is done. Then only a result that was not saved counts.
+    Otherwise the program may have failed in its last actions: all count but the usual errors of a
+    program that shuts down.
     """
     if claimed:
         return fatal.trouble in LOST_AT_THE_END

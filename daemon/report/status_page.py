@@ -62,9 +62,9 @@ def _now(status: Row) -> Iterator[str]:
 
 
 def _risks(status: Row, box: Row) -> Iterator[str]:
-    said = False
+    any_risk = False
     for incident in status["incidents"]:
-        said = True
+        any_risk = True
         yield (
             f"- **{incident['severity']}** {incident['class']} since {incident['opened_at']}: "
             f"{_line(incident['summary'])} (incident {incident['id']})"
@@ -74,9 +74,9 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
         yield f"  - first step: {_line(incident['remedy']['first_step'])}"
     for disk in box["disks"]:
         if disk["saves_left"] is not None and disk["saves_left"] < 5:
-            said = True
+            any_risk = True
             yield f"- {disk['saves_left']} saves left on {_line(disk['mount'])}"
-    if not said:
+    if not any_risk:
         yield "- none open"
 
 

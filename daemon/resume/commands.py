@@ -19,8 +19,8 @@ from typing import Any, Literal
 from .script import Option, Script, find
 
 How = Literal["option", "itself", "perhaps", "unknown"]
-"""By an option; the script looks for its newest checkpoint by itself; it seems to look for one; not
-known."""
+"""How the script finds its checkpoint. ``option``: it is given one. ``itself``: it looks for its
+newest. ``perhaps``: its text looks as if it did. ``unknown``: its text does not show it."""
 
 NAMES = (
     "resume_from_checkpoint",
@@ -179,8 +179,8 @@ def _nanogpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
         return None
     folder = script.value("out_dir")
     if folder is None:
-        told = _OUT_DIR.search(script.text)
-        folder = told[1] if told else None
+        setting = _OUT_DIR.search(script.text)
+        folder = setting[1] if setting else None
     words = "with init_from=resume it loads ckpt.pt of its out_dir"
     before: tuple[tuple[str, ...], ...] = ()
     if folder is not None:
@@ -220,8 +220,8 @@ def _lightning(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
 
 
 def _litgpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
-    told = script.own[:1] in (("pretrain",), ("finetune_full",))
-    option = Option("resume", "--resume") if told else script.option("resume")
+    known = script.own[:1] in (("pretrain",), ("finetune_full",))
+    option = Option("resume", "--resume") if known else script.option("resume")
     if option is None:
         return None
     state = Path(checkpoint, "lit_model.pth")

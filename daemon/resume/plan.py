@@ -86,16 +86,16 @@ def choose(
     """
     skipped: list[Row] = []
     for entry in reversed(fitting(framework, index["checkpoints"])):
-        told = entry["verified"]
+        stored = entry["verified"]
         unchanged = _is_unchanged(entry)
         if unchanged is None:
             skipped.append(_passed_over(entry, "gone", "its files do not exist any more"))
             continue
-        if unchanged and told["state"] in ("corrupt", "incomplete"):
-            skipped.append(_passed_over(entry, told["state"], told["detail"]))
+        if unchanged and stored["state"] in ("corrupt", "incomplete"):
+            skipped.append(_passed_over(entry, stored["state"], stored["detail"]))
             continue
-        verdict = told
-        if again or not unchanged or told["state"] != "ok":
+        verdict = stored
+        if again or not unchanged or stored["state"] != "ok":
             verdict = _verdict(check(entry["path"]), now)
         if verdict["state"] == "ok":
             return ChosenCheckpoint(entry, verdict, tuple(skipped))
@@ -105,10 +105,10 @@ def choose(
 
 def named(index: Row, path: str, check: Check, now: float) -> ChosenCheckpoint:
     """The checkpoint that a person named (``--from``); it is read now in any case."""
-    told = check(path)
-    verdict = _verdict(told, now)
+    checked = check(path)
+    verdict = _verdict(checked, now)
     known = next((e for e in index["checkpoints"] if e["path"] == path), None)
-    entry = known or {**told, "saved_at": iso(_newest(path)), "verified": verdict}
+    entry = known or {**checked, "saved_at": iso(_newest(path)), "verified": verdict}
     if verdict["state"] != "ok":
         return ChosenCheckpoint(
             None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),)
@@ -116,9 +116,9 @@ def named(index: Row, path: str, check: Check, now: float) -> ChosenCheckpoint:
     return ChosenCheckpoint(entry, verdict)
 
 
-def _verdict(told: Row, now: float) -> dict[str, Any]:
+def _verdict(checked: Row, now: float) -> dict[str, Any]:
     """The result of a check at ``now``, in the shape of the index."""
-    return {key: told[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
+    return {key: checked[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
 
 
 def _passed_over(entry: Row, state: str, detail: str) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> 
     """Whether the run may be resumed: what the handbook says of the trouble that decides.
 
     ``state`` and ``incidents``: of this run. ``earlier``: classes of trouble of the runs that it
-    was resumed from; one of them that may be retried ``once`` may not be again. The open critical
+    was resumed from; one of them whose page says ``once`` is not allowed again. The open critical
     incidents decide, first one that forbids it; where none is open, the last critical one does.
     Incidents about bad saves do not count: the chosen checkpoint is checked by itself.
     """

@@ -98,8 +98,10 @@ class Script:
         if _CONFIGURATOR.search(self.text) and re.search(rf"^{name}\s*=", self.text, re.MULTILINE):
             return Option(name, f"--{name}=")
         if _BY_ANNOTATION.search(self.text):
-            told = re.search(rf"(?:^\s+|[(,]\s*){name}\s*:\s*([^\n=]+)", self.text, re.MULTILINE)
-            if told and told[1].strip(" ,)") != "bool":
+            declared = re.search(
+                rf"(?:^\s+|[(,]\s*){name}\s*:\s*([^\n=]+)", self.text, re.MULTILINE
+            )
+            if declared and declared[1].strip(" ,)") != "bool":
                 return Option(name, f"--{name}")
         if _FIRE.search(self.text) and re.search(rf"def \w+\([^)]*\b{name}\b", self.text):
             return Option(name, f"--{name}")
