@@ -179,7 +179,7 @@ class Completion:
         )
 
     def _last_evaluation(self) -> bool:
-        """The log ends with an evaluation at a shorter interval, after the last training step."""
+        """The log ends with an evaluation at a shorter interval, once training has ended."""
         evaluated = list(self._evaluated)
         if len(evaluated) <= EVALUATIONS or self._evaluation_line != self._last_line:
             return False

@@ -25,7 +25,7 @@ class RankText(Protocol):
 
     @property
     def attempt(self) -> int:
-        """Which start of the run it belongs to."""
+        """Number of the start of the run that wrote it."""
         ...
 
     def chunks(self) -> Iterator[bytes]:

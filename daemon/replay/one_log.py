@@ -67,7 +67,7 @@ class LogJudge:
         self.troubles = LogTroubles()
         self.completion = Completion()
         self._calm = 0
-        """Steps since something new was found, or an event was read."""
+        """Steps since the last new trouble or event."""
         self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
         self._engine = Engine(rules.sentinels, rules.limits, Incidents(), rules.report_bug)
 
@@ -118,7 +118,7 @@ class Replay:
         return self.reader.framework
 
     def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[Record]:
-        """Records of the contract, metrics as they come, findings and the end last."""
+        """All records of ``replay --json``: metrics as they come, then the findings and the end."""
         for chunk in chunks:
             yield from self.feed(chunk, metrics=metrics)
         yield from self.end(metrics=metrics)

@@ -15,7 +15,7 @@ from .story import Story
 from .subject import Subject, grouped
 
 HEIGHT, LOW = 8, 5
-"""Rows of the curve where one log was given, and where it is one of many."""
+"""Rows of the curve for a single log, and for each of many logs."""
 
 
 def picture(subject: Subject, width: int) -> list[Row]:

@@ -52,7 +52,7 @@ class Subject:
     def of_file(
         cls, source: LogInput, replay: Replay, story: Story, extra: Record, *, one_of_many: bool
     ) -> Subject:
-        """Of one log that was read."""
+        """The subject for one log that was read."""
         line = replay.ending.finished_line
         damage = str(extra.get("damage", ""))
         log = Log(source.name, replay.reader.lines, source.bytes, source.packing, damage)
@@ -75,7 +75,7 @@ class Subject:
     def of_run(
         cls, streams: Sequence[LogStream], replay: RunReplay, story: Story, ends: Sequence[Record]
     ) -> Subject:
-        """Of the logs of one run that were read."""
+        """The subject for the logs of one run that were read."""
         logs = [
             Log(p.file, p.lines, p.bytes, p.packing, p.damage, stream.rank)
             for stream in streams

@@ -22,14 +22,14 @@ from .messages import Message
 NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
 
 DEADLINE_S = 90.0
-"""For one message over all its URLs: Apprise gives each URL about 8 s."""
+"""Seconds for one message to all its URLs: Apprise gives each URL about 8 s."""
 PAUSES_S = (5.0, 15.0, 60.0, 300.0, 900.0)
 """Seconds before each new try of a message; the last pause is repeated."""
 GIVE_UP_S = 3 * 86400.0
 """A push that is three days late is of no use; the incident itself stays in the store."""
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
-"""Budget of warnings per day; criticals have none."""
+"""Warnings pushed per day at most; for critical incidents there is no limit."""
 
 
 @dataclass(slots=True)
