@@ -1,1 +1,1 @@
-"""What this machine is: whose it is, what outlives it, what can be watched here."""
+"""Facts about this box: its platform, which files outlive it, what can be watched here."""

@@ -1,7 +1,7 @@
-"""The first look over a fresh box: what it has, and what can be watched here.
+"""``middlewatch audit``: what a fresh box has, and what can be watched on it.
 
-One shot, for the command; it reads, and changes nothing. Every check says ``ok``, ``warn``,
-``bad`` or ``unknown``, so that what cannot be seen here is listed, not hidden.
+It looks once and changes nothing. Each check gives ``ok``, ``warn``, ``bad`` or ``unknown``, so
+that what cannot be seen on this box is listed, not hidden.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from .durability import PathDurability
 from .platforms import Platform
 
 NVML_S = 10.0
-"""Patience with the driver: its first answer on a cold box takes seconds."""
+"""Seconds to wait for the driver: its first answer on a cold box takes a few."""
 SMALL_SHM_BYTES = 1 << 30
 """Docker's default /dev/shm is 64 MiB; loader workers that pass batches need gibibytes."""
 
 SAVE_TIMES_S = (5.0, 30.0, 120.0)
-"""Saves of a small, a middle and a large model, for advice before there is a run to measure."""
+"""Seconds of a save of a small, a medium and a large model, for advice before one is measured."""
 MOST_SIGNS = 3
 """Signs of a platform that are named; ``--json`` has them all."""
 
@@ -60,10 +60,11 @@ def audit(
     runs: Sequence[Mapping[str, Any]] = (),
     root: str = "/",
 ) -> dict[str, Any]:
-    """Look once. ``cwd`` is where training would write (default: the current folder).
+    """Make all checks; returns what ``audit --json`` prints.
 
-    ``runs``: those that are watched, as ``status --json`` has them; of the keys only ``run``,
-    ``checkpoint_dirs`` and ``checkpoints`` count. ``root``: where the platform is looked for.
+    ``cwd``: where training would write (default: the current folder). ``runs``: those that are
+    watched, as ``status --json`` has them; of the keys only ``run``, ``checkpoint_dirs`` and
+    ``checkpoints`` are used. ``root``: the folder in which signs of the platform are looked for.
     """
     here = (cwd or Path.cwd()).absolute()
     clock = SystemClock()
@@ -77,7 +78,7 @@ def audit(
     storage = [*_storage(places, here, runs)]
     advice = _advice(config, places, runs)
     places.close()
-    from .machine import look  # here: `watch` asks this module about GPUs, and needs no psutil
+    from .machine import look  # here: `watch` imports this module too, and needs no psutil
 
     machine = look([d.mount for d in disks])
     checks = [
@@ -119,16 +120,16 @@ def _platform(one: Platform) -> dict[str, Any]:
 
 def _platform_check(platforms: Sequence[Platform]) -> AuditLine:
     if not platforms:
-        return AuditLine("platform", "unknown", "not recognised; say it under [platform] name")
-    told = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
+        return AuditLine("platform", "unknown", "not recognised; set [platform] name")
+    named = (f"{p.name} by {', '.join(p.signs[:MOST_SIGNS])}" for p in platforms)
     spot = f"; {platforms[0].spot}" if platforms[0].spot else ""
-    return AuditLine("platform", "ok", "; ".join(told) + spot)
+    return AuditLine("platform", "ok", "; ".join(named) + spot)
 
 
 def _storage(
     places: PathDurability, here: Path, runs: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """What each folder outlives where training writes, or would."""
+    """The durability of each folder that training writes to, or would write to."""
     holds: dict[str, list[str]] = {str(here): ["cwd"]}
     holds.setdefault(str(Path("~").expanduser()), []).append("home")
     for run in runs:
@@ -157,7 +158,8 @@ def _storage_check(row: Mapping[str, Any]) -> AuditLine:
 def _advice(
     config: Config, places: PathDurability, runs: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """How often to save: by the length of the job, and by what a save costs where M is known."""
+    """How often to save: by the length of the job, and by the cost of a save where the mean time
+    between interruptions is known."""
     between, told_by = save_interval.interruptions(config, places.platforms)
     known = ((run["run"], (run.get("checkpoints") or {}).get("cadence")) for run in runs)
     return {
@@ -176,7 +178,7 @@ def _advice(
             for save in SAVE_TIMES_S
             if between
         ],
-        "runs": [{"run": run, **told} for run, told in known if told and told["text"]],
+        "runs": [{"run": run, **cadence} for run, cadence in known if cadence and cadence["text"]],
     }
 
 
@@ -190,15 +192,15 @@ def _cadence_check(advice: Mapping[str, Any]) -> AuditLine:
     ]
     text = f"rule of thumb: save every {', '.join(parts)}"
     if not advice["by_save_time"]:
-        more = "; for better advice say [checkpoints] interruption_hours"
+        more = "; for better advice set [checkpoints] interruption_hours"
         return AuditLine("cadence", "ok", text + more)
-    told = (
+    examples = (
         f"{span(row['daly_s'])} where a save takes {span(row['save_s'])}"
         for row in advice["by_save_time"]
     )
     between = span(advice["interruption_hours"] * save_interval.HOUR_S)
     first = f"Young/Daly, one interruption every {between} ({advice['interruption_from']}): "
-    return AuditLine("cadence", "ok", f"{first}every {', '.join(told)}; {text}")
+    return AuditLine("cadence", "ok", f"{first}every {', '.join(examples)}; {text}")
 
 
 def _disks(here: Path, state_root: Path) -> Disks:
@@ -217,7 +219,7 @@ def _once(source: Source, now: float) -> list[Observation]:
 
 
 def look_at_gpus(clock: SystemClock) -> tuple[list[GpuSample], str]:
-    """One sample of every GPU, and why there is none where there is none."""
+    """(one sample of every GPU, the reason why there is none)."""
     source = Nvml(clock)
     deadline = clock.monotonic() + NVML_S
     try:
@@ -264,7 +266,7 @@ def _disk_check(disk: DiskSample) -> AuditLine:
 
 
 def _machine_checks(machine: Mapping[str, Any], now: float) -> Iterator[AuditLine]:
-    """Since when it runs, who is here, and disks where nothing of ours lies."""
+    """Uptime, users who are logged in, and disks that no other check looks at."""
     cores = f"{machine['cores']} cores, " if machine["cores"] else ""
     swap = f"{size(machine['swap_bytes'])} of swap" if machine["swap_bytes"] else "no swap"
     up = span(max(0.0, now - machine["booted_at"]))
@@ -277,7 +279,7 @@ def _machine_checks(machine: Mapping[str, Any], now: float) -> Iterator[AuditLin
     for disk in machine["other_disks"]:
         room = f"{size(disk['free'])} of {size(disk['total'])} free, {disk['fstype']}"
         yield AuditLine(
-            f"disk {disk['mount']}", "ok", f"{room} (not in use by what is looked at here)"
+            f"disk {disk['mount']}", "ok", f"{room} (holds no folder that is checked here)"
         )
 
 
@@ -285,7 +287,7 @@ def _memory_check(memory: MemorySample | None) -> AuditLine:
     if memory is None:
         return AuditLine("memory", "unknown", "the cgroup's memory files cannot be read")
     host = memory.host_available_bytes
-    of_host = "" if host is None else f"; the host has {size(host)} available, which is not yours"
+    of_host = "" if host is None else f"; the whole host has {size(host)} available"
     if memory.limit_bytes is None:
         return AuditLine(
             "memory", "ok", f"no cgroup limit, {size(memory.working_set_bytes)} in use"
@@ -298,7 +300,7 @@ def _memory_check(memory: MemorySample | None) -> AuditLine:
 
 
 def cpu() -> dict[str, Any]:
-    """Cores: those of the host, those we may run on, and the quota of the cgroup."""
+    """Cores: those of the host, those that this process may use, and the quota of the cgroup."""
     return {
         "host": os.cpu_count(),
         "allowed": len(os.sched_getaffinity(0)),
@@ -308,7 +310,7 @@ def cpu() -> dict[str, Any]:
 
 
 def _quota() -> float | None:
-    """CPU quota in cores, the lowest on the way up."""
+    """CPU quota in cores: the lowest of our cgroup and of those above it."""
     group = tightest(cpu_groups(os.getpid()))
     return group.cores if group else None
 
@@ -316,11 +318,9 @@ def _quota() -> float | None:
 def _cpu_check() -> AuditLine:
     have = cpu()
     real = min(have["allowed"], have["quota"] or have["allowed"])
-    detail = f"{real:g} cores are ours of {have['host']} on the host"
+    detail = f"{real:g} of the {have['host']} cores of the host may be used"
     if have["quota"] and have["quota"] < have["allowed"] and not have["threads"]:
-        return AuditLine(
-            "CPU", "warn", detail + "; set OMP_NUM_THREADS, libraries count the host's"
-        )
+        return AuditLine("CPU", "warn", detail + "; set OMP_NUM_THREADS: libraries count all cores")
     return AuditLine("CPU", "ok", detail)
 
 
@@ -342,14 +342,14 @@ def _network_check() -> AuditLine:
 
 
 def _coverage() -> Iterator[AuditLine]:
-    """What this box lets us see."""
+    """Which sources of information this box has."""
     try:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
         yield AuditLine("kernel log", "ok", "readable: Xid and OOM kills will be seen")
     except OSError as error:
         yield AuditLine("kernel log", "unknown", f"{error.strerror}: GPU faults only through NVML")
     hints = Inotify()
-    detail = "wakes us at once" if hints.available else f"{hints.why_not}: looking once a second"
+    detail = "changes of files are noticed at once" if hints.available else hints.why_not
     yield AuditLine("inotify", "ok" if hints.available else "warn", detail)
     hints.close()
     if shutil.which("py-spy"):
@@ -361,7 +361,7 @@ def _coverage() -> Iterator[AuditLine]:
 def _alerts_check(config: Config) -> AuditLine:
     count = len(config.alert_urls)
     if not count:
-        return AuditLine("alerts", "bad", "no URL is set: nobody would be told; see [alerts] urls")
+        return AuditLine("alerts", "bad", "no URL is set: no alert will be sent; see [alerts] urls")
     return AuditLine("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
 
 

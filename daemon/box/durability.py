@@ -1,8 +1,8 @@
-"""What becomes of a path when its box is stopped, and when it is given back.
+"""Whether a path survives a stop of its box, and its destruction.
 
-Answered by what a person told, else by the file system (memory is gone with a stop, whatever
-the platform), else by the platform's own tiers, else by the kind of mount; and by "not known"
-where none of these says it. Nothing on a network file system is touched.
+Decided by the configuration, else by the file system (memory is lost with a stop on every
+platform), else by the storage tiers of the platform, else by the kind of mount; where none of these
+decides, the answer is "not known". Nothing on a network file system is touched.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .platforms import Platform, Tier
 
 UNKNOWN = Durability()
-"""Nobody can tell."""
+"""Nothing is known of the path."""
 MOST_PATHS = 1024
-"""Answers kept; more paths than that are asked again."""
+"""Answers kept at most; then all are dropped and worked out again."""
 
 _MEMORY = frozenset({"devtmpfs", "hugetlbfs", "ramfs", "tmpfs"})
 _LAYERS = frozenset({"aufs", "fuse.fuse-overlayfs", "overlay", "overlayfs"})
 _OF_THE_HOST = frozenset({"9p", "autofs", "virtiofs"})
-"""A folder of whatever runs this virtual machine, or one that is mounted when it is used."""
+"""A folder of the host of this virtual machine, or one that is mounted when it is used."""
 # fmt: off
 _STORES = (
     "blobfuse", "cosfs", "drive", "gcsfuse", "geesefs", "goofys", "google", "juicefs", "lizardfs",
@@ -37,14 +37,14 @@ _STORES = (
 # fmt: on
 """FUSE file systems whose data lies on another machine."""
 _EMPTY_DIR = "/volumes/kubernetes.io~empty-dir/"
-"""In the source of a bind mount that the kubelet made."""
+"""Part of the source of a bind mount that Kubernetes made for an ``emptyDir`` volume."""
 
 
 class PathDurability:
-    """Where paths lie. Answers are kept until something is mounted or unmounted.
+    """The durability of paths. Answers are kept until something is mounted or unmounted.
 
-    ``told``: folder -> what a person says of it. ``root`` stands before every path that is
-    looked at. One open file is held, on the table of mounts.
+    ``told``: folder -> durability by the configuration. ``root``: a folder that is put before every
+    path that is looked at. One file is held open: the table of mounts.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class PathDurability:
 
     @classmethod
     def of_box(cls, config: Config, root: str = "/") -> PathDurability:
-        """With the platform recognised here, and what the configuration says."""
+        """For this box: with the platforms recognised here, and what the configuration says."""
         from .platforms import recognise  # here: reads a file of facts
 
         return cls(recognise(root, name=config.platform.name), declared_durability(config), root)
 
     def of(self, path: str) -> Durability:
-        """What becomes of ``path``, an absolute one that need not exist. Never raises."""
+        """The durability of ``path``, which is absolute and need not exist. Never raises."""
         self.turn()
         known = self._known.get(path)
         if known is None:
@@ -80,7 +80,7 @@ class PathDurability:
         return known
 
     def turn(self) -> int:
-        """A number that changes when mounts have: answers of another turn may be others."""
+        """A number that changes when mounts changed: answers from before may be out of date."""
         if self._mounts is None:
             self._watch = TableWatch(self._table)
         if self._mounts is None or (self._watch is not None and self._watch.changed()):
@@ -90,13 +90,13 @@ class PathDurability:
         return self._turn
 
     def close(self) -> None:
-        """Let the table of mounts go. Safe to call twice."""
+        """Close the table of mounts. Safe to call twice."""
         if self._watch is not None:
             self._watch.close()
 
     def _look(self, path: str) -> Durability:
         if self._mounts is None or path.startswith("/proc/"):
-            return UNKNOWN  # through the root of a process: the mounts of another container
+            return UNKNOWN  # /proc/PID/root: the mounts of another container
         mount, found, rest = self._mounts.walk(path)
         found = found.removeprefix(self._root).rstrip("/") + rest or "/"
         for one in (found, _clean(path)):
@@ -110,16 +110,16 @@ class PathDurability:
         return self._by_tier(mount, found) or self._by_kind(mount)
 
     def _by_tier(self, mount: Mount, path: str) -> Durability | None:
-        """By the tiers of the platforms; a path of theirs before a kind of mount."""
+        """By the tiers of the platforms; one that names a path before one for a kind of mount."""
         kinds = tuple(_kinds(mount))
-        layer = "@layer" in kinds  # of a container on a machine of a cloud: not its root volume
+        layer = "@layer" in kinds  # a container's: not on the root volume of a cloud machine
         best: tuple[tuple[bool, int, bool, int], Platform, Tier] | None = None
         for place, platform in enumerate(self.platforms):
             for number, tier in enumerate(platform.tiers):
                 named = _covers(tier, mount, path) and not (layer and platform.role == "cloud")
                 if not named and tier.path not in kinds:
                     continue
-                # Of the same path: a mount before a folder, then what stands further down.
+                # Of the same path: a mount before a folder, then the first platform, its last tier.
                 depth = len(tier.path.rstrip("/")) if named else 0
                 rank = (named, depth, not tier.folder, number - 1000 * place)
                 if best is None or rank > best[0]:
@@ -153,7 +153,7 @@ class PathDurability:
 
 
 class MarkDurability:
-    """The checkpoints of one run, each with what becomes of it."""
+    """Adds their durability to the checkpoints of one run."""
 
     def __init__(self, places: PathDurability) -> None:
         self._places = places
@@ -162,7 +162,7 @@ class MarkDurability:
         self._marked: list[CheckpointSeen] = []
 
     def __call__(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
-        """The very same list as before while neither they nor the mounts have changed."""
+        """``known`` with durabilities: the same object until ``known`` or the mounts change."""
         turn = self._places.turn()
         if turn != self._turn or known != self._known:
             self._turn, self._known = turn, known
@@ -171,15 +171,16 @@ class MarkDurability:
 
 
 def declared_durability(config: Config) -> dict[str, Durability]:
-    """Folder -> what ``[platform]`` says of it."""
-    where, said = "as configured", config.platform
-    found = {folder: Durability(False, False, where) for folder in said.dies_with_stop}
-    found |= {folder: Durability(True, False, where) for folder in said.survives_stop}
-    return found | {folder: Durability(True, True, where) for folder in said.survives_destroy}
+    """Folder -> its durability by ``[platform]`` in the configuration."""
+    where, platform = "as configured", config.platform
+    found = {folder: Durability(False, False, where) for folder in platform.dies_with_stop}
+    found |= {folder: Durability(True, False, where) for folder in platform.survives_stop}
+    return found | {folder: Durability(True, True, where) for folder in platform.survives_destroy}
 
 
 def _covers(tier: Tier, mount: Mount, path: str) -> bool:
-    """A tier is named by the folder of a path, and not by what else is mounted below it."""
+    """True when a tier names the place of ``path``: its mount point, or for a folder tier a folder
+    above it that is not a network mount."""
     if tier.folder:
         above = path == tier.path or path.startswith(f"{tier.path}/")
         return above and not _is_network(mount.fstype)
@@ -189,6 +190,7 @@ def _covers(tier: Tier, mount: Mount, path: str) -> bool:
 
 
 def _kinds(mount: Mount) -> Iterator[str]:
+    """The kinds of a mount as tiers write them: ``@layer``, ``@network``."""
     if mount.fstype in _LAYERS:
         yield "@layer"
     elif _EMPTY_DIR in mount.root:
@@ -200,7 +202,7 @@ def _kinds(mount: Mount) -> Iterator[str]:
 
 
 def _is_network(fstype: str) -> bool:
-    """Its data lies on another machine."""
+    """True when the data lies on another machine."""
     if fstype in _OF_THE_HOST:
         return False
     if fstype.startswith("fuse."):
@@ -209,7 +211,7 @@ def _is_network(fstype: str) -> bool:
 
 
 def _nearest(path: str, folders: Iterable[str]) -> str | None:
-    """The longest folder that is above ``path``, or the same."""
+    """The deepest of ``folders`` that is above ``path`` or the same, if any is."""
     above = (f for f in folders if path == f or path.startswith(f.rstrip("/") + "/"))
     return max(above, key=len, default=None)
 

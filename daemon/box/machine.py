@@ -1,6 +1,6 @@
-"""What the machine under us is: cores, memory, disks, since when it runs, who is logged in.
+"""Facts about this machine: cores, memory, disks, boot time, users who are logged in.
 
-By psutil, so only for commands: the resident process reads what it watches by itself.
+It uses psutil, so it is only for commands: the resident process must not load that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import psutil
 from ..system.mounts import is_remote
 
 _NO_PLACE = ("squashfs", "erofs", "iso9660", "vfat")
-"""Images of packages and what a machine boots from: on a disk, but nowhere to save to."""
+"""File systems of package images and boot partitions: nothing can be saved there."""
 MOST_USERS = 20
 
 
@@ -27,14 +27,14 @@ class Disk(NamedTuple):
     fstype: str
     total: int
     free: int
-    """For us, without what is kept for root."""
+    """Without what is reserved for root."""
 
 
 def look(seen: Collection[str] = ()) -> dict[str, Any]:
-    """Plain values for ``audit --json``; times in epoch seconds, sizes in bytes.
+    """Facts for ``audit --json``; times in epoch seconds, sizes in bytes.
 
     ``seen``: mount points that are looked at elsewhere; their file systems are left out of
-    ``other_disks``. ``cores`` is ``None`` where the machine does not tell (some containers, ARM).
+    ``other_disks``. ``cores`` is ``None`` where it is not known (some containers, ARM).
     """
     memory = psutil.virtual_memory()
     return {
@@ -49,7 +49,7 @@ def look(seen: Collection[str] = ()) -> dict[str, Any]:
 
 
 def other_disks(seen: Collection[str] = ()) -> Iterator[Disk]:
-    """Each local file system once that none of the mount points ``seen`` lies on.
+    """Every local file system once, except those of the mount points ``seen``.
 
     Network file systems are left out: asking one that is dead how full it is never returns.
     """

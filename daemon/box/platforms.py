@@ -1,9 +1,9 @@
 """Which platform a box was rented from, recognised from inside.
 
-The facts lie in ``platforms.toml``, which is read once and only when somebody asks; what does
-not match is let go again. Signs are names of environment variables (our own, and those of the
-first process), files, mount points, programs, the host name. Only names of variables are looked
-at: their values may be secrets. No metadata service is ever called.
+The facts are in ``platforms.toml``, which is read once and only when they are needed; those of
+other platforms are not kept. Signs are names of environment variables (of this process and of
+process 1), files, mount points, programs, the host name. Only names of variables are looked at:
+their values may be secrets. No metadata service is called.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..config.platform_facts import NOBODY, facts_of_all
 from ..system import mounts, procfs
 
 ROLES = ("rental", "notebook", "cluster", "cloud", "container")
-"""Who counts first where several are true."""
+"""Which platform comes first where several are recognised."""
 _ENOUGH = 2
-"""Strong signs that decide together; a sure one decides alone."""
+"""So many strong signs decide together; one sure sign decides alone."""
 _ENVIRON = 1 << 20
 _FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin")
 
@@ -38,14 +38,14 @@ class Tier:
     stop: bool | None = None
     destroy: bool | None = None
     folder: bool = False
-    """Any folder, not only a mount point."""
+    """The path may be any folder, not only a mount point."""
     below: bool = False
-    """What is mounted further down belongs to it as well."""
+    """Mounts below the path belong to it as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """One that matched, and why."""
+    """A platform that was recognised, and by which signs."""
 
     id: str
     name: str
@@ -54,27 +54,27 @@ class Platform:
     """What it was recognised by: ``env RUNPOD_POD_ID``, ``mount /root/autodl-tmp``."""
     tiers: tuple[Tier, ...]
     better: str
-    """What to do with what should last."""
+    """Where to put files that should last."""
     spot: str
     """What is known about interruptions."""
     ends_h: float | None = None
-    """Hours after which it ends everything itself."""
+    """Hours after which the platform itself ends a session, where it does."""
 
 
 def recognise(
     root: str = "/", environ: Mapping[str, str] | None = None, name: str = ""
 ) -> tuple[Platform, ...]:
-    """Every platform that is true here, the one that counts most first.
+    """Every platform that is recognised here, in the order of :data:`ROLES`.
 
-    ``environ``: our own environment (default: that of this process on the real root, none
-    below another one). ``name``: what a person says it is, which is believed; clusters and
-    containers are still recognised beside it. Never raises.
+    ``environ``: the environment of this process (default: the real one if ``root`` is ``/``, else
+    none). ``name``: the platform by the configuration, which needs no sign and comes first;
+    clusters and containers are still recognised beside it. Never raises.
     """
     if name == NOBODY:
         return ()
     try:
         facts = facts_of_all()
-    except (OSError, ValueError):  # a broken installation must not blind the rest
+    except (OSError, ValueError):  # a broken installation must not stop the caller
         return ()
     own = environ if environ is not None else (os.environ if root == "/" else {})
     box = _Box(root, own)
@@ -103,7 +103,7 @@ def _platform(key: str, fact: Mapping[str, Any], signs: tuple[str, ...], box: _B
 
 
 def _tiers(places: Iterable[Mapping[str, Any]], box: _Box) -> Iterator[Tier]:
-    """Those whose variable is there; a place may be named by one (``$TMPDIR``)."""
+    """The tiers whose variable (``env``) is set; a path may be that of a variable (``$TMPDIR``)."""
     for place in places:
         if place.get("env", "PATH") not in box.variables | {"PATH"}:
             continue
@@ -122,7 +122,7 @@ def _tiers(places: Iterable[Mapping[str, Any]], box: _Box) -> Iterator[Tier]:
 
 
 def _signs(fact: Mapping[str, Any], box: _Box) -> tuple[str, ...]:
-    """What speaks for a platform, when it is enough."""
+    """The signs of a platform that were found; none when they are not enough."""
     sure = [*_seen(fact.get("sure", {}), box)]
     strong = [*_seen(fact.get("strong", {}), box)]
     return tuple(sure + strong) if sure or len(strong) >= _ENOUGH else ()
@@ -137,7 +137,7 @@ def _seen(wanted: Mapping[str, Iterable[str]], box: _Box) -> Iterator[str]:
 
 
 class _Box:
-    """What can be seen from inside, each thing looked at once."""
+    """Looks up signs on this box; the mounts and each text file are read once."""
 
     def __init__(self, root: str, own: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
@@ -147,7 +147,7 @@ class _Box:
         self._texts: dict[str, str] = {}
 
     def look(self, kind: str, mark: str) -> str:
-        """The very thing that was found, else an empty text."""
+        """What was found for ``mark``, a sign of this ``kind``; empty for nothing."""
         if kind == "env":
             if mark.endswith("*"):
                 return min((v for v in self.variables if fnmatchcase(v, mark)), default="")

@@ -1,8 +1,8 @@
-"""How often to save: what a save costs against what an interruption would lose.
+"""How often to save: the cost of a save against the time that an interruption would lose.
 
-Young's and Daly's intervals need two numbers: the seconds one save holds the run up, which is
-measured, and the mean time between interruptions, which a person or the platform must tell.
-Where nobody does, there is only a rule of thumb by the length of the job. Sources: J. W. Young,
+Young's and Daly's intervals need two numbers: C, the seconds one save holds the run up, which is
+measured, and M, the mean time between interruptions, which is configured or known of the platform.
+Without M there is only a rule of thumb by the length of the job. Sources: J. W. Young,
 "A first order approximation to the optimum checkpoint interval" (1974); J. T. Daly, "A higher
 order estimate of the optimum checkpoint interval for restart dumps" (2006).
 """
@@ -33,27 +33,28 @@ RULE: tuple[tuple[float, float], ...] = (
     (24 * HOUR_S, 3600.0),
     (math.inf, 7200.0),
 )
-"""(job shorter than, seconds between saves): the usual advice for boxes nobody knows."""
+"""(job shorter than, time between saves), seconds: the usual advice where M is not known."""
 RESOLUTION_S = 0.5
-"""A save is not measured finer than this: steps come in reports, files are looked at by the
-second. Our choice; it also keeps a save that seems to cost nothing from being advised always."""
+"""Seconds that a save costs at least: nothing finer can be measured, as steps come in reports and
+files are looked at once a second. Our choice; without it a save that seems to cost nothing would be
+advised all the time."""
 SAVES = 5
 """Newest saves measured; their median counts."""
 LEAST_MARKS = 8
-"""Step reports that tell what a step usually takes."""
+"""Step reports needed to work out what a step usually takes."""
 READ_LATE_S = 1.5
-"""A report is read by the second where nothing wakes us."""
+"""Seconds after which a report is read at the latest: once a second where inotify does not work."""
 LOOK_S = 2.0
-"""Between two looks at a folder of checkpoints: a save is noticed up to so much after its first
-byte, half of it on average."""
+"""Seconds between two looks at a folder of checkpoints: a save is noticed at most so many seconds
+after its first byte, on average half as many."""
 A_PAUSE = 2.0
-"""Steps that take so many times the usual hold a pause: they do not tell what a step takes."""
+"""Steps that take more than so many times the usual contain a pause, and are left out."""
 SAME_S = 0.01
-"""Reports closer together were read in one go."""
+"""Reports that are fewer seconds apart were read at once."""
 
 
 def young(save_s: float, between_s: float) -> float:
-    """Seconds between saves, first order: sqrt(2 C M)."""
+    """Seconds between saves, first order: sqrt(2 C M). ``save_s``: C, ``between_s``: M."""
     return math.sqrt(2.0 * save_s * between_s)
 
 
@@ -66,7 +67,7 @@ def daly(save_s: float, between_s: float) -> float:
 
 
 def overhead(every_s: float, save_s: float, between_s: float) -> float:
-    """Part of the run (0..) that goes into saving and into what interruptions lose."""
+    """Time for saves and time lost by interruptions, as a fraction of the run; may be above 1."""
     return save_s / every_s + every_s / (2.0 * between_s)
 
 
@@ -82,25 +83,25 @@ def by_length(job_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SaveTiming:
-    """What is known about a run's saves; ``None``: not known."""
+    """What is known about a run's saves, in seconds; ``None``: not known."""
 
     every_s: float | None = None
-    """Between two saves, as they come now."""
+    """Time between two saves at present."""
     save_s: float | None = None
-    """One save holds the run up for so long."""
+    """Time for which one save holds the run up."""
     save_from: str | None = None
     """``steps``: the pause between two reports around it; ``files``: first byte to last."""
     step_s: float | None = None
     job_s: float | None = None
     """Length of the whole job, expected where its steps are known, else so far."""
     nodes: int = 1
-    """Boxes that must all live for the run to go on."""
+    """Boxes of the run; it ends when one of them is lost."""
 
 
 def advise(seen: SaveTiming, between_s: float | None, told_by: str | None) -> dict[str, Any]:
     """Everything about the cadence, JSON-ready; seconds, and ``None`` for what is not known.
 
-    ``between_s``: mean time between interruptions of one box, and who says so.
+    ``between_s``: mean time between interruptions of one box. ``told_by``: where that comes from.
     """
     group_s = between_s / seen.nodes if between_s else None
     first = higher = steps = advised = None
@@ -135,7 +136,7 @@ def advise(seen: SaveTiming, between_s: float | None, told_by: str | None) -> di
 
 
 def text(advice: dict[str, Any]) -> str:
-    """One line for a person; empty where there is nothing to say."""
+    """The advice as one line for a person; empty where nothing is known."""
     every, advised = advice["every_s"], advice["advised_s"]
     now = f"saves every {span(every)}" if every else ""
     if advised is not None:
@@ -143,13 +144,13 @@ def text(advice: dict[str, Any]) -> str:
         counted = f" ({number(steps)} steps)" if steps else ""
         nodes = f" of each of {advice['nodes']} boxes" if advice["nodes"] > 1 else ""
         hours = span(advice["interruption_hours"] * HOUR_S)
-        said = (
+        sentence = (
             f"Young/Daly advises {span(advised)}{counted}: a save takes {_cost(advice['save_s'])}, "
             f"one interruption{nodes} every {hours} assumed ({advice['interruption_from']})"
         )
         if every:
-            said += f"; one would lose {span(every / 2)} on average, then {span(advised / 2)}"
-        return f"{now}; {said}" if now else said
+            sentence += f"; one loses {span(every / 2)} on average now, {span(advised / 2)} then"
+        return f"{now}; {sentence}" if now else sentence
     rule = advice["rule_of_thumb_s"]
     if not now or rule is None:
         return now
@@ -167,12 +168,12 @@ def _overhead(every: float | None, save: float | None, between: float | None) ->
 
 
 def interruptions(config: Config, platforms: Sequence[Platform]) -> tuple[float | None, str | None]:
-    """Mean seconds between interruptions of one box, and who says so."""
+    """(mean seconds between interruptions of one box, where that comes from)."""
     if config.checkpoints.interruption_hours:
         return config.checkpoints.interruption_hours * HOUR_S, "as configured"
     for platform in platforms:
         if platform.ends_h:
-            return platform.ends_h * HOUR_S, f"{platform.name} ends it by then"
+            return platform.ends_h * HOUR_S, f"session limit of {platform.name}"
     return None, None
 
 
@@ -180,7 +181,7 @@ def interruptions(config: Config, platforms: Sequence[Platform]) -> tuple[float 
 
 
 def measure(history: RunHistory, now: float) -> SaveTiming:
-    """What the newest saves and steps of a run tell."""
+    """Measure the newest saves and steps of a run."""
     marks = [*_apart(history.step_times)]
     step_s = _step_s(marks)
     log = history.accumulators.get(SaveLog)
@@ -203,7 +204,10 @@ def measure(history: RunHistory, now: float) -> SaveTiming:
 def _save_s(
     saves: Sequence[Save], marks: Sequence[tuple[float, float]], step_s: float | None
 ) -> tuple[float | None, str | None]:
-    """The shorter of two: a pause may hold an evaluation as well, a write may be in the back."""
+    """(seconds, ``steps`` or ``files``): the shorter of the pause of the steps and the write.
+
+    A pause may contain an evaluation as well; a write may go on in the background.
+    """
     pauses = [p for s in saves if step_s and (p := _pause(s.at, marks, step_s)) is not None]
     writes = [_unseen(s.at - s.began) for s in saves if s.began is not None and s.at > s.began]
     found = [(median(pauses), "steps")] if pauses else []
@@ -212,18 +216,18 @@ def _save_s(
 
 
 def _unseen(seen_s: float) -> float:
-    """A write that was seen to go on for so long, and what went before anybody looked.
+    """Seconds of a write, estimated from the part ``seen_s`` after it was noticed.
 
-    On average: of a write shorter than :data:`LOOK_S` half is seen, of a longer one all but half
-    of :data:`LOOK_S`.
+    On average a write shorter than :data:`LOOK_S` is noticed when half of it is over, a longer one
+    after half of :data:`LOOK_S`.
     """
     return seen_s + min(seen_s, LOOK_S / 2)
 
 
 def _pause(at: float, marks: Sequence[tuple[float, float]], step_s: float) -> float | None:
-    """Seconds beyond the usual between the two reports around an instant.
+    """Seconds beyond the usual between the two reports around ``at``.
 
-    A report may be read a little later than it was written: then it is the next pause.
+    A report may be read later than it was written: then the pause is between the next two.
     """
     after = bisect_right(marks, at, key=lambda mark: mark[0])
     if not 0 < after < len(marks):
@@ -236,16 +240,16 @@ def _pause(at: float, marks: Sequence[tuple[float, float]], step_s: float) -> fl
 
 
 def _apart(marks: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Of steps that were read at one instant, as those of a fast log are, the last one."""
+    """The last one of all steps that were read at once, as those of a fast log are."""
     for before, mark in pairwise((*marks, (math.inf, 0.0))):
         if mark[0] - before[0] > SAME_S:
             yield before
 
 
 def _step_s(marks: Sequence[tuple[float, float]]) -> float | None:
-    """What a step usually takes, over all that hold no pause.
+    """Seconds that a step usually takes: the mean over all reports without a pause.
 
-    Not the median of each: a log that is read by the second gives 5 steps a second and then 10.
+    Not the median: a log that is read once a second gives 5 steps in one second and 10 in the next.
     """
     if len(marks) < LEAST_MARKS:
         return None
@@ -256,13 +260,13 @@ def _step_s(marks: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _bursts(history: RunHistory) -> bool:
-    """Steps arrive in whole blocks of a buffer: the time between two of them says nothing."""
+    """True when steps arrive in whole blocks of a buffer: their times say nothing then."""
     grown: Iterable[int] = (log.chunk_bytes for log in history.logs.values())
     return any(size and size % 4096 == 0 for size in grown)
 
 
 def _nodes(history: RunHistory) -> int:
-    """Boxes of the run: all its ranks by those that run here."""
+    """Boxes of the run: the number of its ranks divided by those that run on this box."""
     world = history.facts.world_size
     if not world or not history.process_samples:
         return 1

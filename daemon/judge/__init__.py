@@ -1,1 +1,1 @@
-"""Observations to incidents, with no I/O and no clock."""
+"""Turning observations into incidents. Nothing here does I/O or reads a clock."""

@@ -1,7 +1,8 @@
-"""Which trouble is the cause and which the symptom, when several come together.
+"""When several troubles come together: which one is the cause, and which are its symptoms.
 
-What is known of a class stands in its row; the order is that of its groups. A cause explains
-what stands below it; forecasts explain nothing and are explained only by what they foretold.
+The facts about a class are its row in ``sentinels/kit/classes.py``; the order of causes is that of
+the class groups there. A cause explains the classes at its own place in the order and after it. A
+forecast explains nothing, and only the trouble that it predicted explains it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from middlewatch.sentinels.kit import Severity
 from middlewatch.sentinels.kit.classes import Group, row, which
 
 JOIN_S = 120.0
-"""Findings on one run within two minutes of each other are one trouble
-(measured policy: symptoms follow their cause within that time)."""
+"""Findings on one run at most two minutes apart are one trouble: by our measurements symptoms
+follow their cause within that time."""
 
 FORECASTS = which(lambda c: c.forecasts)
 
@@ -30,9 +31,10 @@ def linked(cause: str, symptom: str) -> bool:
 def explains(
     cause: str, cause_severity: Severity, symptom: str, severity: Severity, key: str, *, near: bool
 ) -> bool:
-    """True when what is told of ``cause`` tells ``symptom`` too.
+    """True when a finding of class ``symptom`` belongs to an incident of class ``cause``.
 
-    ``near``: they came within :data:`JOIN_S` of each other.
+    ``key``: the key of the symptom's finding. ``near``: the two came within :data:`JOIN_S` of each
+    other.
     """
     if linked(cause, symptom):
         return True
@@ -46,12 +48,12 @@ def explains(
     if severity is Severity.CRITICAL:
         return above.rank <= below.rank
     if symptom == "blind" and key.startswith("self:"):
-        return False  # a rule of ours is broken: nothing on the box explains that
+        return False  # a sentinel is broken: no trouble of the run explains that
     if below.numbers and not (above.numbers or above.hardware):
         return False
     return symptom == cause or (below.fallout and above.rank < below.rank)
 
 
 def ends_hang(trouble: str) -> bool:
-    """True for what shows that a run does not stand still any more: see :attr:`Group.ends_hang`."""
+    """True for a class that shows that a hanging run is gone or broken: :attr:`Group.ends_hang`."""
     return row(trouble).group.ends_hang

@@ -1,8 +1,9 @@
-"""Observations in, findings out, incidents on. No I/O.
+"""Runs the sentinels on a view and hands their findings to the incidents. No I/O.
 
-Each sentinel is asked only when something it cares about arrived, or once a second if
-silence matters to it. A sentinel that raises is a bug of ours: it is isolated, its
-traceback told once, and after three in a row it becomes an incident about ourselves.
+A sentinel is asked only when an observation of a type that it names (``on``) arrived, or once a
+second if it judges silence (``every_tick``). One that raises has a bug: the others are asked all
+the same, the traceback is logged once, and :data:`BROKEN_AFTER` failures in a row make a finding of
+class ``blind``.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .refutation import outcome, refuted
 
 LineLookup = Callable[[str, int], "str | None"]
 BROKEN_AFTER = 3
-"""Errors in a row of one sentinel that make it an incident about ourselves."""
+"""Failures in a row of one sentinel after which an incident says that it is broken."""
 
 
 class Engine:
-    """Asks the sentinels and keeps the incidents."""
+    """Asks the sentinels and updates the incidents."""
 
     def __init__(
         self,
@@ -39,32 +40,33 @@ class Engine:
         self._tell_bug = tell_bug
         self._errors: dict[str, int] = {}
         self._worth: dict[tuple[frozenset[type], bool], tuple[tuple[str, Sentinel], ...]] = {}
-        """Whom to ask, by what arrived: few combinations of few types ever come."""
+        """(types that arrived, tick) -> sentinels to ask: a cache, as few combinations occur."""
 
     def findings(
         self, view: View, fresh: Collection[type], *, tick: bool
     ) -> tuple[list[tuple[str, Finding]], dict[str, float]]:
-        """(sentinel, finding) of every rule worth asking, and whom we asked.
+        """Ask every sentinel that may have something to report.
 
-        ``fresh`` are the observation types that arrived since the last time; ``tick`` asks
-        those too that judge silence.
+        Returns ``[(sentinel, finding)]``, and every sentinel that was asked with its
+        ``clears_after_s``. ``fresh``: the types of the observations that arrived since the last
+        call. ``tick``: ask those that judge silence as well.
         """
         found: list[tuple[str, Finding]] = []
         asked: dict[str, float] = {}
         for name, sentinel in self._worth_asking(frozenset(fresh), tick=tick):
             if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
-                asked[name] = sentinel.clears_after_s  # it could not say anything
+                asked[name] = sentinel.clears_after_s  # asked in effect: it has nothing to report
                 continue
             try:
-                said = sentinel(view, self._limits.get(name))
-            except Exception:  # noqa: BLE001 - the boundary: one broken rule, the others go on
+                reported = sentinel(view, self._limits.get(name))
+            except Exception:  # noqa: BLE001 - one broken sentinel must not stop the others
                 broken = self._broken(name)
                 if broken:
                     found.append((name, broken))
                 continue
             self._errors.pop(name, None)
             asked[name] = sentinel.clears_after_s
-            found += [(name, finding) for finding in said]
+            found += [(name, finding) for finding in reported]
         return found, asked
 
     def _worth_asking(
@@ -88,7 +90,10 @@ class Engine:
         tick: bool,
         line: LineLookup = lambda file, number: None,
     ) -> list[Change]:
-        """One round about one run; returns what is worth telling."""
+        """One round of judgement about one run; returns the changes of its incidents.
+
+        ``line`` gives the text of a log line by file and number, ``None`` if it is not kept.
+        """
         found, asked = self.findings(view, fresh, tick=tick)
         proven = [(name, prove(finding, line)) for name, finding in found]
         changes = self.incidents.update(run, proven, asked, view.now)
@@ -98,14 +103,14 @@ class Engine:
         return changes + self._refute(run, view, {(n, f.key) for n, f in found}, asked)
 
     def _refute(
-        self, run: str, view: View, said: Collection[tuple[str, str]], asked: Collection[str]
+        self, run: str, view: View, reported: Collection[tuple[str, str]], asked: Collection[str]
     ) -> list[Change]:
-        """Close what the newest evidence contradicts and its own rule says no more."""
+        """Resolve incidents that new evidence refutes and their sentinel no longer reports."""
         return [
             self.incidents.resolve(one, view.now, words)
             for one in self.incidents.open(run)
             if one.sentinel in asked
-            and (one.sentinel, one.key) not in said
+            and (one.sentinel, one.key) not in reported
             and (words := refuted(one, view))
         ]
 
@@ -119,14 +124,14 @@ class Engine:
             trouble="blind",
             key=f"self:{name}",
             severity=Severity.WARNING,
-            summary=f"the rule {name} is broken and judges nothing: a bug of middlewatch",
+            summary=f"the rule {name} fails with an error and judges nothing: a bug of middlewatch",
             evidence=(Evidence("process", traceback.format_exc(limit=-2)[-400:]),),
             remedy="report it with the daemon's log",
         )
 
 
 def prove(finding: Finding, line: LineLookup) -> Finding:
-    """Put the guilty log line among the evidence, and mask secrets in all of it."""
+    """The finding with the text of its log line as first evidence, and all secrets masked."""
     evidence = finding.evidence
     if finding.line:
         text = line(finding.file, finding.line)

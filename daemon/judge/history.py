@@ -1,4 +1,4 @@
-"""Ring buffers that become a View: what was seen of a run and of its box."""
+"""The newest observations of a run and of its box, in ring buffers that a View is made of."""
 
 from __future__ import annotations
 
@@ -30,32 +30,34 @@ from middlewatch.sentinels.kit import (
 )
 
 CURVE_POINTS = 480
-"""Points kept of a loss curve; when full, every second one goes and the stride doubles."""
+"""Points kept of a loss curve; when full, every second one is dropped and the stride doubles."""
 BOX_SAMPLES = 120
 """Samples kept per mount, GPU and cgroup: two minutes at 1 Hz."""
 LOOKS = 130
-"""Process looks kept: two minutes at 1 Hz and a little."""
+"""Process samples kept: a little more than two minutes at 1 Hz."""
 STACKS = 160
-"""Stacks kept: ten looks at sixteen processes, a few KiB each."""
+"""Stacks kept: ten of each of sixteen processes, a few KiB each."""
 AWAY_S = 60.0
-"""Seconds without a look, of a watch that looks every second, after which it was stopped."""
+"""Seconds between two calls of :meth:`RunHistory.keep_time`, which normally come every second,
+after which the daemon was stopped in between: nobody watched."""
 JUMP_S = 5.0
-"""Seconds between two looks by which the wall clock is set, not slewed (NTP slews by less than
-1 ms a second; monotonic time stands still while a box sleeps)."""
+"""When the wall clock and the monotonic clock differ by more seconds than this since the last call,
+the wall clock was set, or the box slept (monotonic time stands still then). NTP that only slews the
+clock changes it by less than 1 ms a second."""
 NAMES = 256
-"""Metric names kept: a program that invents a new one with every step must not fill us."""
+"""Metric names kept: a program may invent a new one with every step."""
 
 
 @dataclass(eq=False)
 class Curve:
-    """A whole run's series in bounded memory: (step, value), evenly thinned out."""
+    """The (step, value) points of a whole run, thinned out evenly to stay in bounded memory."""
 
     points: list[tuple[float, float]] = field(default_factory=list)
     stride: int = 1
     _skipped: int = field(default=0, metadata=codec.UNSAVED)
 
     def add(self, step: float, value: float) -> None:
-        """Append one sample; a step that goes back cuts the curve there (a resume)."""
+        """Append one point; a step that goes back (a resume) drops the points from there on."""
         if self.points and step <= self.points[-1][0]:
             while self.points and self.points[-1][0] >= step:
                 self.points.pop()
@@ -70,7 +72,7 @@ class Curve:
 
 
 class BoxHistory:
-    """What all runs of the box share: disks and GPUs."""
+    """The newest samples of disks and GPUs, which all runs of the box share."""
 
     def __init__(self) -> None:
         self.disks: dict[str, deque[DiskSample]] = {}
@@ -86,7 +88,7 @@ class BoxHistory:
 
 @dataclass(slots=True)
 class _Saved:
-    """What a restarted daemon needs to go on deciding where this one stopped."""
+    """What is stored of a history, so that a restarted daemon goes on with the same knowledge."""
 
     step_times: list[tuple[float, float]] = field(default_factory=list)
     latest: dict[str, float] = field(default_factory=dict)
@@ -99,7 +101,7 @@ class _Saved:
 
 
 class RunHistory:
-    """What was seen of one run, newest last, in bounded memory."""
+    """The observations of one run, newest last, in bounded memory."""
 
     def __init__(self, facts: RunFacts, box: BoxHistory, *, live: bool = True) -> None:
         self.facts = facts
@@ -109,7 +111,7 @@ class RunHistory:
         self.gap_at: float | None = None
         self._shown: View | None = None
         self._looked: tuple[float, float] | None = None
-        """(wall, monotonic) clock when something was last seen."""
+        """Wall clock and monotonic clock at the last call of :meth:`keep_time`."""
         self.steps: deque[Step] = deque(maxlen=512)
         self.step_times: deque[tuple[float, float]] = deque(maxlen=512)
         self.latest: dict[str, float] = {}
@@ -138,10 +140,12 @@ class RunHistory:
             self._fed[kind] = tuple(one for one in self.accumulators.values() if kind in one.takes)
 
     def keep_time(self, now: float, mono: float) -> None:
-        """Notice that the clock was set, the box slept or we did; call it before what is new.
+        """Notice that the wall clock was set, or that the box slept or the daemon was stopped.
 
-        What is kept moves along, so that the ages of all things stay what they were: nothing
-        was silent for an hour because a clock was wrong by one.
+        To be called before new observations are added. ``now``: wall clock, ``mono``: monotonic
+        clock, in seconds. When the wall clock was set, the times of all that is kept are moved by
+        the same amount, so that ages stay right: a clock put forward by an hour is no hour of
+        silence.
         """
         before, self._looked = self._looked, (now, mono)
         if before is None:
@@ -173,12 +177,12 @@ class RunHistory:
             self.not_finite_since = (self.not_finite_since[0] + by, self.not_finite_since[1])
 
     def feed_accumulators(self, seen: Observation) -> None:
-        """Have the accumulators write one observation down, and keep it nowhere else."""
+        """Give one observation to the accumulators only; the buffers do not keep it."""
         for accumulator in self._fed.get(type(seen), ()):
             accumulator.add(seen)
 
     def add(self, seen: Observation) -> None:
-        """Keep one observation where it belongs."""
+        """Keep one observation in the buffer of its type, and give it to the accumulators."""
         self.feed_accumulators(seen)
         if isinstance(seen, Step):
             self._add_step(seen)
@@ -234,10 +238,10 @@ class RunHistory:
             self.not_finite_since = (seen.at, seen.number)
 
     def view(self, now: float) -> View:
-        """Everything at ``now``; the buffers themselves, not copies: rules only read."""
+        """The view at ``now``. It has the buffers themselves, not copies: sentinels only read."""
         shown = self._shown
         if shown and not self.live and (shown.now, shown.ended) == (now, self.ended):
-            return shown  # an old log has no clock and no box: nothing else can change
+            return shown  # a finished log has neither clock nor box: nothing changed
         self._shown = View(
             now=now,
             run=self.facts,
@@ -282,7 +286,7 @@ class RunHistory:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take back what :meth:`save` gave. Raises ValueError for other things."""
+        """Load what :meth:`save` returned. Raises ValueError for anything else."""
         known = codec.load(_Saved, saved)
         self.step_times.extend(known.step_times)
         self.latest, self.latest_at = known.latest, known.latest_at

@@ -1,8 +1,9 @@
-"""Incidents: findings with the same fingerprint over time. One state machine.
+"""Incidents: findings with the same fingerprint over time, in one state machine.
 
-Rules have no memory; this has it: opening, raising, joining symptoms to their cause,
-correcting, resolving. It is pure (time comes in), so any order of findings can be
-tried in a test; storing and telling are somebody else's business.
+Sentinels have no memory of what they reported; it is here. Incidents are opened, raised, corrected
+and resolved, and symptoms are joined to the incident of their cause. There is no I/O and the time
+is an argument, so that a test can try any order of findings. Storing incidents and pushing them is
+done elsewhere.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from .causes import JOIN_S, cause_rank, ends_hang, explains, linked
 State = Literal["open", "acknowledged", "resolved"]
 ChangeKind = Literal["opened", "raised", "corrected", "resolved", "joined", "merged"]
 QUIET: frozenset[ChangeKind] = frozenset({"joined", "merged"})
-"""Changes that are only written down: a symptom was added to an incident, or an incident
+"""Changes that are stored but never pushed: a symptom was added to an incident, or an incident
 turned out to be a part of another."""
 MAX_EVIDENCE = 12
+"""Pieces of evidence kept of one incident."""
 MOST_SYMPTOMS = 1000
-"""Of one incident, the newest. Our choice: more than any run has ranks that we know of, and some
-300 kB at most."""
+"""Symptoms kept of one incident, the newest. Our choice: more than the ranks of any run that we
+know of, and some 300 kB at most."""
 
 
 @dataclass(slots=True)
@@ -48,20 +50,20 @@ class Incident:
     evidence: list[Evidence] = field(default_factory=list)
     details: dict[str, object] = field(default_factory=dict)
     symptoms: list[str] = field(default_factory=list)
-    """Other findings that this one explains, one line each, as they were last said."""
+    """Other findings that this incident explains, one line each, in their newest wording."""
     joined: list[str] = field(default_factory=list)
-    """Tags of those findings (:func:`_tag`), in the same order: they stay part of this incident
-    while it lasts."""
+    """Tags (:func:`_tag`) of the findings in ``symptoms``, in the same order. A finding with one of
+    these tags stays part of this incident while it is open."""
     changed_at: float | None = None
-    """When it was last opened, raised or corrected: what follows within two minutes joins."""
+    """When it was last opened, raised or corrected: findings at most :data:`JOIN_S` later join."""
     alerted_at: float | None = None
     reminders: int = 0
     over: bool = False
-    """What is left of it is of the past, as its rule says: the same once more is news."""
+    """Its sentinel reports only past events (``details["over"]``): a new one is pushed again."""
 
     @property
     def fingerprint(self) -> tuple[str, str, str]:
-        """What makes two findings the same trouble."""
+        """Findings with the same fingerprint are the same trouble."""
         return (self.run, self.sentinel, self.key)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,18 +73,19 @@ class Incident:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Incident:
-        """Back from the store, also of an older or a newer daemon. Raises ValueError."""
+        """Load what :meth:`to_json` gave, also that of another version. Raises ValueError."""
         return codec.load(cls, data)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something about an incident that is worth telling."""
+    """One change of an incident."""
 
     kind: ChangeKind
     incident: Incident
     was: str = ""
-    """The class or severity before, where that is what changed; the cause of a merged one."""
+    """``corrected``: the class before. ``raised``: the severity before. ``merged``: the id of the
+    incident that it is a part of now."""
     worse: bool = False
     """A correction that also raised the severity."""
 
@@ -98,18 +101,18 @@ class Incidents:
         return sorted(self._all.values(), key=_age)
 
     def open(self, run: str | None = None) -> list[Incident]:
-        """Those not resolved, oldest first; of one run if given."""
+        """Incidents that are not resolved, oldest first; only those of ``run`` if given."""
         found = [
             i for i in self._all.values() if i.state != "resolved" and (run is None or i.run == run)
         ]
         return sorted(found, key=_age) if len(found) > 1 else found
 
     def get(self, incident_id: str) -> Incident | None:
-        """By id."""
+        """The incident with this id, if it is known."""
         return self._all.get(incident_id)
 
     def forget_resolved(self, before: float) -> None:
-        """Drop what was resolved before an instant; the store still has it."""
+        """Drop incidents resolved before ``before`` (epoch seconds); the store has them."""
         for incident in list(self._all.values()):
             if incident.resolved_at is not None and incident.resolved_at < before:
                 del self._all[incident.id]
@@ -121,10 +124,10 @@ class Incidents:
         asked: Mapping[str, float],
         now: float,
     ) -> list[Change]:
-        """Take in one round of judgement about ``run``.
+        """Take in one round of judgement about ``run``; returns what changed.
 
         ``findings`` are (sentinel, finding); ``asked`` maps every sentinel that was asked in
-        this round to the seconds of silence that clear its incidents.
+        this round to the seconds without a finding after which its incidents are resolved.
         """
         changes: list[Change] = []
         seen: set[tuple[str, str, str]] = set()
@@ -133,12 +136,12 @@ class Incidents:
             seen.add((run, sentinel, finding.key))
             changes += self._take(run, sentinel, finding, now)
         for incident in self.open(run):
-            said = [
+            is_past = [
                 f.details.get("over") is True
                 for sentinel, f in findings
                 if sentinel == incident.sentinel and f.trouble == incident.trouble
             ]
-            incident.over = incident.over or (bool(said) and all(said))
+            incident.over = incident.over or (bool(is_past) and all(is_past))
             clears = asked.get(incident.sentinel)
             if clears is None or incident.fingerprint in seen:
                 continue
@@ -147,7 +150,7 @@ class Incidents:
         return changes
 
     def resolve(self, incident: Incident, now: float, outcome: str = "") -> Change:
-        """Close one; ``outcome`` is how it ended, where that is known."""
+        """Resolve ``incident``; ``outcome``: how the trouble ended, where that is known."""
         incident.state = "resolved"
         incident.resolved_at = now
         if outcome:
@@ -163,20 +166,21 @@ class Incidents:
         same = self._same(run, sentinel, finding.key)
         if same:
             return self._again(same, finding, now)
-        around = self.open(run)
-        home = next((i for i in around if _holds(i, sentinel, finding)), None)
-        if home and not (
-            cause_rank(finding.trouble) < cause_rank(home.trouble) and _explains(finding, home, now)
+        others = self.open(run)
+        holder = next((i for i in others if _holds(i, sentinel, finding)), None)
+        if holder and not (
+            cause_rank(finding.trouble) < cause_rank(holder.trouble)
+            and _explains(finding, holder, now)
         ):
-            return self._join(home, sentinel, finding, now)
-        if not home:
-            causes = [i for i in around if _explained(finding, i, now)]
+            return self._join(holder, sentinel, finding, now)
+        if not holder:
+            causes = [i for i in others if _explained(finding, i, now)]
             cause = min(causes, key=lambda i: cause_rank(i.trouble), default=None)
             if cause:
                 return self._join(cause, sentinel, finding, now)
-        symptoms = [i for i in around if i is home or _explains(finding, i, now)]
+        symptoms = [i for i in others if i is holder or _explains(finding, i, now)]
         if symptoms:
-            worst = max(symptoms, key=lambda i: (i is home, i.severity, -cause_rank(i.trouble)))
+            worst = max(symptoms, key=lambda i: (i is holder, i.severity, -cause_rank(i.trouble)))
             changes = [self._correct(worst, sentinel, finding, now)]
             return changes + [_merge(worst, i, now) for i in symptoms if i is not worst]
         return [self._open(run, sentinel, finding, now)]
@@ -212,30 +216,30 @@ class Incidents:
         incident.last_seen_at = now
         incident.count += 1
         incident.fatal = incident.fatal or finding.fatal
-        said = f"{incident.sentinel}|{incident.key}|"
+        prefix = f"{incident.sentinel}|{incident.key}|"
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
         if finding.severity > incident.severity:
             was = incident.severity.label
             self._restate(incident, finding, now)
-            incident.state = "open"  # what a person acknowledged was less than this
+            incident.state = "open"  # the person acknowledged a lower severity
             change = Change("raised", incident, was)
         elif other and cause_rank(finding.trouble) < cause_rank(before):
             self._restate(incident, finding, now)
             change = Change("corrected", incident, before)
         elif other and _note(
-            incident, said + finding.trouble, f"{finding.trouble}: {finding.summary}"
+            incident, prefix + finding.trouble, f"{finding.trouble}: {finding.summary}"
         ):
             return [Change("joined", incident)]
         else:
             if not other and finding.severity < incident.severity and not incident.joined:
-                # Milder now, like a bad save after which a good one came: no news, but what is
-                # said on the page must be so.
+                # Milder now, as when a good save follows a bad one: no push, but the status page
+                # has to show the new text.
                 incident.summary, incident.remedy = finding.summary, finding.remedy
             return []
         if other:
-            _forget(incident, said + finding.trouble)
-            _note(incident, said + before, line)
+            _forget(incident, prefix + finding.trouble)
+            _note(incident, prefix + before, line)
         return [change]
 
     def _restate(self, incident: Incident, finding: Finding, now: float) -> None:
@@ -251,12 +255,12 @@ class Incidents:
     def _join(
         self, incident: Incident, sentinel: str, finding: Finding, now: float
     ) -> list[Change]:
-        """Put a symptom into the incident that explains it."""
+        """Add a symptom to the incident that explains it."""
         if finding.severity >= min(incident.severity, Severity.CRITICAL):
-            incident.last_seen_at = now  # what is milder must not keep it open
+            incident.last_seen_at = now  # a milder symptom must not keep it open
             incident.fatal = incident.fatal or finding.fatal
         if finding.details.get("newest") and finding.trouble == incident.trouble:
-            # Of saves that are bad in the same way the newest counts: a restart would begin there.
+            # Of several bad saves the newest is shown: a restart would load that one.
             incident.summary, incident.remedy = finding.summary, finding.remedy
             incident.details = dict(finding.details)
         line = f"{finding.trouble}: {finding.summary}"
@@ -277,7 +281,7 @@ class Incidents:
         return [Change("joined", incident)] if fresh else []
 
     def _correct(self, incident: Incident, sentinel: str, finding: Finding, now: float) -> Change:
-        """``finding`` is the cause of what was told before."""
+        """Make ``finding`` the cause of an incident that was opened for a symptom of it."""
         was, severity = incident.trouble, incident.severity
         incident.fatal = incident.fatal or finding.fatal
         for kind in (Severity.INFO, Severity.CRITICAL):
@@ -308,7 +312,7 @@ def _near(incident: Incident, now: float) -> bool:
 
 
 def _explained(finding: Finding, cause: Incident, now: float) -> bool:
-    """True when an open incident tells this finding already."""
+    """True when an open incident is the cause of ``finding``."""
     return explains(
         cause.trouble,
         cause.severity,
@@ -320,7 +324,7 @@ def _explained(finding: Finding, cause: Incident, now: float) -> bool:
 
 
 def _explains(finding: Finding, symptom: Incident, now: float) -> bool:
-    """True when a finding is the cause of an open incident."""
+    """True when ``finding`` is the cause of an open incident."""
     near = _near(symptom, now)
     if symptom.trouble == "hang" and finding.severity is Severity.CRITICAL and not near:
         return ends_hang(finding.trouble)
@@ -332,7 +336,7 @@ def _explains(finding: Finding, symptom: Incident, now: float) -> bool:
 
 
 def _merge(cause: Incident, other: Incident, now: float) -> Change:
-    """An incident turns out to be a part of another: one trouble is one incident."""
+    """Make ``other`` a part of ``cause``: the two turned out to be one trouble."""
     tag = _tag(other.sentinel, other.key, other.severity)
     _note(cause, tag, f"{other.trouble}: {other.summary}")
     for tag, line in zip(other.joined, other.symptoms, strict=True):
@@ -344,21 +348,22 @@ def _merge(cause: Incident, other: Incident, now: float) -> Change:
 
 
 def _tag(sentinel: str, key: str, severity: Severity) -> str:
-    """How a symptom is known again; one that was mild does not stand for a critical one."""
+    """By which a symptom is recognised when it comes again; critical and milder ones differ."""
     return f"{'' if severity is Severity.CRITICAL else '~'}{sentinel}|{key}"
 
 
 def _holds(incident: Incident, sentinel: str, finding: Finding) -> bool:
+    """True when ``finding`` is a symptom of ``incident`` already."""
     tags = {_tag(sentinel, finding.key, s) for s in (finding.severity, Severity.CRITICAL)}
     return not tags.isdisjoint(incident.joined)
 
 
 def _note(incident: Incident, tag: str, line: str) -> bool:
-    """Write down a symptom; one that is known is said anew, its numbers change all the time."""
+    """Add a symptom; True if it is new. A known one gets the newest line: its numbers change."""
     if tag in incident.joined:
         incident.symptoms[incident.joined.index(tag)] = line
         return False
-    if len(incident.joined) >= MOST_SYMPTOMS:  # every save of a run whose weights are NaN is one
+    if len(incident.joined) >= MOST_SYMPTOMS:  # a run with NaN weights adds one with every save
         del incident.joined[0], incident.symptoms[0]
     incident.joined.append(tag)
     incident.symptoms.append(line)
@@ -366,7 +371,7 @@ def _note(incident: Incident, tag: str, line: str) -> bool:
 
 
 def _forget(incident: Incident, tag: str) -> None:
-    """A symptom that turns out to be the cause, or to be critical, is none of its kind."""
+    """Remove a symptom: it turned out to be the cause, or critical, which has another tag."""
     if tag in incident.joined:
         place = incident.joined.index(tag)
         del incident.joined[place], incident.symptoms[place]

@@ -1,4 +1,4 @@
-"""How a trouble ended, and what shows that it was told wrongly: later evidence decides."""
+"""How a trouble ended, and whether later evidence shows that there never was one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .incidents import Incident
 
 
 def outcome(incident: Incident, view: View) -> str:
-    """Why an incident that is over is over, in words for a push; empty when nobody knows."""
+    """How a resolved trouble ended, as text for a push; empty when that is not known."""
     if not row(incident.trouble).standstill:
         return ""
     if view.ending is not None:
@@ -24,11 +24,12 @@ def outcome(incident: Incident, view: View) -> str:
 
 
 def refuted(incident: Incident, view: View) -> str:
-    """What contradicts an open incident that its rule no longer tells; empty when nothing does.
+    """The evidence that an open incident was never true, as text; empty when there is none.
 
-    Such an incident is closed at once: it was never true, so there is nothing to wait for.
+    For incidents that their sentinel no longer reports. One that is refuted is resolved at once,
+    not after the usual seconds without a finding.
     """
     ending = view.ending
     if incident.trouble == "silent_end" and ending is not None and ending.exit_code == 0:
-        return "its exit status came late: it is 0, and the run reached its end"
+        return "its exit status arrived late: it is 0, and the run reached its end"
     return ""

@@ -10,11 +10,14 @@ from ..config.run_spec import RunState
 from .incidents import Incident
 
 _READ = ("finite", "load")
-"""Levels at which all of a save was read."""
+"""Levels of a check that reads a whole save."""
 
 
 def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunState, str]:
-    """(state, why) of a run, from what is true now; old log lines never decide."""
+    """(state, reason) of a run, by its newest observations and open incidents.
+
+    ``incidents``: the open ones of this run. Old log lines never decide.
+    """
     critical = [i for i in incidents if i.severity is Severity.CRITICAL and not _made_good(view, i)]
     ending = view.ending
     if ending is not None:
@@ -43,10 +46,10 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
 
 
 def _made_good(view: View, incident: Incident) -> bool:
-    """A save was bad, and the newest one that was read to its end is good.
+    """True for an incident about a bad save when the newest save that was read whole is good.
 
-    The file that is still there keeps the incident open, as a trouble of that file; the run does
-    not fail by it any more.
+    The incident stays open while the bad files are there, but the run no longer counts as failing
+    because of it.
     """
     if not incident.details.get("newest"):
         return False

@@ -1,1 +1,1 @@
-"""Copies of verified checkpoints in a second place: made, read back, and only then called good."""
+"""Copies of verified checkpoints in a second place. A copy is good once it was read back."""

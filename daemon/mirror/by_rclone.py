@@ -1,7 +1,7 @@
-"""Copy to a remote of rclone: cloud storage, which has neither renames in one step nor a shell.
+"""Copy to a remote of rclone: cloud storage, which has neither atomic renames nor a shell.
 
-Files of an interrupted copy that arrived whole are not sent again; one that did not starts anew,
-because object stores keep no half objects. Everything is downloaded again to prove it.
+Files of an interrupted copy that arrived whole are not sent again; others are sent from their
+start, because object stores keep no partial objects. As a proof every file is downloaded again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .remote import CopyProgress, Standing, Work, digest_of, standing_of
 from .targets import MirrorTarget
 
 _NOT_THERE = (0, 3, 4)
-"""Exit status of rclone: fine, no such folder, no such file."""
-_QUIETLY = ("--retries", "3", "--low-level-retries", "10", "--transfers", "2", "--checkers", "2")
+"""Exit statuses of rclone: success, no such folder, no such file."""
+_GENTLE = ("--retries", "3", "--low-level-retries", "10", "--transfers", "2", "--checkers", "2")
 
 
 class RcloneDestination:
-    """A folder or bucket of a remote."""
+    """A folder or bucket of an rclone remote."""
 
     proof = "downloaded again"
 
@@ -35,25 +35,25 @@ class RcloneDestination:
 
     def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
-        told = yield from self._receipt(job)
-        files = (told or {}).get("files")
-        if told is None or not isinstance(files, list):
+        receipt = yield from self._receipt(job)
+        files = (receipt or {}).get("files")
+        if receipt is None or not isinstance(files, list):
             return None
         sizes = yield from self._sizes(job)
-        return told if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
+        return receipt if all(sizes.get(f.get("name")) == f.get("bytes") for f in files) else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
-        """Not looked for: times over there are not always kept."""
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
+        """Always false: not every remote keeps the times of files."""
         return False
 
     def standing(self, job: CopyJob) -> Work[Standing]:
-        """What has its name there."""
+        """What is there under the name of the copy."""
         beside = yield from self._names(os.path.dirname(self._target(job)))
-        told, sizes = (yield from self._receipt(job)), (yield from self._sizes(job))
-        return standing_of(job, told, sizes, there=job.base in beside)
+        receipt, sizes = (yield from self._receipt(job)), (yield from self._sizes(job))
+        return standing_of(job, receipt, sizes, there=job.base in beside)
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
-        """Read the source once for its digests, then let rclone carry it."""
+        """Read the source once for its digests, then let rclone copy it."""
         digests = {}
         for item in job.items:
             digests[item.name] = yield from digest_of(item)
@@ -61,7 +61,7 @@ class RcloneDestination:
         with tempfile.NamedTemporaryFile("w", suffix=".txt", errors="surrogateescape") as listed:
             listed.writelines(f"{item.name}\n" for item in job.items)
             listed.flush()
-            more = ["--files-from-raw", listed.name, "--copy-links", "--no-traverse", *_QUIETLY]
+            more = ["--files-from-raw", listed.name, "--copy-links", "--no-traverse", *_GENTLE]
             more += ["--bwlimit", f"{self._limit}B"] if self._limit else []
             yield from ask(["rclone", "copy", *more, home, self._at(self._part(job))])
         return digests
@@ -82,23 +82,23 @@ class RcloneDestination:
         return wrong
 
     def discard(self, job: CopyJob) -> Work[None]:
-        """Only the temporary."""
+        """Delete the temporary folder."""
         yield from ask(["rclone", "purge", self._at(self._part(job))], ok=_NOT_THERE)
 
     def place(self, job: CopyJob) -> Work[str]:
-        """Give the copy its name; an older folder of the same source keeps one of its own."""
-        told = yield from self._receipt(job)
+        """Move the copy to its name; an older copy of the same folder is renamed and kept."""
+        receipt = yield from self._receipt(job)
         target, part, remark = self._target(job), self._part(job), ""
         beside = yield from self._names(os.path.dirname(target))
         if job.base in beside:
-            if told is None or told.get("source") != job.path:
+            if receipt is None or receipt.get("source") != job.path:
                 raise MirrorError(f"{target} is there already and is no copy of this checkpoint")
             yield from self._write(job, {"schema": SCHEMA, "source": job.path})
         if job.folder:
             if job.base in beside:
                 taken = (f"{job.base}.replaced-{n}" for n in range(1, len(beside) + 2))
                 older = next(name for name in taken if name not in beside)
-                remark = f"the copy of its older contents is {older}"
+                remark = f"the copy of its older contents is kept as {older}"
                 goal = f"{os.path.dirname(target)}/{older}"
                 yield from self._move(target, goal)
             yield from self._move(part, target)
@@ -109,16 +109,16 @@ class RcloneDestination:
             yield from self.discard(job)
         return remark
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
-        """Last of all."""
-        yield from self._write(job, told)
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
+        """Write the receipt. This is the last step of a copy."""
+        yield from self._write(job, receipt)
 
-    def _write(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         path = self._at(self._target(job) + RECEIPT)
-        yield from ask(["rclone", "rcat", path], json.dumps(told, indent=1))
+        yield from ask(["rclone", "rcat", path], json.dumps(receipt, indent=1))
 
     def _move(self, source: str, target: str) -> Work[None]:
-        yield from ask(["rclone", "moveto", *_QUIETLY, self._at(source), self._at(target)])
+        yield from ask(["rclone", "moveto", *_GENTLE, self._at(source), self._at(target)])
 
     def _receipt(self, job: CopyJob) -> Work[dict[str, Any] | None]:
         if job.base + RECEIPT not in (yield from self._names(os.path.dirname(self._target(job)))):
@@ -127,15 +127,15 @@ class RcloneDestination:
         return read_receipt((yield from ask(["rclone", "cat", path])))
 
     def _names(self, folder: str) -> Work[set[str]]:
-        told = yield from ask(["rclone", "lsf", self._at(folder)], ok=_NOT_THERE)
-        return {line.rstrip("/") for line in told.splitlines()}
+        listing = yield from ask(["rclone", "lsf", self._at(folder)], ok=_NOT_THERE)
+        return {line.rstrip("/") for line in listing.splitlines()}
 
     def _sizes(self, job: CopyJob) -> Work[dict[str, int]]:
         argv = ["rclone", "lsjson", "--files-only", "--no-mimetype", "--no-modtime"]
         argv += ["-R"] if job.folder else []
-        told = yield from ask([*argv, self._at(self._home(job))], ok=_NOT_THERE)
+        listing = yield from ask([*argv, self._at(self._home(job))], ok=_NOT_THERE)
         try:
-            return {entry["Path"]: entry["Size"] for entry in json.loads(told or "[]")}
+            return {entry["Path"]: entry["Size"] for entry in json.loads(listing or "[]")}
         except (ValueError, KeyError, TypeError):
             return {}
 

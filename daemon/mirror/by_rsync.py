@@ -1,8 +1,8 @@
-"""Copy to another host: rsync carries, ssh asks the far side to read back and to rename.
+"""Copy to another host: rsync sends the files; by ssh the host reads them back and renames them.
 
-Into a temporary folder of ours rsync may write in place: what an interrupted copy left is kept
-and compared block by block, so that nothing is sent twice and no torn block is trusted.
-``--append-verify`` would trust the names and send a whole file again for one bad block.
+rsync writes in place, into a temporary folder of ours. So the files of an interrupted copy are kept
+and compared block by block: nothing is sent twice, and a block that was written in part is sent
+again. ``--append-verify`` would send a whole file again for one bad block.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _SSH_OPTIONS = (
     *("-o", "ServerAliveInterval=20", "-o", "ServerAliveCountMax=6"),
 )
 _SILENT_S = 300
-"""rsync gives up after so long without a byte; what it has sent stays."""
+"""rsync gives up after so many seconds without a byte; what it has sent stays."""
 _HASHERS = (("xxhsum -H2", "xxh3"), ("xxh128sum", "xxh3"), ("sha256sum", "sha256"))
 _SYNC = 's() { sync -- "$@" 2>/dev/null || sync; }'
-"""Where sync knows no single files it flushes all."""
+"""A shell function that flushes files to disk; where sync takes no file names it flushes all."""
 _FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
-"""GNU dd asks the kernel to drop what it has cached of the file, so that the disk is read."""
+"""Flushes a file; GNU dd then asks the kernel to drop its cached pages, so the disk is read."""
 
 
 class _Seen(NamedTuple):
-    """What a look at the host has shown."""
+    """What the host answered when it was asked about a copy."""
 
     job: CopyJob
     hasher: str
@@ -64,17 +64,17 @@ class RsyncDestination:
         whole = all(seen.sizes.get(f.get("name")) == f.get("bytes") for f in files)
         return seen.receipt if whole else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
-        """Not looked for: times over there are not always kept."""
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
+        """Always false: not every host keeps the times of files."""
         return False
 
     def standing(self, job: CopyJob) -> Work[Standing]:
-        """What has its name there."""
+        """What is there under the name of the copy."""
         seen = yield from self._look(job)
         return standing_of(job, seen.receipt, seen.sizes, there=seen.there)
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
-        """Read the source once for its digests, then let rsync carry it."""
+        """Read the source once for its digests, then let rsync copy it."""
         hasher = yield from self._choose_hasher(job)
         digests = {}
         for item in job.items:
@@ -96,7 +96,7 @@ class RsyncDestination:
     def differing(
         self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
-        """Have the host read the files and hash them, past its page cache where it can."""
+        """Let the host read and hash the files, from the disk if it can drop its page cache."""
         command, kind = yield from self._choose_hasher(job)
         if kind == "sha256" and job.items[0].name not in self._sha256:
             for item in job.items:
@@ -107,24 +107,26 @@ class RsyncDestination:
         lines = [f"cd -- {shlex.quote(home)} || exit 1", _SYNC, f"f() {{ {_FORGET}"]
         lines += [f'{command} < "$1" || echo gone', "}"]
         lines += [f"f {shlex.quote('./' + item.name)}" for item in job.items]
-        told = (yield from self._run(lines)).splitlines()
-        if len(told) != len(job.items):
-            raise MirrorError(f"{self._place.host} gave {len(told)} digests, not {len(job.items)}")
+        answers = (yield from self._run(lines)).splitlines()
+        if len(answers) != len(job.items):
+            raise MirrorError(
+                f"{self._place.host} gave {len(answers)} digests, not {len(job.items)}"
+            )
         wanted = self._sha256 if kind == "sha256" else digests
         return [
             item.name
-            for item, line in zip(job.items, told, strict=True)
+            for item, line in zip(job.items, answers, strict=True)
             if wanted[item.name] not in line.split()
         ]
 
     def discard(self, job: CopyJob) -> Work[None]:
-        """Only the temporary."""
+        """Delete the temporary folder."""
         yield from self._run([f"rm -rf -- {shlex.quote(self._part(job))}"])
 
     def place(self, job: CopyJob) -> Work[str]:
-        """Give the copy its name; an older folder of the same source keeps one of its own."""
-        told = (yield from self._look(job)).receipt
-        ours = told is not None and told.get("source") == job.path
+        """Move the copy to its name; an older copy of the same folder is renamed and kept."""
+        receipt = (yield from self._look(job)).receipt
+        ours = receipt is not None and receipt.get("source") == job.path
         target, part = self._target(job), self._part(job)
         lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
         lines.append('if [ -e "$t" ] || [ -L "$t" ]; then')
@@ -146,19 +148,19 @@ class RsyncDestination:
                 lines.append(f'mv -f -- "$p"/{shlex.quote(item.name)} {shlex.quote(goal)}')
             lines.append('rm -rf -- "$p"')
         lines += [_SYNC, f"s {shlex.quote(os.path.dirname(target))}"]
-        said = (yield from self._run(lines)).strip()
-        if said == "foreign":
+        answer = (yield from self._run(lines)).strip()
+        if answer == "foreign":
             raise MirrorError(f"{target} is there already and is no copy of this checkpoint")
-        return f"the copy of its older contents is {job.base}.{said}" if said else ""
+        return f"the copy of its older contents is kept as {job.base}.{answer}" if answer else ""
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
-        """Last of all."""
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
+        """Write the receipt. This is the last step of a copy."""
         path = self._target(job) + RECEIPT
-        lines = ["set -e", *self._written(path, json.dumps(told, indent=1))]
+        lines = ["set -e", *self._written(path, json.dumps(receipt, indent=1))]
         yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
 
     def _look(self, job: CopyJob) -> Work[_Seen]:
-        """What is there and what the host can do, asked once: a round trip may take a second."""
+        """Ask the host once what is there and what it can do: a round trip may take a second."""
         if self._seen is not None and self._seen.job == job:
             return self._seen
         target, home = self._target(job), self._home(job)
@@ -172,10 +174,10 @@ class RsyncDestination:
         paths = [shlex.quote(f"{home}/{item.name}") for item in job.items]
         lines += [f"wc -c < {path} || echo -1" for path in paths]
         lines.append(f"cat -- {shlex.quote(target + RECEIPT)} || :")
-        told = (yield from self._run(lines)).split("\n", 2 + len(job.items))
-        if len(told) < 3 + len(job.items):
-            raise MirrorError(f"{self._place.host} does not answer as a shell does")
-        hasher, there, *rest = told
+        answers = (yield from self._run(lines)).split("\n", 2 + len(job.items))
+        if len(answers) < 3 + len(job.items):
+            raise MirrorError(f"the answer of {self._place.host} is not that of a shell")
+        hasher, there, *rest = answers
         sizes = {
             item.name: int(line)
             for item, line in zip(job.items, rest, strict=False)
@@ -193,16 +195,16 @@ class RsyncDestination:
         raise MirrorError(f"{self._place.host} has neither xxhsum nor sha256sum to read back with")
 
     def _check_room(self, job: CopyJob, part: str) -> Work[None]:
-        """Make the temporary folder, and say before anything is sent that it will not fit."""
+        """Make the temporary folder. Raises MirrorError, before sending, if it will not fit."""
         quoted = shlex.quote(part)
         lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
         lines += [f"df -Pi -- {quoted} 2>/dev/null | tail -n 1", f"du -sk -- {quoted}"]
-        told = [line.split() for line in (yield from self._run(lines)).splitlines()]
+        rows = [line.split() for line in (yield from self._run(lines)).splitlines()]
         try:
-            free = (int(told[0][3]) + int(told[-1][0])) * 1024
-            inodes = int(told[1][3]) if len(told) == 3 and int(told[1][1]) else None
+            free = (int(rows[0][3]) + int(rows[-1][0])) * 1024
+            inodes = int(rows[1][3]) if len(rows) == 3 and int(rows[1][1]) else None
         except (IndexError, ValueError):
-            return  # another df: rsync will say it
+            return  # a df of another kind: rsync will report a full disk
         if free < job.bytes:
             raise MirrorError(f"{self._place} is full: {job.bytes - free} bytes more are needed")
         if inodes is not None and inodes < 2:
@@ -215,7 +217,7 @@ class RsyncDestination:
         return (yield from ask(argv, script))
 
     def _written(self, path: str, text: str) -> list[str]:
-        """Lines that replace a file in one step; JSON has no line that is the delimiter."""
+        """Shell lines that replace a file in one step. No line of JSON equals the delimiter."""
         quoted = shlex.quote(path)
         return [
             f"cat > {quoted}.tmp <<'END-OF-RECEIPT'",

@@ -1,4 +1,4 @@
-"""One copy from its first byte to its receipt, in slices: for the child and for the command."""
+"""One copy from its first byte to its receipt, in slices: for the copier and for the command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_MEMORY = 1 << 20
 
 
 class Copying:
-    """A copy that can be stopped after any of its bits, and goes on later."""
+    """A copy that can be stopped after every piece of work, and continued later."""
 
     def __init__(
         self,
@@ -32,9 +32,10 @@ class Copying:
         memory: str = "",
         again: bool = False,
     ) -> None:
-        """``again``: read back a copy that is there too.
+        """``now`` gives ISO 8601. ``again``: also read back a copy that is there already.
 
-        ``memory``: a file that remembers what was mounted at a destination; none if empty.
+        ``memory``: path of the file that keeps what was mounted at each destination; empty for
+        none.
         """
         self.job = job
         self.done = 0
@@ -42,7 +43,7 @@ class Copying:
         self.total = 2 * job.bytes
         self._place = place
         self._memory = memory
-        # The programs keep to a limit by themselves.
+        # rsync and rclone limit their rate themselves.
         self._limit = limit_bytes_per_s if place.kind == "folder" else 0
         self._ahead_s = 0.0
         self._at = 0.0
@@ -50,9 +51,9 @@ class Copying:
         self._begun = False
 
     def advance(self, stop: Callable[[], bool]) -> Outcome | None:
-        """Work until ``stop()``; ``None`` while there is more.
+        """Work until ``stop()`` is true; returns ``None`` while there is more to do.
 
-        Raises :class:`MirrorError`: then this copy is over, and another try begins with a new one.
+        Raises :class:`MirrorError` when the copy failed; a new try needs a new object.
         """
         if not self._begun and self._place.kind == "folder":
             check_mounted(self._place.path, _remembered(self._memory).get(str(self._place)))
@@ -75,7 +76,7 @@ class Copying:
         return outcome
 
     def close(self) -> None:
-        """Give up for now; what was copied stays under its temporary name."""
+        """Stop for now; what was copied stays under its temporary name."""
         self._work.close()
 
     def _keep_pace(self, sent: int) -> None:
@@ -84,16 +85,16 @@ class Copying:
         now = _mono()
         self._ahead_s = max(0.0, self._ahead_s - (now - self._at)) + sent / self._limit
         self._at = now
-        if self._ahead_s > 0.05:  # shorter sleeps cost more than they keep
+        if self._ahead_s > 0.05:  # shorter sleeps cost more than they save
             time.sleep(min(self._ahead_s, 1.0))
 
 
 def _mono() -> float:
-    return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
+    return time.monotonic()  # noqa: TID251 (a separate process, without the clock of the daemon)
 
 
 def destination_of(place: MirrorTarget, limit_bytes_per_s: int) -> Destination:
-    """Who can copy to that place."""
+    """The destination at ``place``, by its kind."""
     if place.kind == "folder":
         return FolderDestination(place.path)
     if place.kind == "ssh":
@@ -102,7 +103,7 @@ def destination_of(place: MirrorTarget, limit_bytes_per_s: int) -> Destination:
 
 
 def forget(path: str, below: str, place: MirrorTarget) -> None:
-    """Take away what was copied of a checkpoint that is not there any more, if we can."""
+    """Delete the partial copy of a checkpoint that does not exist any more, if that is possible."""
     gone = CopyJob(path, below, folder=False, items=())
     with contextlib.suppress(MirrorError):
         for _ in destination_of(place, 0).discard(gone):
@@ -119,7 +120,7 @@ def _remembered(path: str) -> dict[str, Any]:
 
 
 def _remember(path: str, to: str, mount: Mapping[str, str]) -> None:
-    """Best effort: a full disk must not fail a copy that is good."""
+    """Write down what is mounted; errors are ignored, as a full disk must not fail a good copy."""
     if not path:
         return
     known = _remembered(path)

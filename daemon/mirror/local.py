@@ -1,4 +1,4 @@
-"""Copy to a folder of this box: resumed block by block, read back past the page cache."""
+"""Copy to a folder of this box: continued block by block, read back from the disk, not a cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .receipt import RECEIPT, SCHEMA, CopyJob, FileToCopy, MirrorError, read_rec
 from .remote import CopyProgress, Standing, Work, chunks, standing_of
 
 FLUSH = 32 << 20
-"""Bytes written between two flushes: so much at most is dirty, and so much is lost by a crash."""
+"""Bytes written between two flushes: so much at most is not yet on disk and lost by a crash."""
 _SLACK = 1 << 20
 """Bytes that folders and the receipt may need beside the files."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -37,28 +37,31 @@ class FolderDestination:
         """The receipt of a copy, if its files are still there with their sizes."""
         yield CopyProgress()
         self._check_other(job)
-        told = self._receipt(job)
-        if told is None:
+        receipt = self._receipt(job)
+        if receipt is None:
             return None
         home = self._home(job)
         try:
-            whole = all(os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in told["files"])
+            whole = all(
+                os.stat(f"{home}/{f['name']}").st_size == f["bytes"] for f in receipt["files"]
+            )
         except (OSError, KeyError, TypeError):
             return None
-        return told if whole else None
+        return receipt if whole else None
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
-        """A copy gets the times of its source; who writes to it moves them."""
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
+        """True if a file has another time than in the receipt: somebody wrote to it since."""
         home = self._home(job)
         try:
             return any(
-                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"] for f in told["files"]
+                os.stat(f"{home}/{f['name']}").st_mtime_ns != f["mtime_ns"]
+                for f in receipt["files"]
             )
         except OSError:
             return True
 
     def standing(self, job: CopyJob) -> Work[Standing]:
-        """What has its name there."""
+        """What is there under the name of the copy."""
         yield CopyProgress()
         home, sizes = self._home(job), {}
         for item in job.items:
@@ -70,7 +73,7 @@ class FolderDestination:
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Copy what is not there yet.
 
-        Where the destination is full the temporary is taken away, so that others can write.
+        When the destination is full, the temporary folder is deleted, so that others can write.
         """
         part = self._part(job)
         digests: dict[str, str] = {}
@@ -79,7 +82,7 @@ class FolderDestination:
             os.makedirs(part, exist_ok=True)
             for item in job.items:
                 digests[item.name] = yield from _copy(item, f"{part}/{item.name}")
-            self._drop_strangers(job, part)
+            self._delete_others(job, part)
         except OSError as error:
             if error.errno in _FULL:
                 shutil.rmtree(part, ignore_errors=True)
@@ -89,7 +92,7 @@ class FolderDestination:
     def differing(
         self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
-        """Read what the disk has: what is cached is flushed and dropped first."""
+        """Read the copy back from the disk: cached pages are flushed and dropped first."""
         home = self._home(job) if named else self._part(job)
         wrong: list[str] = []
         try:
@@ -101,26 +104,26 @@ class FolderDestination:
         return wrong
 
     def discard(self, job: CopyJob) -> Work[None]:
-        """Only the temporary."""
+        """Delete the temporary folder."""
         yield CopyProgress()
         shutil.rmtree(self._part(job), ignore_errors=True)
 
     def place(self, job: CopyJob) -> Work[str]:
-        """Give the copy its name.
+        """Move the copy to its name.
 
-        A file that was saved again under its old name is replaced in one step. A folder cannot
-        be: the older copy stays, under a name of its own. What is not ours is never touched.
+        An older copy of a single file is replaced in one step. A folder cannot be: its older copy
+        is renamed and kept. What is not a copy of this checkpoint is never touched.
         """
         yield CopyProgress()
         target, part, remark = self._target(job), self._part(job), ""
         try:
-            told = self._receipt(job)
+            receipt = self._receipt(job)
             if os.path.lexists(target):
-                if told is None or told.get("source") != job.path:
+                if receipt is None or receipt.get("source") != job.path:
                     raise MirrorError(
                         f"{target} is there already and is no copy of this checkpoint"
                     )
-                # Until the new receipt is written nothing may say that what is there is whole.
+                # Until the new receipt is written no receipt may call the copy complete.
                 self._write(job, {"schema": SCHEMA, "source": job.path, "replacing": True})
             if not job.folder:
                 home = self._home(job)
@@ -132,26 +135,26 @@ class FolderDestination:
                 if os.path.lexists(target):
                     older = _free_name(target)
                     os.rename(target, older)
-                    remark = f"the copy of its older contents is {os.path.basename(older)}"
+                    remark = f"the copy of its older contents is kept as {os.path.basename(older)}"
                 os.rename(part, target)
             sync_folder(os.path.dirname(target))
         except OSError as error:
             raise MirrorError(_reason(error, self._root)) from None
         return remark
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
-        """Last of all."""
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
+        """Write the receipt. This is the last step of a copy."""
         yield CopyProgress()
         try:
-            self._write(job, told)
+            self._write(job, receipt)
         except OSError as error:
             raise MirrorError(_reason(error, self._root)) from None
 
-    def _write(self, job: CopyJob, told: Mapping[str, Any]) -> None:
-        write_whole(self._target(job) + RECEIPT, json.dumps(told, indent=1))
+    def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> None:
+        write_whole(self._target(job) + RECEIPT, json.dumps(receipt, indent=1))
 
     def _home(self, job: CopyJob) -> str:
-        """What the names of its files are relative to."""
+        """The folder that the names of the files are relative to."""
         target = self._target(job)
         return target if job.folder else os.path.dirname(target)
 
@@ -159,7 +162,7 @@ class FolderDestination:
         return f"{self._root}/{job.place}"
 
     def _part(self, job: CopyJob) -> str:
-        """A folder for what is being copied; its name is that of a temporary to everybody."""
+        """The temporary folder of a copy; by its name every program knows that it is one."""
         target = self._target(job)
         return f"{os.path.dirname(target)}/.{job.base}.part"
 
@@ -171,10 +174,10 @@ class FolderDestination:
             return None
 
     def _check_other(self, job: CopyJob) -> None:
-        """Raises :class:`MirrorError` where the place is that of the checkpoint, by whatever name.
+        """Raises :class:`MirrorError` where the files there are those of the checkpoint itself.
 
-        A hard link, a link, a bind mount, or simply the folder above: what is there is right,
-        and goes with the checkpoint.
+        By a hard link, a symbolic link, a bind mount, or simply the folder above. They would
+        compare equal, and be lost together with the checkpoint.
         """
         home = self._home(job)
         for item in job.items:
@@ -185,7 +188,7 @@ class FolderDestination:
                     )
 
     def _check_room(self, job: CopyJob, part: str) -> None:
-        """Say that it will not fit before anything is written."""
+        """Raises MirrorError before anything is written if it will not fit."""
         there = {i.name: _blocks(f"{part}/{i.name}") for i in job.items}
         needed = sum(max(0, i.bytes - (there[i.name] or 0)) for i in job.items) + _SLACK
         files = sum(1 for size in there.values() if size is None) + 2
@@ -203,8 +206,8 @@ class FolderDestination:
                 f"{self._root} has {room.f_favail} inodes left, and {files} are needed"
             )
 
-    def _drop_strangers(self, job: CopyJob, part: str) -> None:
-        """Files of an interrupted copy that the checkpoint does not have any more."""
+    def _delete_others(self, job: CopyJob, part: str) -> None:
+        """Delete files of an interrupted copy that the checkpoint does not have any more."""
         wanted = {item.name for item in job.items}
         for here, _, files in os.walk(part):
             for name in files:
@@ -214,7 +217,7 @@ class FolderDestination:
 
 
 def _copy(item: FileToCopy, target: str) -> Work[str]:
-    """Write what differs from what an interrupted copy has left; the digest of the source."""
+    """Write the blocks that differ from the source; returns the digest of the source."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     digest = xxhash.xxh3_128()
     fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -255,7 +258,7 @@ def _flush(fd: int, begin: int, end: int) -> int:
 
 
 def _digest(path: str) -> Work[str]:
-    """Of the file as the disk has it."""
+    """xxh3_128 of a file as it is on the disk, 32 hex digits."""
     digest = xxhash.xxh3_128()
     with open(path, "rb") as file:
         os.fsync(file.fileno())

@@ -1,4 +1,7 @@
-"""rsync, ssh and rclone as child processes that never outlive us and never make us wait long."""
+"""Runs rsync, ssh and rclone as child processes, which end with this process.
+
+The functions wait for a program in short steps, so that the caller can stop between them.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +23,22 @@ _POLL_S = 0.2
 
 
 def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
-    """What a program says on stdout, given ``text`` on stdin, once it has ended.
+    """Run a program with ``text`` on stdin; returns its stdout once it has ended.
 
-    Raises :class:`MirrorError` with its last words when its exit status is not one of ``ok``.
+    Raises :class:`MirrorError` with the end of its stderr when its exit status is not in ``ok``.
     """
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
         given.write(text.encode("utf-8", "surrogateescape"))
         given.seek(0)
-        with _started(argv, given.fileno(), told.fileno()) as (process, words):
+        with _started(argv, given.fileno(), output.fileno()) as (process, words):
             while process.poll() is None:
                 yield CopyProgress()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_S)
             if process.returncode not in ok:
                 raise MirrorError(_failure(argv, process.returncode, words))
-        told.seek(0)
-        return told.read(_LONGEST_ANSWER).decode("utf-8", "surrogateescape")
+        output.seek(0)
+        return output.read(_LONGEST_ANSWER).decode("utf-8", "surrogateescape")
 
 
 def stream(argv: Sequence[str]) -> Iterator[bytes]:
@@ -86,5 +89,5 @@ def _failure(argv: Sequence[str], status: int, words: int) -> str:
     size = os.fstat(words).st_size
     text = os.pread(words, 4 * _WORDS, max(0, size - 4 * _WORDS)).decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = "; ".join(lines)[-_WORDS:] or f"exit status {status}"
-    return f"{argv[0]}: {said}"
+    reason = "; ".join(lines)[-_WORDS:] or f"exit status {status}"
+    return f"{argv[0]}: {reason}"

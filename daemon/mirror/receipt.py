@@ -1,4 +1,4 @@
-"""What is copied: the files of one checkpoint as they stand, and what proves a copy of them."""
+"""The files of one checkpoint that are to be copied, and the receipt that proves a copy of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..system.files import combined_digest
 
 SCHEMA = "middlewatch/mirror/v1"
 RECEIPT = ".middlewatch-mirror.json"
-"""How the name of a receipt ends; it lies beside the copy and is written last."""
+"""Suffix of the file name of a receipt, which is written last, beside the copy."""
 _DEEPEST = 32
 
 
 class MirrorError(Exception):
-    """The copy cannot be made; the text says why, for a person."""
+    """The copy cannot be made; the text says why and is shown to a person."""
 
 
 class CheckpointGone(MirrorError):
@@ -47,21 +47,21 @@ class CopyJob:
     """Where it goes below the destination: ``checkpoint-500``, ``hf/checkpoint-500``."""
     folder: bool
     items: tuple[FileToCopy, ...]
-    """By name; of an index with shards, and where it matters, the index comes last when named
-    by :attr:`base`."""
+    """In the order of their names. Of an index file with its shards the index is the one with the
+    name :attr:`base`; destinations move that one last to its place."""
     step: float | None = None
     verified: Mapping[str, Any] | None = None
     digest: str | None = None
-    """As the index has it; a copy of anything else is refused."""
+    """Digest in the index, if it has one; files with another digest are not copied."""
 
     @property
     def base(self) -> str:
-        """Last part of where it goes."""
+        """The last part of :attr:`place`."""
         return self.place.rpartition("/")[2]
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """Bytes of all files together."""
         return sum(item.bytes for item in self.items)
 
     def check_unchanged(self) -> None:
@@ -82,13 +82,13 @@ def job_for(
     verified: Mapping[str, Any] | None = None,
     digest: str | None = None,
 ) -> CopyJob:
-    """Look at a checkpoint. Raises :class:`CheckpointGone` where it cannot be read."""
+    """List the files of a checkpoint. Raises :class:`CheckpointGone` where it cannot be read."""
     try:
         items = _items(path)
     except OSError as error:
         raise CheckpointGone(f"cannot be read: {error.strerror}") from None
     if not items:
-        raise CheckpointGone("a folder without files")
+        raise CheckpointGone("it is a folder without files")
     return CopyJob(path, place, os.path.isdir(path), items, step, verified, digest)
 
 
@@ -121,10 +121,11 @@ def _shards(index: str) -> list[str]:
 
 
 def combined(job: CopyJob, digests: Mapping[str, str]) -> str:
-    """``xxh3:…`` of a checkpoint from the digests (32 hex digits) of its files.
+    """The digest (``xxh3:…``) of a checkpoint from the digests (32 hex digits) of its files.
 
-    Of a single file that of its bytes, else that of the lines ``<digest>  <name>``, as in the
-    index. Files deeper than the index looks are copied and proved, but not part of it.
+    For a single file it is that of its bytes, else that of the lines ``<digest>  <name>``, as in
+    the index. Files in deeper folders than the index looks at are copied and verified, but left
+    out.
     """
     if not job.folder and len(job.items) == 1:
         return f"xxh3:{digests[job.items[0].name]}"
@@ -133,7 +134,7 @@ def combined(job: CopyJob, digests: Mapping[str, str]) -> str:
 
 
 def receipt(job: CopyJob, digests: Mapping[str, str], at: str, proof: str) -> dict[str, Any]:
-    """What lies beside a copy. ``proof``: how the far side was read; ``at``: ISO 8601."""
+    """The content of a receipt. ``proof``: how the copy was read back; ``at``: when, ISO 8601."""
     return {
         "schema": SCHEMA,
         "source": job.path,
@@ -156,25 +157,25 @@ def receipt(job: CopyJob, digests: Mapping[str, str], at: str, proof: str) -> di
     }
 
 
-def is_of(told: Mapping[str, Any] | None, job: CopyJob) -> bool:
-    """A receipt is about these very files: same source, names, sizes and times."""
-    if told is None or told.get("source") != job.path:
+def is_of(content: Mapping[str, Any] | None, job: CopyJob) -> bool:
+    """True if a receipt is about these files: same source, digest, names, sizes and times."""
+    if content is None or content.get("source") != job.path:
         return False
-    if job.digest is not None and told.get("digest") != job.digest:
+    if job.digest is not None and content.get("digest") != job.digest:
         return False
     try:
-        listed = [(f["name"], f["bytes"], f["mtime_ns"]) for f in told["files"]]
+        listed = [(f["name"], f["bytes"], f["mtime_ns"]) for f in content["files"]]
     except (KeyError, TypeError):
         return False
     return listed == [(item.name, item.bytes, item.mtime_ns) for item in job.items]
 
 
 def read_receipt(text: str | bytes) -> dict[str, Any] | None:
-    """A receipt, or ``None`` for anything else."""
+    """The receipt in ``text``; ``None`` if that is anything else."""
     import json
 
     try:
-        told = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and told.get("schema") == SCHEMA else None
+    return content if isinstance(content, dict) and content.get("schema") == SCHEMA else None

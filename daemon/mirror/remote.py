@@ -1,4 +1,4 @@
-"""What every kind of destination can do, and how a copy goes: sent, read back, named, signed."""
+"""What every destination can do, and the steps of a copy: send, read back, rename, receipt."""
 
 from __future__ import annotations
 
@@ -22,75 +22,76 @@ from .receipt import (
 
 
 class CopyProgress(NamedTuple):
-    """A bit of work that was just done; whoever drives a copy may stop after any of them."""
+    """A piece of work that was just done. A copy may be stopped after any of them."""
 
     read: int = 0
     """Bytes of the checkpoint, or of its copy, that were read."""
     sent: int = 0
-    """Bytes that were written to the far side."""
+    """Bytes that were written to the destination."""
 
 
 Standing = Literal["nothing", "ours", "unsigned", "foreign"]
-"""A copy of the same source; files of the right sizes without a receipt, as a crash in the last
-moment leaves them; or something else, which is never touched."""
+"""What is there under the name of a copy. ``ours``: a copy of the same source. ``unsigned``: files
+of the right sizes without a receipt, as a crash just before the receipt leaves them. ``foreign``:
+something else, which is never touched."""
 Result = TypeVar("Result")
 Work = Generator[CopyProgress, None, Result]
 
 
 class Destination(Protocol):
-    """A destination. Everything raises :class:`MirrorError` for what goes wrong there."""
+    """A place to copy to. Every method raises :class:`MirrorError` for what goes wrong there."""
 
     proof: str
-    """How the far side is read, for the receipt."""
+    """How a copy is read back there, in words for the receipt."""
 
     def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy that has this name and files of the right sizes."""
         ...
 
-    def touched(self, told: Mapping[str, Any], job: CopyJob) -> bool:
-        """The files of a copy with a receipt look as if somebody wrote to them since."""
+    def touched(self, receipt: Mapping[str, Any], job: CopyJob) -> bool:
+        """True if files of a copy look as if they were written to after its receipt."""
         ...
 
     def standing(self, job: CopyJob) -> Work[Standing]:
-        """What has its name there."""
+        """What is there under the name of the copy."""
         ...
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
-        """Copy under a temporary name, going on where an earlier try stopped.
+        """Copy under a temporary name, continuing where an earlier try stopped.
 
-        The digests (xxh3_128, 32 hex digits) of the files of the source as they were read.
+        Returns the digests (xxh3_128, 32 hex digits) of the files of the source as they were read.
         """
         ...
 
     def differing(
         self, job: CopyJob, digests: Mapping[str, str], *, named: bool
     ) -> Work[list[str]]:
-        """Read the far side back: names of files that are not what was sent.
+        """Read the copy back: names of files that differ from ``digests``.
 
         ``named``: look at the copy under its name, not at the temporary one.
         """
         ...
 
     def discard(self, job: CopyJob) -> Work[None]:
-        """Take the temporary one away."""
+        """Delete what is under the temporary name."""
         ...
 
     def place(self, job: CopyJob) -> Work[str]:
-        """Give the copy its name; a remark, or nothing."""
+        """Move the copy to its name; returns a remark for a person, or nothing."""
         ...
 
-    def sign(self, job: CopyJob, told: Mapping[str, Any]) -> Work[None]:
+    def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt."""
         ...
 
 
 def standing_of(
-    job: CopyJob, told: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
+    job: CopyJob, receipt: Mapping[str, Any] | None, sizes: Mapping[str, int], *, there: bool
 ) -> Standing:
-    """From the receipt, the sizes of its files, and whether anything has its name."""
-    if told is not None and told.get("source") == job.path:
+    """The standing, by the receipt, the sizes of files, and if anything is there."""
+    if receipt is not None and receipt.get("source") == job.path:
         return "ours"
-    if told is None and all(sizes.get(item.name) == item.bytes for item in job.items):
+    if receipt is None and all(sizes.get(item.name) == item.bytes for item in job.items):
         return "unsigned"
     there = there or any(item.name in sizes for item in job.items)
     return "foreign" if there else "nothing"
@@ -98,7 +99,7 @@ def standing_of(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A copy that is there and was read back."""
+    """The result: there is a copy, and it was read back."""
 
     copied: bool
     """``False``: it was there already."""
@@ -112,35 +113,35 @@ class Outcome:
 def mirror(
     job: CopyJob, destination: Destination, now: Callable[[], str], *, again: bool = False
 ) -> Work[Outcome]:
-    """Copy one checkpoint. It is called good only after its copy was read back.
+    """Copy one checkpoint, and read the copy back.
 
-    ``now`` gives ISO 8601. A copy that has a receipt is believed while its files look as they
-    were left; ``again`` reads it back in any case. Raises :class:`MirrorError`, and :class:`CheckpointGone`
-    when the source changed.
+    ``now`` gives ISO 8601. A copy with a receipt is not read again while its files look unchanged;
+    with ``again`` it is in any case. Raises :class:`MirrorError`, and :class:`CheckpointGone` when
+    the source changed.
     """
-    told = yield from destination.receipt_of(job)
+    known = yield from destination.receipt_of(job)
     wrong: list[str] = []
-    if told is not None and is_of(told, job):
+    if known is not None and is_of(known, job):
         wrong = (
-            (yield from _rotten(job, destination, told))
-            if again or destination.touched(told, job)
+            (yield from _changed(job, destination, known))
+            if again or destination.touched(known, job)
             else []
         )
         if not wrong:
-            return Outcome(False, str(told["digest"]), job.bytes, str(told["verified_at"]))
-        # From now on nothing says that it is whole, whatever happens to the new one.
+            return Outcome(False, str(known["digest"]), job.bytes, str(known["verified_at"]))
+        # First replace the receipt: it must not call the old copy good, even if the new one fails.
         yield from destination.sign(job, {"schema": SCHEMA, "source": job.path, "wrong": wrong})
-        job = replace(job, digest=str(told["digest"]))  # the source may have rotted too
+        job = replace(job, digest=str(known["digest"]))  # bits of the source may have changed too
     made = yield from _made(job, destination, now)
     if not wrong:
         return made
-    shown = f"{', '.join(wrong[:3])} of the copy there was not right any more: made anew"
+    shown = f"{', '.join(wrong[:3])} of the earlier copy had changed: it was copied again"
     return replace(made, detail="; ".join(filter(None, (shown, made.detail))))
 
 
-def _rotten(job: CopyJob, destination: Destination, told: Mapping[str, Any]) -> Work[list[str]]:
-    """Files of a copy that are not those of its receipt any more."""
-    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in told["files"]}
+def _changed(job: CopyJob, destination: Destination, receipt: Mapping[str, Any]) -> Work[list[str]]:
+    """Names of the files of a copy that differ from its receipt (bit rot, a later write)."""
+    digests = {f["name"]: str(f["digest"]).rpartition(":")[2] for f in receipt["files"]}
     return (yield from destination.differing(job, digests, named=True))
 
 
@@ -151,7 +152,8 @@ def _made(job: CopyJob, destination: Destination, now: Callable[[], str]) -> Wor
         for item in job.items:
             digests[item.name] = yield from digest_of(item)
         if not (yield from destination.differing(job, digests, named=True)):
-            return (yield from _signed(job, destination, digests, now(), "it was there, unsigned"))
+            remark = "its files were there, without a receipt"
+            return (yield from _signed(job, destination, digests, now(), remark))
     if standing in ("unsigned", "foreign"):
         raise MirrorError(f"{job.place} is there already and is no copy of this checkpoint")
     try:
@@ -174,13 +176,16 @@ def _made(job: CopyJob, destination: Destination, now: Callable[[], str]) -> Wor
 def _signed(
     job: CopyJob, destination: Destination, digests: Mapping[str, str], at: str, remark: str
 ) -> Work[Outcome]:
-    told = receipt(job, digests, at, destination.proof)
-    yield from destination.sign(job, told)
-    return Outcome(True, str(told["digest"]), job.bytes, at, remark)
+    content = receipt(job, digests, at, destination.proof)
+    yield from destination.sign(job, content)
+    return Outcome(True, str(content["digest"]), job.bytes, at, remark)
 
 
 def chunks(item: FileToCopy) -> Generator[tuple[int, memoryview], None, None]:
-    """(offset, bytes) of a file of the source. Raises :class:`CheckpointGone` for what goes wrong."""
+    """(offset, bytes) of a file of the source.
+
+    Raises :class:`CheckpointGone` where it changed or cannot be read.
+    """
     try:
         with FileReader(item.path) as reader:
             if (reader.mark.inode, reader.size) != (item.inode, item.bytes):

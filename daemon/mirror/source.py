@@ -1,8 +1,8 @@
-"""Have every verified checkpoint copied to a second place, one at a time, by a child process.
+"""Lets the copier, a worker, copy every verified checkpoint to a second place, one at a time.
 
-The newest goes first, and what was begun is finished. While a save is being written nothing is asked for, and without a question
-the child does not copy. A copy that cannot be made is told as a flaw of this source, and tried
-again with growing pauses.
+The newest goes first, but a copy that was begun is finished before. The copier works only while it
+has a question, and gets none while a save is being written. A copy that cannot be made makes this
+source ``impaired``, and is tried again with growing pauses.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from ..system.worker import JsonWorker, module_argv
 
 COPIER_ARGV = module_argv("middlewatch.daemon.mirror.worker")
 COPIER_DEADLINE_S = 300.0
-"""Of one answer. It works for 3 s and answers, but the flush of 32 MiB to a slow network disk,
-or the last word of rsync, may take minutes. Our choice, not measured."""
+"""Seconds for one answer. The copier works for 3 s and answers, but the flush of 32 MiB to a slow
+network disk, or the end of rsync, may take minutes. Our choice, not measured."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0
-"""Between two tries of a destination that does not take it; twice as long each time."""
+"""Seconds between two tries of a copy that cannot be made; twice as long each time."""
 QUIET_S = 4.0
-"""No save has grown for so long before anything is copied; as for verifying."""
+"""Seconds for which no save must have grown before anything is copied; as for verifying."""
 MOST_PUT_OFF_S = 300.0
-"""Unless there never was such a time for so long: a run that always saves is copied too."""
+"""Seconds to wait for such a time at most: a run that saves all the time is copied too."""
 _READ_IN_FULL = ("finite", "load")
 
 Saved = tuple[str, str]
-"""Path and time of a save: another save under the same name wants a copy of its own."""
+"""Path and time of a save: another save under the same name gets a new copy."""
 
 
 @dataclass(slots=True)
 class Copies:
-    """What became of the copies of one run's checkpoints."""
+    """The states of the copies of one run's checkpoints."""
 
-    told: dict[Saved, dict[str, Any]] = field(default_factory=dict)
+    states: dict[Saved, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, index: Mapping[str, Any]) -> Copies:
-        """As an index remembers them."""
+        """Those in an index (``mirrored`` of its entries)."""
         entries = index.get("checkpoints", ())
         return cls({saved_of(e): e["mirrored"] for e in entries if e.get("mirrored")})
 
     def into(self, index: Mapping[str, Any]) -> None:
-        """Write them into the entries of an index, and forget those of saves that are gone."""
+        """Write the states into the entries of an index, and forget saves that are not in it."""
         there = {saved_of(entry): entry for entry in index["checkpoints"]}
-        self.told = {saved: told for saved, told in self.told.items() if saved in there}
+        self.states = {saved: state for saved, state in self.states.items() if saved in there}
         for saved, entry in there.items():
-            entry["mirrored"] = self.told.get(saved)
+            entry["mirrored"] = self.states.get(saved)
 
     def marked(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
-        """Checkpoints that have a good copy say where it is."""
-        places = {saved: t["to"] for saved, t in self.told.items() if t["state"] == "ok"}
+        """``known`` with ``mirrored``: the destination that has a good copy, empty for none."""
+        places = {saved: t["to"] for saved, t in self.states.items() if t["state"] == "ok"}
         if not places:
             return known
         return [replace(c, mirrored=places.get((c.path, str(iso(c.saved_at))), "")) for c in known]
@@ -64,7 +64,7 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class RunCheckpoints:
-    """The checkpoints of one run, as the mirror is shown them."""
+    """The checkpoints of one run, as the mirror gets them."""
 
     run: str
     name: str
@@ -87,7 +87,7 @@ class _Failure:
 
 
 class MirrorSource(Source):
-    """One destination for all runs of the box."""
+    """Keeps copies of the checkpoints of all runs at one destination."""
 
     every_s = 2.0
 
@@ -99,7 +99,10 @@ class MirrorSource(Source):
         memory: str = "",
         copier: JsonWorker | None = None,
     ) -> None:
-        """``changed`` is told the id of a run when the state of one of its copies changes."""
+        """``changed`` is called with the id of a run when the state of one of its copies changes.
+
+        ``memory``: path of the file that keeps what was mounted at a destination.
+        """
         self.name = f"mirror:{settings.to}"
         self._settings = settings
         self._runs = runs
@@ -109,24 +112,26 @@ class MirrorSource(Source):
         self._asked: tuple[RunCheckpoints, Saved] | None = None
         self._question: dict[str, Any] = {}
         self._open = False
-        """An answer is to come."""
+        """A question was asked, and its answer is due."""
         self._failures: dict[Saved, _Failure] = {}
         self._not_before = 0.0
         self._put_off_at: float | None = None
         self._inside: dict[str, str] = {}
-        """Run -> its folder, where the copies would lie in it and be copied again."""
+        """Run -> its checkpoint folder that contains the destination: copies would be copied again
+        there. Empty for none."""
 
     def fds(self) -> Iterable[int]:
-        """The copier, while it lives."""
+        """The answers of the copier, while it is running."""
         fd = self._copier.fileno()
         return () if fd is None else (fd,)
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Notice an answer that is overdue, and ask for the next bit."""
+        """Restart a copier that is overdue, take its answers, and ask for the next slice."""
         if self._copier.overdue(now):
             self._copier.restart()
             self._open = False
-            self._fail(f"no answer in {COPIER_DEADLINE_S:.0f} s: the place does not react", now)
+            limit = f"{COPIER_DEADLINE_S:.0f} s"
+            self._fail(f"no answer in {limit}: the destination does not respond", now)
         self._take(now)
         self._ask(now)
         return ()
@@ -138,24 +143,24 @@ class MirrorSource(Source):
         return ()
 
     def stalled(self, now: float) -> str | None:
-        """A killed copier that the kernel does not let go hangs in the destination."""
+        """A killed copier that cannot end hangs in a system call at the destination."""
         pid = self._copier.stuck_pid
         return None if pid is None else f"the copier (pid {pid}) hangs in {self._settings.to}"
 
     @property
     def impaired(self) -> str:
-        """Why the copy that was tried last could not be made, as long as any is missing."""
+        """Why the newest failed copy could not be made; empty when none is missing."""
         inside = next((folder for folder in self._inside.values() if folder), "")
         if inside:
-            return f"it lies in the folder that is copied, {inside}: nothing is copied from there"
+            return f"it lies in the folder that is copied, {inside}; so nothing is copied"
         return next((f.why for f in reversed(self._failures.values())), "")
 
     def close(self) -> None:
-        """End the copier; what it has copied stays and is gone on with."""
+        """End the copier; what it has copied stays and is continued later."""
         self._copier.close()
 
     def _ask(self, now: float) -> None:
-        """Go on with what was begun, else with the newest that is due."""
+        """Continue the copy that was begun, else begin with the newest checkpoint that is due."""
         if self._copier.waiting or now < self._not_before or self._is_put_off(now):
             return
         if self._asked is None:
@@ -167,7 +172,7 @@ class MirrorSource(Source):
             kept, entry = max(due, key=lambda pair: str(pair[1]["saved_at"]))
             self._asked, self._question = (kept, saved_of(entry)), self._about(kept, entry)
         self._open = self._copier.ask(self._question, now)
-        if not self._open:  # it is still pausing, or stuck: what it is asked may be another by then
+        if not self._open:  # it cannot be started now, or is stuck: later choose again
             self._asked = None
 
     def _about(self, kept: RunCheckpoints, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +188,7 @@ class MirrorSource(Source):
         }
 
     def _is_put_off(self, now: float) -> bool:
-        """A save is growing, and copying was not put off for too long."""
+        """True while a save is growing, for at most :data:`MOST_PUT_OFF_S`."""
         grown = (kept.saving_at for kept in self._runs())
         if not any(at is not None and abs(now - at) < QUIET_S for at in grown):
             self._put_off_at = None
@@ -201,8 +206,8 @@ class MirrorSource(Source):
             for entry in () if self._inside[kept.run] else kept.index["checkpoints"]:
                 saved = saved_of(entry)
                 wanted = not self._settings.best_only or entry["path"] == kept.index["best"]
-                told = kept.copies.told.get(saved, {})
-                over = told.get("state") in ("ok", "gone") and told["to"] == self._settings.to
+                copy = kept.copies.states.get(saved, {})
+                over = copy.get("state") in ("ok", "gone") and copy["to"] == self._settings.to
                 failed = self._failures.get(saved)
                 if not wanted or over or (failed is not None and now < failed.at):
                     continue
@@ -228,10 +233,10 @@ class MirrorSource(Source):
         if self._open and not self._copier.waiting:
             self._open = False
             words = self._copier.last_words.splitlines()
-            self._fail(f"the copier died: {words[-1] if words else 'without a word'}", now)
+            self._fail(f"the copier ended: {words[-1] if words else 'it wrote no error'}", now)
 
     def _fail(self, why: str, now: float) -> None:
-        """Others may fare better: they are tried in the meantime, one a minute."""
+        """Put the checkpoint off; meanwhile others are tried, one a minute, as they may succeed."""
         if self._asked is None:
             return
         saved = self._asked[1]
@@ -246,9 +251,9 @@ class MirrorSource(Source):
         if self._asked is None:
             return
         kept, saved = self._asked
-        told = {"to": self._settings.to, "at": None, "state": state, "detail": detail}
-        before = kept.copies.told.get(saved, {})
-        kept.copies.told[saved] = told | dict(more or {})
+        copy = {"to": self._settings.to, "at": None, "state": state, "detail": detail}
+        before = kept.copies.states.get(saved, {})
+        kept.copies.states[saved] = copy | dict(more or {})
         if before.get("state") != state:
             self._changed(kept.run)
 
@@ -256,8 +261,8 @@ class MirrorSource(Source):
 def place_of(path: str, folders: Sequence[str], name: str) -> str:
     """Where a copy goes below the destination: ``gpt/checkpoint-500``.
 
-    The name of the run, then the path inside its folder of checkpoints; of several folders
-    their own names come between.
+    The name of the run, then the path inside its folder of checkpoints. Where a run has several
+    such folders, the name of the folder comes between.
     """
     pieces = [name] if name else []
     for folder in sorted(map(os.path.normpath, folders), key=len, reverse=True):
@@ -268,7 +273,7 @@ def place_of(path: str, folders: Sequence[str], name: str) -> str:
 
 
 def _around(to: str, folders: Sequence[str]) -> str:
-    """The folder of checkpoints that the destination lies in; empty when in none."""
+    """The folder of checkpoints that contains the destination; empty for none."""
     if not to.startswith("/"):
         return ""
     real = os.path.realpath(to)
@@ -276,12 +281,15 @@ def _around(to: str, folders: Sequence[str]) -> str:
 
 
 def saved_of(entry: Mapping[str, Any]) -> Saved:
-    """What tells this save from every other one."""
+    """The path and time of an entry of the index, which identify a save."""
     return entry["path"], entry["saved_at"]
 
 
 def _is_verified(entry: Mapping[str, Any], *, ended: bool) -> bool:
-    """Passed, and read to its last byte; of a run that has ended nothing more will be read."""
+    """True if it passed and was read to its last byte.
+
+    After the end of a run any passed check is enough: no checkpoint will be read further.
+    """
     verified = entry["verified"]
     if verified["state"] != "ok":
         return False

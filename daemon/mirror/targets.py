@@ -17,13 +17,13 @@ from .receipt import MirrorError
 Kind = Literal["folder", "ssh", "rclone"]
 _REMOTE = re.compile(r"(?P<host>[\w.@-][\w.@ +-]*):(?P<path>.*)")
 _ASK_S = 30.0
-_UNTOLD = mounts.Mount("", "/", "/", "", "", frozenset(), read_only=False)
-"""Where nobody says what is mounted."""
+_UNKNOWN = mounts.Mount("", "/", "/", "", "", frozenset(), read_only=False)
+"""The mount of a path where the table of mounts cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorTarget:
-    """A destination taken apart."""
+    """A destination in its parts."""
 
     kind: Kind
     host: str
@@ -38,10 +38,10 @@ class MirrorTarget:
 def parse(text: str) -> MirrorTarget:
     """``/mnt/safe``, ``user@host:path`` or ``remote:path``. Raises :class:`MirrorError`.
 
-    Without a user it is a remote of rclone where rclone knows one of that name, else a host.
+    ``name:path`` without a user is a remote of rclone if rclone has one of that name, else a host.
     """
     if not text or "\0" in text or "\n" in text:
-        raise MirrorError("no place to copy to is named")
+        raise MirrorError("no destination is given")
     found = _REMOTE.fullmatch(text)
     if found is None or text.startswith(("/", ".", "~")):
         return MirrorTarget("folder", "", os.path.normpath(Path(text).expanduser().absolute()))
@@ -62,22 +62,23 @@ def _remotes() -> list[str]:
         return []
     try:
         asked = ["rclone", "listremotes"]
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_S, check=False)
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return told.stdout.split("\n")
+    return answer.stdout.split("\n")
 
 
 def mount_of(path: str) -> mounts.Mount:
-    """What ``path``, or the nearest folder above it that is there, is mounted on."""
-    return mounts.Mounts(mounts.readable_table()).of(os.path.realpath(path)) or _UNTOLD
+    """The mount of ``path``, or of the nearest folder above it that exists."""
+    return mounts.Mounts(mounts.readable_table()).of(os.path.realpath(path)) or _UNKNOWN
 
 
 def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
-    """Raises :class:`MirrorError` when what used to be mounted there is not, or fstab wants it.
+    """Raises :class:`MirrorError` when a file system that should be mounted at ``path`` is not.
 
-    ``before``: ``{"point", "kind"}`` of an earlier copy to the same place. The folder of a mount
-    that is gone is still there, on the system disk: what is copied to it is lost with the box.
+    It should be if it was at an earlier copy to the same place (``before``: ``{"point", "kind"}``),
+    or by ``/etc/fstab``. The folder of a missing mount still exists, on the system disk: what is
+    copied to it is lost with the box.
     """
     now = mount_of(path)
     point = str(before.get("point", "")) if before else ""
@@ -88,9 +89,9 @@ def check_mounted(path: str, before: Mapping[str, str] | None) -> None:
         )
     for wanted in mounts.wanted_by_fstab():
         if f"{os.path.realpath(path)}/".startswith(wanted + "/") and len(wanted) > len(now.point):
-            raise MirrorError(f"{wanted} should be mounted (/etc/fstab), and is not")
+            raise MirrorError(f"{wanted} should be mounted (/etc/fstab), but is not")
 
 
 def same_disk(one: str, other: str) -> bool:
-    """Both paths lie on one file system: a copy there does not outlive the disk."""
+    """True if both paths are on one file system: a copy there is lost with the same disk."""
     return mount_of(one).point == mount_of(other).point

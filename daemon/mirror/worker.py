@@ -1,12 +1,12 @@
-"""The copier: a program of its own that copies one checkpoint, a few seconds for each question.
+"""The copier: a worker that copies one checkpoint, a few seconds for each question.
 
 In, one line: ``{"path", "place", "to", "step", "verified", "digest", "limit", "memory"}``. Out:
 ``{"path", "state", …}`` with the states ``copying`` (ask again; ``done`` and ``total`` bytes),
-``ok`` (``digest``, ``at``: read back and signed), ``gone`` (the checkpoint is not what it was)
-and ``failed`` (``detail`` says why). The same question goes on with the same copy.
+``ok`` (``digest``, ``at``: when it was read back), ``gone`` (the checkpoint was changed or deleted)
+and ``failed`` (``detail`` says why). The same question again continues the same copy.
 
-Between two questions nothing is copied to a folder, so that a save has the disk for itself. It
-has the lowest priority, and ends by itself after two minutes without a question.
+Between two questions nothing is copied to a folder, so that a save has the disk for itself. The
+copier has the lowest priority, and ends two minutes after the last question.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .receipt import CheckpointGone, MirrorError, job_for
 from .targets import parse
 
 QUIET_S = 120.0
-"""Without a question for this long it ends. A save makes it wait, and a copy that goes on in a new
-process begins by comparing what is there."""
+"""Seconds without a question after which it ends. There is none during a save, and a new process
+has to compare what is there before it can continue a copy."""
 SLICE_S = 3.0
-"""Of work for one question."""
+"""Seconds of work for one question."""
 
 
 class Copier:
-    """The copy that was asked for last."""
+    """Answers questions, and keeps the copy of the last one open in between."""
 
     def __init__(self) -> None:
         self._question: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class Copier:
             state, detail = "gone", str(trouble)
         except MirrorError as trouble:
             state, detail = "failed", str(trouble)
-        except Exception as error:  # noqa: BLE001 (a bug of ours is a failure, and is told as one)
+        except Exception as error:  # noqa: BLE001 (a bug of ours is answered as a failure)
             state, detail = "failed", f"{type(error).__name__}: {error}"
         self._forget()
         return {"path": path, "to": to, "state": state, "detail": detail[:400]}
@@ -85,8 +85,8 @@ class Copier:
             done, total = self._copying.done, self._copying.total
             return {"state": "copying", "done": done, "total": total}
         self._forget()
-        told = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
-        return {"state": "ok", "copied": outcome.copied, "bytes": outcome.bytes, **told}
+        more = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
+        return {"state": "ok", "copied": outcome.copied, "bytes": outcome.bytes, **more}
 
     def _forget(self) -> None:
         if self._copying is not None:
@@ -95,7 +95,7 @@ class Copier:
 
 
 def main() -> int:
-    """Answer questions until stdin ends or nobody asks any more."""
+    """Answer questions until stdin ends, or for :data:`QUIET_S` after the last one."""
     step_back()
     # No limit on memory: rclone reserves more address space than it ever uses.
     serve(Copier().answer, lambda: QUIET_S)
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def _mono() -> float:
-    return time.monotonic()  # noqa: TID251 (a program of its own, with no loop)
+    return time.monotonic()  # noqa: TID251 (a separate process, without the clock of the daemon)
 
 
 def _now() -> str:

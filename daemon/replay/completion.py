@@ -1,7 +1,8 @@
 """Whether a finished log shows that its run reached its end: by numbers, else by what it says.
 
-Numbers come first. A claim ("Training completed") counts where no plan is known, or where the
-plan was all but reached; where the numbers contradict it, it is only a line.
+The planned steps or epochs decide first. A claim ("Training completed") counts only where no plan
+is known, where at least :data:`ALL_BUT` of the plan was reached, or where it is one that a trainer
+writes only when it leaves its loop.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from middlewatch.sentinels.kit.numbers import median
 from middlewatch.sentinels.kit.progress import planned
 
 ALL_BUT = 0.9
-"""Part of its plan at which a claim of the end is believed: the last steps need not be logged."""
+"""Fraction of the plan from which a claim of the end is believed: a log may lack the last steps."""
 SETTINGS = 8
-"""Different lengths that settings may name; more are a sweep."""
+"""Different run lengths kept from settings in the log; more of them are a sweep."""
 GAPS = 9
-"""Step gaps whose median is the logging interval."""
+"""Newest differences between logged steps; their median is the logging interval."""
 WENT_ON = 3
-"""Training reports after a claim that show that it was about something else (a fold, an epoch)."""
+"""So many training reports after a claim show that it was about another end (a fold, an epoch)."""
 OF_AN_EPOCH = 0.9
-"""Part of the reports of the epoch before that the last epoch must have to be a whole one."""
+"""The last epoch is complete when it has this fraction of the reports of the epoch before it."""
 EVALUATIONS = 4
-"""Evaluations in one rhythm after which one out of it is the last of all."""
+"""After so many evaluations at one interval, one at a shorter interval is the final evaluation."""
 PEAK = 1e-3
-"""Part of its peak that a learning rate must have fallen to, evenly, for its schedule to be
-run through: a cosine is there after 98 % of its steps, a line after 99.9 %."""
+"""A learning rate that fell steadily to this fraction of its peak has come to the end of its
+schedule: a cosine is there after 98 % of its steps, a linear one after 99.9 %."""
 FALLING = 20
-"""Newest learning rates that must all differ for a schedule, not a step-wise decay."""
+"""Newest learning rates, each of which must be lower than the one before: a decay in few large
+steps says nothing about the end."""
 
-# Said only where a trainer leaves its loop; early stopping makes the plan void.
+# Written only when a trainer leaves its loop. After early stopping the plan means nothing.
 _CERTAIN = re.compile(
     r"train_runtime|\bmax_(?:steps|epochs|iters)\b.{0,20}reached|(?i:early.?stop)|提前停止|早停"
 )
@@ -55,10 +57,10 @@ class Completion:
         self._reports_before = 0
         self._batch: float | None = None
         self._batch_before: float | None = None
-        """Newest step of this epoch and of the one before, where each counts anew."""
+        """Newest step within this epoch and the one before, for logs that count per epoch."""
         self._set_totals: set[float] = set()
         self._set_epochs: set[float] = set()
-        """What settings say about the length: they may mean something else."""
+        """Steps and epochs named by settings in the log: they may mean something else."""
         self._last_line = 0
         self._rate_peak = 0.0
         self._rates: deque[float] = deque(maxlen=FALLING)
@@ -118,9 +120,9 @@ class Completion:
                 self._rate_peak = rate
 
     def _setting(self, one: Step) -> None:
-        for known, told in ((self._set_totals, one.total), (self._set_epochs, one.epochs)):
-            if told is not None and len(known) < SETTINGS:
-                known.add(told)
+        for known, length in ((self._set_totals, one.total), (self._set_epochs, one.epochs)):
+            if length is not None and len(known) < SETTINGS:
+                known.add(length)
 
     def _epoch_report(self, epoch: float, number: float | None) -> None:
         whole = float(int(epoch)) if epoch - epoch == 0 else epoch
@@ -134,7 +136,7 @@ class Completion:
             self._batch = number
 
     def finished_line(self, view: View) -> int | None:
-        """Where the log shows that the run reached its end, if it does."""
+        """The line where the log shows that the run reached its end; ``None`` if none does."""
         total = planned(view)
         if total and self.last_step is not None:
             if self._reached(total):
@@ -152,13 +154,13 @@ class Completion:
         return None
 
     def _reached(self, total: float) -> bool:
-        """The last step is the last one planned, or the next report would lie behind it."""
+        """The last step is the last one of the plan, or the next report would come after it."""
         last = self.last_step or 0.0
         interval = median(self._gaps) if len(self._gaps) == GAPS else 1.0
         return last >= total - 1 or (last + interval > total and last >= ALL_BUT * total)
 
     def _as_set(self) -> bool:
-        """The last step or epoch is just the number that a setting asked for."""
+        """The last step or epoch equals a length that a setting names."""
         last = self.last_step
         if last is not None and any(last <= t and self._reached(t) for t in self._set_totals):
             return True
@@ -177,7 +179,7 @@ class Completion:
         )
 
     def _last_evaluation(self) -> bool:
-        """The log closes with an evaluation out of its rhythm, behind the last training step."""
+        """The log ends with an evaluation at a shorter interval, once training has ended."""
         evaluated = list(self._evaluated)
         if len(evaluated) <= EVALUATIONS or self._evaluation_line != self._last_line:
             return False
@@ -189,7 +191,7 @@ class Completion:
         return 0 < gap < every and evaluated[-1] >= self._trained
 
     def _rate_ran_out(self) -> bool:
-        """The learning rate fell evenly from its peak to nothing."""
+        """The learning rate fell steadily from its peak to almost zero."""
         rates = list(self._rates)
         if len(rates) < FALLING or self._rate_peak <= 0:
             return False

@@ -1,6 +1,6 @@
 """Compressed logs: recognised by their first bytes, unpacked as a stream in bounded memory.
 
-What can be unpacked of a damaged file is handed out first; :class:`DamagedLog` comes after it.
+Of a damaged file all that can be unpacked is yielded; then :class:`DamagedLog` is raised.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any, Protocol
 from ..system.errors import UsageError
 
 MEMORY = 256 << 20
-"""Bytes an unpacker may take. ``xz -9`` needs 65 MiB, ``zstd --ultra -22`` 128 MiB; only files
+"""Bytes of memory for an unpacker. ``xz -9`` needs 65 MiB, ``zstd --ultra -22`` 128 MiB; only files
 packed with a larger window on purpose (``xz --lzma2=dict=1GiB``, ``zstd --long=31``) need more."""
 HEAD = 512
-"""First bytes that are enough to recognise everything below."""
+"""Bytes from the start of a file that are enough to recognise every format below."""
 CHUNK = 256 << 10
-"""Unpacked bytes to hand out at a time, about."""
+"""Unpacked bytes to yield at a time, about."""
 _FINE = 1 << 10
-"""Unpacked bytes to ask xz and bzip2 for. When their checksum fails they drop what they were
-just asked for, and the end of a log is the part that matters."""
+"""Unpacked bytes to request from xz and bzip2 per call. When a checksum fails they drop all bytes
+of that call, and the end of a log is the part that matters."""
 
 _MAGIC: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gzip", re.compile(rb"\x1f\x8b\x08")),
@@ -46,7 +46,7 @@ _FOREIGN: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
 
 
 class DamagedLog(UsageError):
-    """The log cannot be read any further; everything before that point has been."""
+    """The log cannot be read any further; everything before that point was read."""
 
 
 class _Unpacker(Protocol):
@@ -67,7 +67,7 @@ def packing(head: bytes) -> str:
 
 
 def foreign(head: bytes, name: str) -> UsageError | None:
-    """The error for a kind of archive that is known, and not unpacked here."""
+    """The error for an archive that is recognised but cannot be unpacked here, else ``None``."""
     for kind, magic, hint in _FOREIGN:
         if magic.match(head):
             return UsageError(f"{name} cannot be read: it is {kind}", hint.format(name))
@@ -75,7 +75,7 @@ def foreign(head: bytes, name: str) -> UsageError | None:
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of about ``CHUNK``; none is lost when ``pieces`` breaks off."""
+    """The same bytes in pieces of about ``CHUNK``; all come before a :class:`DamagedLog`."""
     held: list[bytes] = []
     size = 0
     try:
@@ -96,11 +96,11 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _frames(
     raw: Iterable[bytes], kind: str, begin: Callable[[], _Unpacker], most: int
 ) -> Iterator[bytes]:
-    """Unpack streams that follow one another, as ``cat a.gz b.gz`` makes them."""
+    """Unpack concatenated streams, as ``cat a.gz b.gz`` makes them."""
     unpacker = begin()
     first = True
     fresh = False
-    """A stream may begin here, but none of its bytes has come."""
+    """Between two streams: no byte of the next one has come."""
     for data in raw:
         while data:
             if fresh:
@@ -108,13 +108,13 @@ def _frames(
                 if not data:
                     break
                 unpacker, fresh, first = begin(), False, False
-            said = False
+            unpacked = False
             try:
                 for piece in _drain(unpacker, data, most):
-                    said = True
+                    unpacked = True
                     yield piece
             except (zlib.error, lzma.LZMAError, OSError, ValueError, RuntimeError) as error:
-                raise _damage(kind, error, trailing=not first and not said) from None
+                raise _damage(kind, error, trailing=not first and not unpacked) from None
             fresh = unpacker.eof
             data = unpacker.unused_data if fresh else b""
     if not fresh:
@@ -136,7 +136,7 @@ def _damage(kind: str, error: Exception, *, trailing: bool) -> DamagedLog:
     if re.search(r"memory|window", words, re.IGNORECASE):
         return _too_large(kind)
     if trailing:
-        return DamagedLog(f"what follows the {kind} data is no {kind} data")
+        return DamagedLog(f"the {kind} data are followed by bytes that are no {kind} data")
     words = words.removeprefix("Error -3 while decompressing data: ")
     return DamagedLog(f"the {kind} data are damaged ({words})")
 
@@ -150,7 +150,7 @@ def _too_large(kind: str) -> DamagedLog:
 
 
 class _Inflate:
-    """zlib with the interface of its younger siblings, and nothing lost before an error."""
+    """zlib with the interface of lzma and bz2; all bytes before an error are returned."""
 
     def __init__(self) -> None:
         self._state = zlib.decompressobj(wbits=31)
@@ -210,7 +210,10 @@ def _bzip2(raw: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _zstd(raw: Iterable[bytes]) -> Iterator[bytes]:
-    """By the standard library (3.14), the ``zstandard`` package, or the ``zstd`` program."""
+    """Unpack by the standard library (Python 3.14), the ``zstandard`` package, or ``zstd``.
+
+    Raises UsageError where none of them is installed.
+    """
     begin = _zstd_library()
     if begin is not None:
         return _gathered(_frames(_narrow(raw), "zstd", begin, CHUNK))
@@ -218,8 +221,8 @@ def _zstd(raw: Iterable[bytes]) -> Iterator[bytes]:
     if program is not None:
         return _by_program(raw, program)
     raise UsageError(
-        "zstd data cannot be unpacked here: Python 3.14 has the means, or the package zstandard, "
-        "or the program zstd",
+        "zstd data cannot be unpacked here: this needs Python 3.14, the package zstandard or the "
+        "program zstd",
         "install one: pip install zstandard, or: apt-get install zstd",
     )
 
@@ -249,7 +252,7 @@ def _zstd_library() -> Callable[[], _Unpacker] | None:
 
 
 class _Translated:
-    """An unpacker of either library: one interface, one kind of error."""
+    """A zstd unpacker of either library, with one interface and one kind of error."""
 
     def __init__(self, unpacker: Any, error: type[Exception]) -> None:
         self._unpacker = unpacker
@@ -278,7 +281,8 @@ class _Translated:
 
 
 def _narrow(raw: Iterable[bytes]) -> Iterator[bytes]:
-    """Small pieces: four bytes of zstd can mean 128 KiB, and ``zstandard`` knows no limit."""
+    """Input in small pieces: four bytes of zstd can become 128 KiB, and in ``zstandard`` the output
+    of one call cannot be limited."""
     for data in raw:
         for place in range(0, len(data), _FINE):
             yield data[place : place + _FINE]
@@ -304,15 +308,15 @@ def _by_program(raw: Iterable[bytes], program: str) -> Iterator[bytes]:
             process.wait()
             process.stdout.close()
         words.seek(0)
-        said = words.read(4096).decode("utf-8", "replace")
+        message = words.read(4096).decode("utf-8", "replace")
     if broken:
         raise broken[0]
     if status:
-        raise _program_damage(said)
+        raise _program_damage(message)
 
 
 def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[DamagedLog]) -> None:
-    """Runs in a thread: the program's input pipe is full most of the time."""
+    """Write ``raw`` to the program, in a thread: its input pipe is full most of the time."""
     assert process.stdin is not None
     try:
         with process.stdin as pipe:
@@ -321,18 +325,20 @@ def _feed(process: subprocess.Popen[bytes], raw: Iterable[bytes], broken: list[D
     except DamagedLog as damage:
         broken.append(damage)
     except OSError:
-        return  # the program has given up, and says why itself
+        return  # the program has ended; its stderr says why
 
 
-def _program_damage(said: str) -> DamagedLog:
-    if re.search(r"memory", said):
+def _program_damage(message: str) -> DamagedLog:
+    if re.search(r"memory", message):
         return _too_large("zstd")
-    if re.search(r"premature|unexpected end", said):
+    if re.search(r"premature|unexpected end", message):
         return DamagedLog("the zstd data end too early: the file was cut, or is still written")
-    if re.search(r"unsupported format|unknown header", said):
-        return DamagedLog("what follows the zstd data is no zstd data")
+    if re.search(r"unsupported format|unknown header", message):
+        return DamagedLog("the zstd data are followed by bytes that are no zstd data")
     reason = (
-        said.splitlines()[0].rpartition(" : ")[2].strip() if said.strip() else "no reason given"
+        message.splitlines()[0].rpartition(" : ")[2].strip()
+        if message.strip()
+        else "no reason given"
     )
     return DamagedLog(f"the zstd data are damaged ({reason})")
 
@@ -343,5 +349,5 @@ UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "zstd": _zstd,
     "bzip2": _bzip2,
 }
-"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` at the end of
-what can be unpacked, and UsageError where this box has no means to unpack the kind at all."""
+"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` after the last
+byte that can be unpacked, and UsageError where no library or program for the kind is installed."""

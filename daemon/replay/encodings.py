@@ -1,8 +1,8 @@
-"""Logs that are not UTF-8 become UTF-8 on the way: what PowerShell and Chinese Windows write.
+"""Turns logs in other encodings, as PowerShell and Chinese Windows write them, into UTF-8.
 
 UTF-16 and UTF-32 are known by their byte order mark, UTF-16 without one by its NUL bytes, and
 GB18030 (with it GBK and GB2312) by text that is valid GB18030, common Chinese, and not UTF-8.
-Everything else passes through byte for byte. No newline is added or taken: numbers of lines stay.
+Everything else passes through byte for byte. No newline is added or removed, so line numbers stay.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ HEAD = 4096
 SAMPLE = 64 << 10
 """Bytes from the first one that is not ASCII that decide between UTF-8 and GB18030."""
 COMMON = 0.9
-"""Share of the Chinese characters of a log that are in GB2312, the common six thousand; the
-umlauts of a Latin-1 log that happen to be valid GB18030 are not."""
+"""Least share of the two-byte characters of a Chinese log that are in GB2312, the common six
+thousand. Umlauts of a Latin-1 log that happen to be valid GB18030 are not in it."""
 FEW_NULS = 0.3
-"""Share of NULs at one parity from which a text is UTF-16: Chinese logs have digits, spaces and
-English words too, and those of real trainers are at least a third ASCII."""
+"""Least share of NUL bytes, at the even or at the odd places, of a text that is UTF-16: Chinese
+logs have digits, spaces and English words too; those of real trainers are a third ASCII or more."""
 
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as the one of UTF-16 does
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -45,7 +45,7 @@ class ToUtf8:
         self._decoder: codecs.IncrementalDecoder | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """What can be said for sure about ``data`` and what was held back before."""
+        """Take the next bytes; returns the text so far. Bytes of unclear encoding are held back."""
         if self._settled:
             return self._pass(data)
         data = self._held + data
@@ -56,7 +56,7 @@ class ToUtf8:
         return self._decide(data, at_end=False)
 
     def finish(self) -> bytes:
-        """The rest, after the last byte."""
+        """The text that was held back; to be called after the last byte."""
         data, self._held = self._held, b""
         out = b"" if self._settled else self._decide(data, at_end=True)
         return out + self._pass(b"", final=True)
@@ -95,12 +95,12 @@ class ToUtf8:
         if self._decoder is None:
             return data
         text = self._decoder.decode(data, final)
-        # A mark in the middle: two files were put together, or a second program appended.
+        # A byte order mark in the middle: files were concatenated, or a second program appended.
         return text.replace("\ufeff", "").encode("utf-8", "replace")
 
 
 def _wide(head: bytes) -> str:
-    """UTF-16 without a mark: every other byte of its ASCII characters is NUL."""
+    """The encoding of UTF-16 without a mark, else "": every other byte of ASCII in it is NUL."""
     head = head[: len(head) & ~1]
     if len(head) < 4:
         return ""
@@ -116,7 +116,7 @@ def _wide(head: bytes) -> str:
 
 
 def _chinese(sample: bytes) -> bool:
-    """Valid GB18030 of mostly common characters that is not UTF-8."""
+    """True for valid GB18030 of mostly common characters that is not UTF-8."""
     if _valid(sample, "utf-8") or not _valid(sample, "gb18030"):
         return False
     pairs = _PAIRS.findall(sample)

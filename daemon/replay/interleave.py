@@ -1,10 +1,10 @@
-"""Several logs of one run as one stream: by the times their lines begin with, or one log after
-the other where they tell none.
+"""Several logs of one run as one stream: ordered by the time stamps that their lines begin with, or
+one log after the other where there are none.
 
-Without times nobody knows what of one log came before what of another: the share of a file is
-no measure, for a rank that dies writes a long traceback at once. The log with the metrics is
-read first then, so that no trouble of another one counts as overcome by steps that may have
-been made long before it.
+Without time stamps it is not known which line of one log came before a line of another. The place
+in the file does not tell: a rank that dies writes a long traceback at once. Then the log with the
+metrics is read first. Otherwise steps that may be older than a trouble in another log would make
+it look as if the run went on after it.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from typing import Protocol
 from ..parsers.timestamps import Key, Ordered, kind_of, stamps
 
 LONGEST = 1 << 20
-"""Bytes without a newline that are passed on all the same."""
+"""Bytes without a newline after which they are passed on all the same."""
 
 
 class RankText(Protocol):
-    """One stream of a run."""
+    """The text of one stream of a run."""
 
     @property
     def attempt(self) -> int:
-        """Which start of the run it belongs to."""
+        """Number of the start of the run that wrote it."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """What is in it."""
+        """Its text in UTF-8, in pieces of any size."""
         ...
 
 
 class InterleavedText:
     """The chunks of all streams in one order.
 
-    ``tells_steps`` says of the first bytes of a stream whether there are metrics in it: those
-    streams come first, where nothing else decides.
+    ``tells_steps``: whether the first bytes of a stream report training steps. Such streams are
+    read first where there are no time stamps.
     """
 
     def __init__(self, streams: Sequence[RankText], tells_steps: Callable[[bytes], bool]) -> None:
         self.exact = False
-        """The order is that of the lines' own times, or there is one stream only."""
+        """The order is that of time stamps, or there is only one stream. Set by :meth:`chunks`."""
         self._streams = streams
         self._tells_steps = tells_steps
 
     def chunks(self) -> Iterator[tuple[int, bytes]]:
-        """(number of the stream, its next bytes); no bytes at the end of each."""
+        """(number of the stream, its next bytes); empty bytes mark the end of a stream."""
         texts = [stream.chunks() for stream in self._streams]
         samples = [next(text, b"") for text in texts]
         texts = [
@@ -71,7 +71,7 @@ class InterleavedText:
 
 
 def _by_time(texts: Iterable[Iterator[bytes]], kind: str) -> Iterator[tuple[int, bytes]]:
-    """Merge by stamp; equal stamps go to the earlier stream first."""
+    """Merge by time stamp; of equal ones that of the earlier stream comes first."""
     merged = heapq.merge(*(_keyed(number, text, kind) for number, text in enumerate(texts)))
     for number, group in groupby(merged, key=lambda each: each[1]):
         held: list[bytes] = []
@@ -95,9 +95,9 @@ def _keyed(number: int, text: Iterator[bytes], kind: str) -> Iterator[tuple[Key,
 
 
 def blocks(text: Iterable[bytes], kind: str) -> Iterator[tuple[Key, bytes]]:
-    """Whole lines that belong to one instant: a line with a stamp and those that follow it.
+    """(sort key, block): a line with a time stamp and the lines without one that follow it.
 
-    The last block of all is empty.
+    The last block is always empty.
     """
     order = Ordered(kind)
     rest = b""

@@ -1,4 +1,4 @@
-"""Opening a log that has ended: any file, pipe or standard input, packed or not, as UTF-8."""
+"""Reads a finished log as UTF-8: any file, pipe or standard input, compressed or not."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .encodings import ToUtf8
 READ = 1 << 20
 """Bytes to read at a time."""
 WRITER_S = 2.0
-"""Patience for somebody to begin writing into a named pipe. ``<(zcat x)`` and ``mkfifo`` with
-a writer that starts along with the reader take milliseconds."""
+"""Seconds to wait until a program begins to write into a named pipe. With ``<(zcat x)``, or a
+writer that is started together with the reader, it takes milliseconds."""
 
 
 class LogInput:
@@ -32,11 +32,11 @@ class LogInput:
     ) -> None:
         self.name = name
         self.size = size
-        """Bytes on disk; ``None`` for pipes, and for files that do not tell (``/proc``)."""
+        """Bytes on disk; ``None`` for pipes, and for files without a size (``/proc``)."""
         self.taken = len(begun)
-        """Bytes read so far, as they lie on disk."""
+        """Bytes read so far, before unpacking."""
         self.bytes = 0
-        """Bytes of text so far: unpacked, in the log's own encoding."""
+        """Bytes of text so far: unpacked, in the encoding of the log."""
         self._stream = stream
         self._text = ToUtf8()
         self._head = self._first(begun)
@@ -45,17 +45,20 @@ class LogInput:
 
     @property
     def foreign(self) -> UsageError | None:
-        """Why it is no log that can be read here, if it is none."""
+        """The error for a log that is an archive of another kind, else ``None``."""
         return foreign(self._head, self.name)
 
     @property
     def encoding(self) -> str:
-        """What the text is written in, as far as it has been read."""
+        """Encoding of the text that was read so far."""
         return self._text.name
 
     def chunks(self) -> Iterator[bytes]:
-        """The text in UTF-8. Raises :class:`DamagedLog` after the last of what can be read, and
-        UsageError before anything else where it cannot be unpacked, or is no log inside."""
+        """The text in UTF-8.
+
+        Raises :class:`DamagedLog` after the last text that can be read. Raises UsageError before
+        any text where it cannot be unpacked, or where an archive is inside.
+        """
         unpack = UNPACK.get(self.packing)
         try:
             for chunk in self._raw() if unpack is None else unpack(self._raw()):
@@ -71,16 +74,16 @@ class LogInput:
         yield self.rest()
 
     def rest(self) -> bytes:
-        """Text that is held back to find out its encoding, once: for a reading that breaks off."""
+        """The text held back until its encoding is known; for a reading that is broken off."""
         return self._text.finish()
 
     def close(self) -> None:
-        """Let the file go; standard input stays open."""
+        """Close the file; standard input stays open."""
         if self._stream is not getattr(sys.stdin, "buffer", None):
             self._stream.close()
 
     def _first(self, head: bytes) -> bytes:
-        """Enough to recognise what it is."""
+        """The first :data:`HEAD` bytes, which show what it is; fewer of a shorter file."""
         while len(head) < HEAD:
             data = self._take(HEAD - len(head))
             if not data:
@@ -96,7 +99,7 @@ class LogInput:
             yield data
 
     def _take(self, most: int) -> bytes:
-        # What is there now: a pipe may stay silent for hours after a few lines.
+        # Only what is there now: a pipe may stay silent for hours after a few lines.
         read = getattr(self._stream, "read1", self._stream.read)
         try:
             data: bytes = read(most) or b""
@@ -110,7 +113,7 @@ class LogInput:
 def open_log(name: str) -> LogInput:
     """Open the log called ``name``; ``-`` is standard input.
 
-    Raises UsageError for what is no log and what may not be read.
+    Raises UsageError for what is not a log, or cannot be read.
     """
     if name == "-":
         if sys.stdin is None:
@@ -157,9 +160,10 @@ def _open(name: str) -> tuple[BinaryIO, int | None, bytes]:
 
 
 def _await_writer(name: str, descriptor: int) -> bytes:
-    """Wait until a pipe has data, or has had a writer; returns what had to be read for that.
+    """Wait up to :data:`WRITER_S` until a pipe has data or a writer.
 
-    Raises UsageError when neither comes.
+    Returns the byte that had to be read to find out, if any. Raises UsageError when no program
+    has opened the pipe for writing.
     """
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
@@ -168,7 +172,7 @@ def _await_writer(name: str, descriptor: int) -> bytes:
     try:
         data = os.read(descriptor, 1)
     except BlockingIOError:
-        return b""  # it is open at the other end, and silent
+        return b""  # a program has opened it and has not written yet
     if not data:
         raise UsageError(f"{name} cannot be read: it is a pipe that nobody writes into")
     return data

@@ -1,4 +1,4 @@
-"""One stream of a run that has ended: its files, oldest first, read as one text."""
+"""One log stream of a finished run: its files, oldest first, read as one text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class StreamFile:
 
 
 class LogStream:
-    """Reads the files of one rank. Files that cannot be read are reported by ``complain`` and skipped."""
+    """Reads the files of one rank.
+
+    A file that cannot be read is skipped, and ``complain`` is called with its name and the error.
+    """
 
     def __init__(self, files: RankFiles, complain: Complain) -> None:
         self.name = files.name
@@ -50,7 +53,7 @@ class LogStream:
 
     @property
     def taken(self) -> int:
-        """Bytes read so far, as they lie on disk."""
+        """Bytes read so far, before unpacking."""
         return self._past + (0 if self._source is None else self._source.taken)
 
     def chunks(self) -> Iterator[bytes]:
@@ -88,11 +91,11 @@ class LogStream:
             self._complain(part.file, error)
 
     def rest(self) -> bytes:
-        """Text that is held back, when the reading breaks off."""
+        """The text that is held back; for a reading that is broken off."""
         return b"" if self._source is None else self._source.rest()
 
     def place(self, line: int) -> tuple[str, int]:
-        """File and line there of a line of the stream."""
+        """(file, line in that file) of a line of the stream, both counted from 1."""
         if not self.parts:
             return self.name, line
         part = self.parts[max(0, bisect_right([p.first for p in self.parts], line) - 1)]
@@ -100,7 +103,7 @@ class LogStream:
 
 
 def size_of(file: str) -> int:
-    """Bytes of a file on disk; 0 for what has no size, or is not there."""
+    """Bytes of a file on disk; 0 for a pipe, or where there is no file."""
     try:
         return os.stat(file).st_size if file != "-" else 0
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""Several finished logs of one run, judged as one: its ranks, or the parts of a rotated log.
+"""Several finished logs of one run, judged together: its ranks, or the parts of a rotated log.
 
-Every log has a reader of its own; what they see goes into one history, in the order in which
-the logs are read side by side. There the lines have numbers that tell that order, and from
-which file and line each of them came.
+Each log has its own reader. The observations of all go into one history, in the order in which the
+logs are merged (:mod:`.interleave`). In this history the number of a line contains its place in the
+merged order, the stream, and the line within the stream: see :class:`_Turn`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from .verdict import Completion, Ending, LogTrouble, judge
 _LINE_BITS = 40
 _STREAM_BITS = 24
 WATCHED = 3
-"""Reports of a rank that count after a trouble in its log: two of them overcome it."""
+"""Reports of a rank that count after a trouble in its log: two show that the rank went on."""
 
 
 class _Turn(NamedTuple):
-    """Who is read, and when: the upper part of a line number in the history."""
+    """Which stream is being read, and its turn: the upper bits of line numbers in the history."""
 
     turn: int
     stream: int
 
     def number(self, line: int) -> int:
-        """A line of this stream, comparable over all streams."""
+        """The number in the history of a line of this stream; it grows in the merged order."""
         place = (self.stream << _LINE_BITS) | line
         return (self.turn << (_LINE_BITS + _STREAM_BITS)) | place
 
@@ -46,17 +46,17 @@ def tells_steps(sample: bytes) -> bool:
 
 
 class _Reading:
-    """One stream and what is known of it."""
+    """One stream and its reader."""
 
     def __init__(self, stream: LogStream, open_reader: OpenReader) -> None:
         self.stream = stream
         self.reader = open_reader(stream.name, stream.rank)
         self.watched = 0
-        """Next reports that count although another rank tells the steps."""
+        """So many of the next reports count, although the steps are those of another rank."""
         self.ended = False
 
     def finish(self) -> list[Observation]:
-        """Its last line, once."""
+        """The observations of its last line; none when called again."""
         ended, self.ended = self.ended, True
         return [] if ended else self.reader.finish(0.0)
 
@@ -81,11 +81,11 @@ class RunReplay:
 
     @property
     def framework(self) -> str | None:
-        """Who wrote the logs, if one of them tells."""
+        """The framework that wrote the logs, if one of them shows it."""
         return next((r.reader.framework for r in self._readings if r.reader.framework), None)
 
     def feed(self, number: int, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
-        """The next bytes of stream ``number``, none at its end."""
+        """Take the next bytes of stream ``number``; empty bytes are its end. Yields its metrics."""
         if number != self._turn.stream:
             self._turn = _Turn(self._turn.turn + 1, number)
         reading = self._readings[number]
@@ -93,16 +93,19 @@ class RunReplay:
         return self._take(reading, seen, metrics=metrics)
 
     def end(self, *, exact: bool, metrics: bool) -> Iterator[Record]:
-        """There are no more bytes. ``exact``: the order they came in is that of the run."""
+        """Finish: yields the findings, and the ends of all files and of the run.
+
+        ``exact``: the merged order is that of the run (:attr:`InterleavedText.exact`).
+        """
         for number, reading in enumerate(self._readings):
             self._turn = _Turn(self._turn.turn + 1, number)
             yield from self._take(reading, reading.finish(), metrics=metrics)
-        told = self.case.close()
-        self.troubles = [(each, self._place(each.first.line)) for each in told]
+        troubles = self.case.close()
+        self.troubles = [(each, self._place(each.first.line)) for each in troubles]
         for each, place in self.troubles:
             decided = self._place(each.first.decided_line)
             yield finding(each, place, decided.line if decided.file == place.file else 0)
-        self._judge(told, exact=exact)
+        self._judge(troubles, exact=exact)
         for reading in self._readings:
             for part in reading.stream.parts:
                 yield self._end_of_file(reading, part.file, part.lines, part.bytes)
@@ -136,10 +139,10 @@ class RunReplay:
         return known
 
     def _counts(self, reading: _Reading, step: Step) -> bool:
-        """Whether the run's history takes a report: those of the lowest rank that makes any.
+        """Whether a report goes into the history of the run: those of the lowest rank do.
 
-        Ranks that repeat one another's steps would look like a run that goes back and forth.
-        Of the others only what is not finite counts, and what follows a trouble.
+        With the same steps from several ranks the run would seem to go back and forth. Of the
+        other ranks only reports with NaN or infinity count, and those right after a trouble.
         """
         order = reading.stream.order if step.rank is None else step.rank
         self._leader = min(self._leader, order)
@@ -159,20 +162,20 @@ class RunReplay:
 
     # -------------------------------------------------------------------- the verdict
 
-    def _judge(self, told: list[LogTrouble], *, exact: bool) -> None:
+    def _judge(self, troubles: list[LogTrouble], *, exact: bool) -> None:
         progress, view = self.case.completion, self.case.view
         if not exact:
-            told = self._roots(told)
-        self.ending = judge(told, progress, view)
+            troubles = self._roots(troubles)
+        self.ending = judge(troubles, progress, view)
         line = self.ending.finished_line
         self.finished_at = None if line is None else self._place(line)
 
-    def _roots(self, told: list[LogTrouble]) -> list[LogTrouble]:
-        """Nobody knows which log was the first to break: of each its own root, all at once."""
+    def _roots(self, troubles: list[LogTrouble]) -> list[LogTrouble]:
+        """The root trouble of each log, all at the same line: it is not known which came first."""
         found = []
         progress, view = self.case.completion, self.case.view
         by_file: dict[str, list[LogTrouble]] = {}
-        for each in told:
+        for each in troubles:
             by_file.setdefault(self._place(each.first.line).file, []).append(each)
         for mine in by_file.values():
             named = judge(mine, progress, view).cause
@@ -228,14 +231,14 @@ class RunReplay:
 
 
 def _at(one: Seen, file: str, line: int) -> Seen:
-    """The same, seen at another place."""
+    """The same observation with another file and line."""
     if isinstance(one, Step):
         return one._replace(file=file, line=line)
     return replace(one, file=file, line=line)
 
 
 class _File:
-    """What one file by itself tells about its end."""
+    """What one file by itself shows about its end."""
 
     def __init__(self) -> None:
         self.progress = Completion()
@@ -251,7 +254,7 @@ class _File:
 def root(
     troubles: Iterable[tuple[LogTrouble, FileLine]], ending: Ending
 ) -> tuple[LogTrouble, FileLine] | None:
-    """The trouble that is the cause in ``ending``: the first fatal one of its class."""
+    """The trouble that ``ending`` names as the cause: the first fatal one of its class."""
     if ending.cause is None:
         return None
     named = [t for t in troubles if ending.cause in (t[0].first.trouble, t[0].newest.trouble)]

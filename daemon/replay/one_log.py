@@ -1,7 +1,7 @@
-"""Reading finished logs: the daemon's parsers and sentinels, without clock or box.
+"""Judges a finished log by the daemon's parsers and sentinels, without a clock or a box.
 
-Every observation goes through the same rules with ``live=False``; a finding is kept once per
-trouble, with the line where it first shows, and the verdict says how the log ends.
+The sentinels are given the same views as in the daemon, with ``live=False``. Each trouble is kept
+once, with the line where it first shows; the verdict says how the run ended.
 """
 
 from __future__ import annotations
@@ -30,53 +30,54 @@ from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
 Record = dict[str, Any]
 """One line of ``replay --json``."""
 Seen = Union[Step, LogEvent, Phase, CheckpointSaved]
-"""What a line of a log can be."""
+"""The observations that a parser can make of a log line."""
 Listen = Callable[[Seen, int], None]
-"""Told every observation and a number that grows as the log goes on."""
+"""Is called with every observation, and with a number that grows along the log."""
 
 
 CLOSE = 200
 EVERY = 50
-"""While troubles are known, rules say them again whenever they are asked. So many steps after
-the last news they are asked at every fiftieth step: what they remember loses nothing by it,
-and a log of a million steps with a dozen old troubles is read five times as fast."""
+"""Sentinels report a known trouble again whenever they are asked. Once there is one, they are asked
+at each of the ``CLOSE`` steps after something new, then only at every ``EVERY``-th step. Nothing is
+lost, as the accumulators see every step, and a log of a million steps with a dozen old troubles is
+read five times as fast."""
 
 
 class FileLine(NamedTuple):
-    """A line of a file as it was given."""
+    """A line of a file, whose path is as the person gave it."""
 
     file: str
     line: int
 
 
 class ReplayRules(NamedTuple):
-    """Who judges a replay."""
+    """What a replay is judged by: the sentinels with their limits, and the parsers."""
 
     sentinels: Mapping[str, Sentinel]
     limits: Mapping[str, Any]
     report_bug: Callable[[str], None]
-    """Told, in words, when a rule fails."""
+    """Is called with the traceback when a sentinel raises."""
     open_reader: OpenReader = everything
 
 
 class LogJudge:
-    """What the rules make of one run's observations, in the order they come."""
+    """Gives the observations of one run to the sentinels, in order, and keeps their findings."""
 
     def __init__(self, name: str, rules: ReplayRules) -> None:
         self.troubles = LogTroubles()
         self.completion = Completion()
         self._calm = 0
-        """Steps since something new was found, or an event was read."""
+        """Steps since the last new trouble or event."""
         self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
         self._engine = Engine(rules.sentinels, rules.limits, Incidents(), rules.report_bug)
 
     @property
     def view(self) -> View:
-        """What the rules see."""
+        """The history so far, as the sentinels see it."""
         return self._history.view(0.0)
 
     def add(self, one: Observation) -> None:
-        """Take the next observation, and ask the rules about it."""
+        """Take the next observation, and ask the sentinels about it."""
         self._history.add(one)
         self.completion.add(one)
         if isinstance(one, Step):
@@ -88,7 +89,7 @@ class LogJudge:
             self._ask(LogEvent)
 
     def close(self) -> list[LogTrouble]:
-        """Nothing more comes: every trouble, by the line where it first shows."""
+        """Ask the sentinels a last time; all troubles, by the line where they first show."""
         self._history.ended = True
         self._ask(Step, LogEvent)
         return self.troubles.all()
@@ -113,27 +114,27 @@ class Replay:
 
     @property
     def framework(self) -> str | None:
-        """Who wrote the log, if that is known."""
+        """The framework that wrote the log, if that is known."""
         return self.reader.framework
 
     def read(self, chunks: Iterable[bytes], *, metrics: bool) -> Iterator[Record]:
-        """Records of the contract, metrics as they come, findings and the end last."""
+        """All records of ``replay --json``: metrics as they come, then the findings and the end."""
         for chunk in chunks:
             yield from self.feed(chunk, metrics=metrics)
         yield from self.end(metrics=metrics)
 
     def feed(self, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
-        """The next bytes: what they report."""
+        """Take the next bytes; yields the metrics in them."""
         return self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
 
     def end(self, *, metrics: bool) -> Iterator[Record]:
-        """There are no more bytes: the last reports, the findings, how it ended."""
+        """Finish: yields the last metrics, the findings and the end."""
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
-        told = self.case.close()
-        self.troubles = [(each, FileLine(self.file, each.first.line)) for each in told]
+        troubles = self.case.close()
+        self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             yield finding(each, place, each.first.decided_line)
-        ending = self.ending = judge(told, self.case.completion, self.case.view)
+        ending = self.ending = judge(troubles, self.case.completion, self.case.view)
         yield {
             "type": "end",
             "file": self.file,
@@ -178,10 +179,10 @@ def report(one: Step | CheckpointSaved) -> Record:
     }
 
 
-def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
-    """One trouble. ``decided_line`` is 0 where it is the line where the trouble shows."""
-    first, newest = told.first, told.newest
-    # Where as it first showed; what, how bad and how often as it stands at the end.
+def finding(trouble: LogTrouble, place: FileLine, decided_line: int) -> Record:
+    """The record of one trouble. ``decided_line``: 0 where it is the line of the trouble."""
+    first, newest = trouble.first, trouble.newest
+    # The details are those of the first finding; class, severity and count those of the newest.
     details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
     if "count" in newest.details:
         details["count"] = newest.details["count"]
@@ -193,16 +194,16 @@ def finding(told: LogTrouble, place: FileLine, decided_line: int) -> Record:
         "class": newest.trouble,
         "severity": newest.severity.label,
         "fatal": newest.fatal,
-        "sentinel": told.sentinel,
+        "sentinel": trouble.sentinel,
         "summary": mask(newest.summary),
-        "evidence": proof(told),
+        "evidence": proof(trouble),
         "at": None,
         "details": details,
     }
 
 
-def proof(told: LogTrouble) -> str:
+def proof(trouble: LogTrouble) -> str:
     """The log line that shows a trouble, at most 400 characters; else its summary."""
-    first = told.first
+    first = trouble.first
     text = next((e.text for e in first.evidence if e.kind == "log"), "") or first.summary
     return mask(text)[:400]

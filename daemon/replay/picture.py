@@ -1,4 +1,4 @@
-"""The picture of a report: the course of the loss, and what happened on the way."""
+"""The curve in a replay report: the loss over the steps, with marks for restarts and troubles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .story import Story
 from .subject import Subject, grouped
 
 HEIGHT, LOW = 8, 5
-"""Rows of the curve: of one log, of one of many."""
+"""Rows of the curve for a single log, and for each of many logs."""
 
 
 def picture(subject: Subject, width: int) -> list[Row]:
@@ -35,19 +35,21 @@ def picture(subject: Subject, width: int) -> list[Row]:
 
 
 def _marks(subject: Subject) -> list[AxisMark]:
-    """Restarts, and troubles over them; the worst last, so that nothing covers it."""
+    """Marks of restarts and troubles, the worst last: later marks cover earlier ones."""
     marks = [AxisMark(restart.x, "↺", "warn") for restart in subject.story.restarts]
-    troubles = [told for told, _ in subject.troubles if told.newest.severity >= Severity.WARNING]
-    for told in sorted(troubles, key=lambda t: (t.newest.fatal, t.newest.severity)):
-        x = subject.story.x_of(told.first.line)
+    troubles = [
+        trouble for trouble, _ in subject.troubles if trouble.newest.severity >= Severity.WARNING
+    ]
+    for trouble in sorted(troubles, key=lambda t: (t.newest.fatal, t.newest.severity)):
+        x = subject.story.x_of(trouble.first.line)
         if x is not None:
-            sign = AxisMark(x, "✗", "bad") if told.newest.fatal else AxisMark(x, "!", "warn")
+            sign = AxisMark(x, "✗", "bad") if trouble.newest.fatal else AxisMark(x, "!", "warn")
             marks.append(sign)
     return marks
 
 
 def _ends(story: Story, xs: Sequence[float]) -> tuple[str, str]:
-    """Words below both ends of the axis."""
+    """Labels below both ends of the x axis."""
     if not xs:
         return "", ""
     if story.wrapped:
@@ -68,9 +70,9 @@ def _legend(
     if evaluated:
         parts.append(f"{EVALUATED} eval_loss {evaluated[-1][1]:.4g}")
     signs = {mark.sign for mark in marks}
-    told = [sign for sign in ("✗", "!") if sign in signs]
-    if told:
-        parts.append(f"{' '.join(told)} trouble")
+    shown = [sign for sign in ("✗", "!") if sign in signs]
+    if shown:
+        parts.append(f"{' '.join(shown)} trouble")
     if "↺" in signs:
         parts.append("↺ restart")
     return parts

@@ -1,4 +1,4 @@
-"""Which rank a log file is of, by its name, and which files are parts of one rotated log."""
+"""By the names of log files: the rank of each, and which are parts of one rotated log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOT_A_RANK = re.compile(
     r"|v|array|task|id|slurm-?(?:\d+_)?|node|host|machine|pod|iter|stage|phase)[_.-]?$",
     re.IGNORECASE,
 )
-"""What stands before a number that counts something else."""
+"""Words before a number that is not a rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class RankFiles:
     parts: tuple[str, ...]
     rank: int | None = None
     order: int = 0
-    """Place among the streams of a run; the lowest tells the metrics. Ranks, else nodes."""
+    """Place among the streams of a run: the rank, else the node. The lowest has the metrics."""
     attempt: int = 0
-    """Which start of the run, where the launcher keeps them apart (torchrun ``attempt_1``)."""
+    """Number of the attempt, where the launcher has a folder for each (torchrun ``attempt_1``)."""
 
     @property
     def name(self) -> str:
-        """Its newest part."""
+        """Path of the newest part."""
         return self.parts[-1]
 
 
 def group_by_rank(names: Sequence[str]) -> list[RankFiles]:
-    """The streams that files given as one run make up, by attempt and rank."""
+    """The streams of the files of one run, ordered by attempt and rank."""
     streams = _streams(names)
     counted = _counted([parts[-1] for parts in streams])
     found = []
@@ -69,7 +69,7 @@ def group_by_rank(names: Sequence[str]) -> list[RankFiles]:
 def rank_of(name: str) -> int | None:
     """The rank that a path names: ``rank0.log``, ``worker-2.out``, ``attempt_0/3/stderr.log``.
 
-    ``slurm-123_4.out`` names a task of a job array, which is a run of its own.
+    ``None`` if it names none: ``slurm-123_4.out`` is a task of a job array, a run of its own.
     """
     rank = _last(_RANK, name)
     if rank is not None:
@@ -90,7 +90,7 @@ def _last(pattern: re.Pattern[str], name: str) -> int | None:
 
 
 def _counted(names: Sequence[str]) -> dict[str, int]:
-    """Ranks of files that differ in one number only, which counts from 0 without a gap."""
+    """Ranks of files whose names differ only in one number that counts 0, 1, 2, …"""
     split = [re.split(r"(\d+)", name) for name in names]
     if len(names) < 2 or len({len(pieces) for pieces in split}) != 1:
         return {}
@@ -109,7 +109,7 @@ def _counted(names: Sequence[str]) -> dict[str, int]:
 
 
 def _streams(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Files that rotation made of one log become one, oldest part first."""
+    """Group the parts of each rotated log, the oldest part first."""
     groups: dict[str, list[tuple[tuple[int, float, str], str]]] = {}
     for name in dict.fromkeys(names):
         base, age = _rotation(name)

@@ -1,4 +1,6 @@
-"""What a person wants to know of a finished run, gathered while it is read, in bounded memory."""
+"""What a replay report shows of a run: phases, saves, restarts, curves. Gathered while its log is
+read, in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,23 @@ from ..parsers.timestamps import kind_of, moment, stamps
 from .one_log import Seen
 
 HEAD = 256 << 10
-"""First bytes of the text, which tell the kind of its time stamps."""
+"""Bytes from the start of the text, by which the kind of its time stamps is recognised."""
 TAIL = 64 << 10
 """Last bytes that are searched for the last time stamp."""
 SERIES = 12
-"""Metric names followed at most."""
+"""Metrics of which a curve is kept, at most."""
 SAVES = 512
 """Newest claims of saved checkpoints that are kept."""
 RESTARTS = 32
+"""Newest restarts that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryEvent:
-    """Something at a line."""
+    """The line at which something happened."""
 
     order: int
-    """Grows as the log goes on; over several logs, in the order they are read."""
+    """A number that grows along the log, or along several logs in the order they are read."""
     file: str
     line: int
     step: float | None
@@ -51,7 +54,9 @@ class LogRestart:
 
     at: StoryEvent
     before: float
+    """The last step before it."""
     x: float
+    """Place on the x axis of the curves."""
 
 
 @dataclass(slots=True)
@@ -64,7 +69,7 @@ class PhaseSpan:
 
 
 class Story:
-    """Listens to the observations of one replay."""
+    """Collects the story of one replay from its observations."""
 
     def __init__(self) -> None:
         self.first: StoryEvent | None = None
@@ -81,7 +86,7 @@ class Story:
         self.curves: dict[str, Curve] = {}
         self._newest: dict[str, tuple[float, float]] = {}
         self.wrapped = False
-        """The counter began anew in every epoch: places on the curve are no step numbers."""
+        """The step counter starts again in every epoch: x values of curves are no step numbers."""
         self._places = Curve()
         self._x = 0.0
         self._offset = 0.0
@@ -95,7 +100,7 @@ class Story:
     # -------------------------------------------------------------------- the text
 
     def add_text(self, chunk: bytes) -> None:
-        """The text itself, for what no observation tells."""
+        """Take text of the log, in which the first and the last time stamp are looked for."""
         if len(self._head) < HEAD:
             self._head += chunk[: HEAD - len(self._head)]
         chunk = chunk[-TAIL:]
@@ -106,7 +111,7 @@ class Story:
 
     @property
     def span(self) -> tuple[str, str, timedelta] | None:
-        """First time, last time and what lies between, by the log's own clock."""
+        """(first time, last time, duration) by the log's time stamps; ``None`` without them."""
         kind = kind_of(self._head)
         if kind is None:
             return None
@@ -116,7 +121,7 @@ class Story:
             return None
         begun, ended = moment(first, kind), moment(ends[-1], kind)
         if kind == "clock" and ended < begun:
-            ended += timedelta(days=1)  # at least one midnight; more cannot be told
+            ended += timedelta(days=1)  # past midnight, once or more often: that is not known
         shape = {"clock": "%H:%M", "yearless": "%m-%d %H:%M"}.get(kind, "%Y-%m-%d %H:%M")
         if ended < begun:
             return None
@@ -147,7 +152,7 @@ class Story:
         step = one.step if one.step is not None else self._number
         save = ClaimedSave(StoryEvent(order, one.file, one.line, step), one.path)
         if self.saves and one.path is not None and self.saves[-1].path == one.path:
-            return  # "saving …", "saved …", or the other ranks
+            return  # the same save: "saving …" and "saved …", or other ranks
         self.save_count += 1
         self.first_save = self.first_save or save
         self.saves.append(save)
@@ -159,7 +164,7 @@ class Story:
         if rank != self._rank:
             return
         if self._number is None or not _evaluation(one):
-            self._move(one, order)  # evaluations count in units of their own here and there
+            self._move(one, order)  # some evaluations count other units than steps
             here = StoryEvent(order, one.file, one.line, one.number)
             self.reports += 1
             if one.number is not None:
@@ -179,7 +184,7 @@ class Story:
             self._newest[name] = (self._x, value)
 
     def points(self, name: str) -> list[tuple[float, float]]:
-        """A series, thinned out, with its newest value."""
+        """The (x, value) points of a metric, thinned out, with the newest one."""
         if name not in self.curves:
             return []
         points = self.curves[name].points
@@ -187,7 +192,7 @@ class Story:
         return points if points and newest[0] <= points[-1][0] else [*points, newest]
 
     def _move(self, one: Step, order: int) -> None:
-        """Find the place of a report on the axis of the curves."""
+        """Find the place of a report on the x axis of the curves."""
         number = one.number
         if number is None:
             if self._number is None:
@@ -206,7 +211,7 @@ class Story:
             self._interrupted = False
 
     def x_of(self, order: int) -> float | None:
-        """Where on the curves a line lies."""
+        """The place on the x axis of the line with this ``order``; ``None`` without reports."""
         points = self._places.points
         if not points:
             return None
@@ -215,7 +220,7 @@ class Story:
 
 
 def _evaluation(one: Step) -> bool:
-    """The report of an evaluation, and of nothing else."""
+    """True for a report of an evaluation that has no training loss."""
     return "train_loss" not in one.values and any(n.startswith(("eval", "val")) for n in one.values)
 
 

@@ -43,7 +43,7 @@ class Subject:
     encoding: str = "utf-8"
     interrupted: bool = False
     quick: bool = False
-    """Read for troubles alone."""
+    """Read with ``--quick``: for troubles only, without metrics."""
     one_of_many: bool = False
     ends: Sequence[Record] = field(default_factory=list)
     """The `end` records of the files of a run."""
@@ -52,7 +52,7 @@ class Subject:
     def of_file(
         cls, source: LogInput, replay: Replay, story: Story, extra: Record, *, one_of_many: bool
     ) -> Subject:
-        """One log that has been read."""
+        """The subject for one log that was read."""
         line = replay.ending.finished_line
         damage = str(extra.get("damage", ""))
         log = Log(source.name, replay.reader.lines, source.bytes, source.packing, damage)
@@ -75,7 +75,7 @@ class Subject:
     def of_run(
         cls, streams: Sequence[LogStream], replay: RunReplay, story: Story, ends: Sequence[Record]
     ) -> Subject:
-        """A run of several logs that have been read."""
+        """The subject for the logs of one run that were read."""
         logs = [
             Log(p.file, p.lines, p.bytes, p.packing, p.damage, stream.rank)
             for stream in streams
@@ -97,10 +97,10 @@ class Subject:
 
     @property
     def root(self) -> tuple[LogTrouble, FileLine] | None:
-        """The trouble that ended it, and where it first shows."""
+        """The trouble that ended the run, and where it first shows."""
         return root(self.troubles, self.ending)
 
 
 def grouped(value: float) -> str:
-    """A number for a person: ``12,400``."""
+    """A number with separators: ``12,400``."""
     return f"{int(value):,}" if math.isfinite(value) and value == int(value) else number(value)

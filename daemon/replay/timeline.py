@@ -1,4 +1,4 @@
-"""What happened in a finished log, in order: one line for each thing worth a line."""
+"""The timeline of a replay report: one line for each notable event of a finished log, in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .story import Story, StoryEvent
 from .verdict import LogTrouble
 
 Entry = tuple["FileLine | None", str, Tone, str]
-"""(line, sign, tone, words)."""
+"""(line of the log, sign, colour, words)."""
 TROUBLES = 12
 """Troubles shown at most; ``--json`` has all."""
 _PHASES: dict[PhaseName, str] = {
@@ -33,7 +33,7 @@ def entries(
     view: View,
     root: tuple[LogTrouble, FileLine] | None,
 ) -> list[Entry]:
-    """The timeline, first things first."""
+    """The timeline in the order of the log. ``root``: the trouble that ended the run."""
     found: list[tuple[float, Entry]] = [*_phases(story), *_saves(story)]
     for restart in story.restarts:
         words = f"the steps go back from {number(restart.before)} to {number(restart.at.step or 0)}"
@@ -43,8 +43,8 @@ def entries(
         if story.reports > 1:
             words = f"last report, step {_step(story.last)}, {story.reports:,} in all"
             found.append(_at(story.last, "·", "dim", words))
-    fell = math.inf if root is None else root[0].first.line
-    found += _troubles(troubles, view, fell)
+    ended_at = math.inf if root is None else root[0].first.line
+    found += _troubles(troubles, view, ended_at)
     found.sort(key=lambda each: each[0])
     return [entry for _, entry in found]
 
@@ -85,35 +85,36 @@ def _saves(story: Story) -> list[tuple[float, Entry]]:
 
 
 def _troubles(
-    troubles: Sequence[tuple[LogTrouble, FileLine]], view: View, fell: float
+    troubles: Sequence[tuple[LogTrouble, FileLine]], view: View, ended_at: float
 ) -> list[tuple[float, Entry]]:
     ranked = sorted(troubles, key=lambda t: (-t[0].newest.severity, t[0].first.line))
     shown = ranked[:TROUBLES]
     found = []
-    for told, place in shown:
-        sign, tone = _manner(told)
-        words = f"{told.newest.trouble}: {told.newest.summary}"
-        count = told.newest.details.get("count")
+    for trouble, place in shown:
+        sign, tone = _manner(trouble)
+        words = f"{trouble.newest.trouble}: {trouble.newest.summary}"
+        count = trouble.newest.details.get("count")
         if isinstance(count, int) and count > 1:
             words += f" ({count:,} times)"
-        if told.first.line < fell and _overcome(told, view):
+        if trouble.first.line < ended_at and _overcome(trouble, view):
             words += "; the run went on"
-        order = float(told.first.line) if told.first.line else -math.inf
+        order = float(trouble.first.line) if trouble.first.line else -math.inf
         found.append((order, (place if place.line else None, sign, tone, words)))
     left = len(troubles) - len(shown)
     if left:
-        words = f"{left:,} more troubles that matter less: --json tells all"
+        words = f"{left:,} more troubles, less severe: --json lists them all"
         found.append((math.inf, (None, "·", "dim", words)))
     return found
 
 
-def _overcome(told: LogTrouble, view: View) -> bool:
-    if told.newest.fatal or told.newest.severity < Severity.WARNING:
+def _overcome(trouble: LogTrouble, view: View) -> bool:
+    """True when the run made at least two steps after a trouble that is not fatal."""
+    if trouble.newest.fatal or trouble.newest.severity < Severity.WARNING:
         return False
-    return view.steps_after(0.0, told.first.line, told.first.file) >= 2
+    return view.steps_after(0.0, trouble.first.line, trouble.first.file) >= 2
 
 
-def _manner(told: LogTrouble) -> tuple[str, Tone]:
-    if told.newest.fatal:
+def _manner(trouble: LogTrouble) -> tuple[str, Tone]:
+    if trouble.newest.fatal:
         return "✗", "bad"
-    return ("!", "warn") if told.newest.severity >= Severity.WARNING else ("·", "dim")
+    return ("!", "warn") if trouble.newest.severity >= Severity.WARNING else ("·", "dim")

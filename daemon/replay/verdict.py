@@ -1,4 +1,4 @@
-"""How a finished log ended: finished, failed or cut, and the root among its troubles."""
+"""The verdict on a finished log: finished, failed or cut, and the root cause of a failure."""
 
 from __future__ import annotations
 
@@ -20,57 +20,59 @@ LOST_AT_THE_END = which(lambda c: c.result_lost)
 
 @dataclass(slots=True)
 class LogTrouble:
-    """One trouble of the log: its first finding, and how it stands at the end."""
+    """One trouble of the log: its first and its newest finding."""
 
     sentinel: str
     first: Finding
     newest: Finding
     order: int
+    """Its place in the order in which troubles were found."""
 
 
 class LogTroubles:
-    """All troubles of a log, each once, as rules tell them again and again."""
+    """All troubles of a log, each once, though sentinels report them again in every round."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str, str], LogTrouble] = {}
+        self._troubles: dict[tuple[str, str, str], LogTrouble] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._told)
+        return bool(self._troubles)
 
     def add_findings(self, found: Sequence[tuple[str, Finding]]) -> bool:
-        """(sentinel, finding) of one round; True when there is a new one among them.
+        """Take the (sentinel, finding) pairs of one round; True when a trouble is new.
 
         A trouble that turns out to be of another class (a spike that does not come back)
         stays the same trouble.
         """
         news = False
-        said = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
+        reported = {(sentinel, finding.key, finding.trouble) for sentinel, finding in found}
         for sentinel, finding in found:
             key = (sentinel, finding.key, finding.trouble)
-            told = self._told.get(key)
-            if told is None:
+            trouble = self._troubles.get(key)
+            if trouble is None:
                 news = True
-                before = self._given_way(sentinel, finding.key, said)
-                told = LogTrouble(sentinel, finding, finding, len(self._told))
+                before = self._replaced(sentinel, finding.key, reported)
+                trouble = LogTrouble(sentinel, finding, finding, len(self._troubles))
                 if before is not None:
-                    told = self._told.pop(before)
-                self._told[key] = told
-            told.newest = finding
-            if _role(told.first) != "root" and _role(finding) == "root":
-                told.first = finding  # what came before it was its fallout
+                    trouble = self._troubles.pop(before)
+                self._troubles[key] = trouble
+            trouble.newest = finding
+            if _role(trouble.first) != "root" and _role(finding) == "root":
+                trouble.first = finding  # the earlier finding was fallout of this one
         return news
 
-    def _given_way(
-        self, sentinel: str, key: str, said: set[tuple[str, str, str]]
+    def _replaced(
+        self, sentinel: str, key: str, reported: set[tuple[str, str, str]]
     ) -> tuple[str, str, str] | None:
-        for known in self._told:
-            if known[:2] == (sentinel, key) and known not in said:
+        """The known trouble of this sentinel and key that is not among ``reported``."""
+        for known in self._troubles:
+            if known[:2] == (sentinel, key) and known not in reported:
                 return known
         return None
 
     def all(self) -> list[LogTrouble]:
-        """By the line where they first show."""
-        return sorted(self._told.values(), key=lambda t: (t.first.line, t.order))
+        """All troubles, ordered by the line where they first show."""
+        return sorted(self._troubles.values(), key=lambda t: (t.first.line, t.order))
 
 
 def _role(finding: Finding) -> object:
@@ -79,19 +81,19 @@ def _role(finding: Finding) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the `end` record says."""
+    """How the run ended, as in the ``end`` record."""
 
     verdict: str
     """``finished``, ``failed`` or ``cut``."""
     cause: str | None
-    """Root class, where the verdict is ``failed``."""
+    """Class of the root cause, where the verdict is ``failed``."""
     finished_line: int | None
 
 
-def judge(told: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
+def judge(troubles: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
     """The verdict over all troubles of a log."""
-    stands = (t.newest for t in told)
-    fatal = [f for f in stands if f.fatal and f.severity >= Severity.WARNING]
+    newest = (t.newest for t in troubles)
+    fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view)
     if end is not None:
         claimed = progress.done_line is not None
@@ -103,10 +105,11 @@ def judge(told: Iterable[LogTrouble], progress: Completion, view: View) -> Endin
 
 
 def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
-    """True for what is no noise of a program that takes itself apart after its end.
+    """True for a fatal trouble after the end of training that still makes the run a failure.
 
-    What was not saved is lost after the last step too. A program that does not even say
-    (``claimed``) that it is done may have failed in what it does last.
+    ``claimed``: the log says that training is done. Then only a result that was not saved counts.
+    Otherwise the program may have failed in its last actions: all count but the usual errors of a
+    program that shuts down.
     """
     if claimed:
         return fatal.trouble in LOST_AT_THE_END
@@ -114,13 +117,13 @@ def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
 
 
 def _begun_again(view: View) -> int:
-    """The line after which the log tells of another attempt; 0 for none."""
+    """The last line that shows that the run was started again; 0 for none."""
     troubles = view.accumulator(Troubles)
     return 0 if troubles is None else max(troubles.begun_again.values(), default=0)
 
 
 def _root(fatal: list[Finding], begun_again: int) -> str | None:
-    """The root class: of the last attempt, exact before fallout, then the first."""
+    """The class of the root cause: of the last attempt, exact classes before fallout, the first."""
     if not fatal:
         return None
     exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS]
@@ -129,11 +132,11 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     if own:
         return _first([f for f in own if f.line > begun_again] or own)
     if roots:
-        # Ranks that wait for one that raised an exception are not what happened.
+        # All are errors of ranks that wait for another: an exception before them is the cause.
         first = min(f.line for f in roots)
         raised = [f for f in fatal if f.trouble == "python_exception" and f.line < first]
         return _first(raised or roots)
-    # of side effects alone, the one that says more: a kill names more than a dead rank
+    # There are only side effects: a kill says more than a dead rank.
     return min(fatal, key=lambda f: (f.trouble == "rank_failed", f.line)).trouble
 
 

@@ -1,1 +1,1 @@
-"""What is told about a run: facts, messages, pushes, the status page, the index file."""
+"""What a person or a program reads about a run: facts, pushes, the status page, the index file."""

@@ -1,4 +1,4 @@
-"""The report: what is true now, as one plain dict for every screen, page and command.
+"""The facts about runs and their box as plain dicts, for every screen, page and command.
 
 ``status --json``, the status page and the TUI show the same dict, so that they cannot
 disagree. Times are ISO 8601, unknown is ``None``, sizes are bytes, ratios are 0..1.
@@ -27,7 +27,9 @@ from ..system.clock import iso
 from .messages import first_step
 
 CURVE_POINTS = 240
+"""Points of the loss curve, at most."""
 LONGEST_ETA_S = 10 * 365 * 86400.0
+"""With more seconds to go there is no ETA: a log can name any total."""
 
 
 def incident(one: Incident, entry: HandbookPage | None) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def incident(one: Incident, entry: HandbookPage | None) -> dict[str, Any]:
 
 
 def now_block(history: RunHistory, now: float) -> dict[str, Any]:
-    """Where the training is: step, losses, rate, when it should end."""
+    """How far the training is: step, newest metrics, seconds per step, expected end."""
     step = history.step_times[-1][1] if history.step_times else None
     last_at = history.step_times[-1][0] if history.step_times else None
     total = history.total or history.facts.expected_steps
@@ -63,7 +65,7 @@ def now_block(history: RunHistory, now: float) -> dict[str, Any]:
     eta = None
     if step is not None and total and per_step and total > step:
         left = (total - step) * per_step
-        eta = now + left if left < LONGEST_ETA_S else None  # a log can name any total
+        eta = now + left if left < LONGEST_ETA_S else None
     return {
         "step": step,
         "total": total,
@@ -76,7 +78,7 @@ def now_block(history: RunHistory, now: float) -> dict[str, Any]:
 
 
 def seconds_per_step(history: RunHistory) -> float | None:
-    """Time per training step over the newest reports; ``None`` before two of them."""
+    """Seconds per training step over the newest 64 reports; ``None`` before the second."""
     marks = list(history.step_times)[-64:]
     if len(marks) < 2 or marks[-1][1] <= marks[0][1] or marks[-1][0] <= marks[0][0]:
         return None
@@ -95,7 +97,7 @@ def curve(history: RunHistory) -> dict[str, Any]:
 
 
 def processes(looks: Iterable[ProcessesSeen]) -> list[dict[str, Any]]:
-    """Every process of the run with its CPU over the last seconds."""
+    """Every process of the newest sample, with its use of the CPU in cores over the last 6 s."""
     seen = list(looks)
     if not seen:
         return []
@@ -121,7 +123,7 @@ def processes(looks: Iterable[ProcessesSeen]) -> list[dict[str, Any]]:
 
 
 def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> dict[str, Any]:
-    """How many, the newest, the best, and what one would resume from."""
+    """How many there are, the newest, the best, and the one to resume from."""
     by_path = {c.path: c for c in known}
     newest = by_path.get(index.get("latest") or "")
     judged = [e for e in index.get("checkpoints", ()) if e["verified"]["level"] is not None]
@@ -145,7 +147,7 @@ def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> di
 
 
 def _durability(seen: CheckpointSeen | None) -> dict[str, Any] | None:
-    """What becomes of a checkpoint when its box goes; ``None`` where there is none."""
+    """Whether a checkpoint survives the end of its box; ``None`` where that was not looked at."""
     if seen is None or seen.durability is None:
         return None
     place = seen.durability
@@ -234,7 +236,7 @@ def _memory(m: MemorySample, now: float) -> dict[str, Any]:
 
 
 def source(state: SourceState) -> dict[str, Any]:
-    """One line of the coverage list."""
+    """One line of the list of sources."""
     return {
         "source": state.source,
         "state": state.state,
@@ -244,7 +246,7 @@ def source(state: SourceState) -> dict[str, Any]:
 
 
 def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:
-    """Every log of the run, how it stands and whether it is block-buffered."""
+    """Every log of the run: its size, its state, and whether its writer buffers whole blocks."""
     rows = []
     for path in spec.logs:
         growth = history.logs.get(path)

@@ -1,4 +1,4 @@
-"""Write ``checkpoints_index.json``: strict JSON, whole."""
+"""Write ``checkpoints_index.json``: strict JSON, replaced in one step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..system.files import write_whole
 
 
 def write_index(path: str, index: Mapping[str, Any]) -> None:
-    """Replace the file. Raises OSError."""
+    """Replace the file ``path`` in one step. Raises OSError."""
     text = json.dumps(strict(index), indent=1, allow_nan=False)
     write_whole(path, text + "\n")
 

@@ -15,7 +15,7 @@ from ..judge.incidents import Change, Incident
 from ..system.clock import iso
 
 MAX_BODY = 1000
-"""Characters of a body before any attachment (contract)."""
+"""Characters of a body without attachments. Programs that receive pushes rely on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.IN
 
 
 def first_step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
-    """(first remedy, whether it is safe): the finding's own, else the handbook's."""
+    """(first step of the remedy, whether it is safe): the finding's own, else the handbook's."""
     if incident.remedy:
         return incident.remedy, True
     if entry and entry.steps:
@@ -74,7 +74,7 @@ def compose(
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
-    lines += [f"With it: {_short(s, 120)}" for s in incident.symptoms[:2]]
+    lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     lines.append(_last_good(checkpoints, incident))
     step, safe = first_step(incident, entry)
     lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
@@ -89,13 +89,13 @@ def _corrected(was: str, trouble: str) -> str:
 
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
-    """The push at the end of a run that reached it."""
+    """The push about a run that finished, by its ``status --json``."""
     now = status["now"]
     loss = now["values"].get("train_loss")
     lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
     if now["step"] is not None:
-        told = "" if loss is None else f", loss {number(float(loss))}"
-        lines.append(f"Last step {number(now['step'])}{told}")
+        shown = "" if loss is None else f", loss {number(float(loss))}"
+        lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
     lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
     lines.append("Copy and verify the results, then stop the box: it is still billed.")
@@ -103,16 +103,16 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
 
 
 def drilled(message: Message) -> Message:
-    """The same push, marked so that nobody gets out of bed for it."""
-    told = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
-    body = _fit([told, *message.body.split("\n")])
+    """The same push, marked as a drill in its title and its body."""
+    notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
+    body = _fit([notice, *message.body.split("\n")])
     return replace(message, title=f"[DRILL] {message.title}", body=body)
 
 
 def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
-    """What it means for the last good checkpoint, from before the trouble.
+    """The line that names the last good checkpoint from before the trouble.
 
-    Where the trouble is a bad save, it is the one that the finding names.
+    For a bad save it is the one that the finding names (``details``: ``valid``, ``finite``).
     """
     good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
     step = incident.details.get("step")
@@ -129,7 +129,7 @@ def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str
 
 
 def _short(text: str, limit: int) -> str:
-    """One line of printable characters: a title may become the header of a mail."""
+    """Printable characters on one line, cut to ``limit``: a title may become a mail header."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

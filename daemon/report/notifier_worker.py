@@ -1,9 +1,9 @@
-"""The notifier: a child started on demand that pushes through Apprise, then leaves.
+"""The notifier: a worker that is started on demand, pushes through Apprise, and ends when idle.
 
-Apprise weighs 50 MB once a plugin is loaded; the resident process never imports it. One
+Apprise takes 50 MB once a plugin is loaded; the resident process never imports it. One
 JSON object per line on stdin (``id``, ``title``, ``body``, ``kind``, ``urls``, ``mode``),
 one per line on stdout (``id``, ``ok``, ``results``). URLs are secrets: they come through
-stdin, never through arguments or the environment, and only their number and scheme leave.
+stdin, never through arguments or the environment, and answers have only their number and scheme.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..config.secrets import mask_urls
 from ..system.worker_main import die_with_parent
 
 IDLE_S = 20.0
-"""Leave after this long without a message; importing Apprise again costs half a second."""
+"""Seconds without a message after which it ends; importing Apprise again takes half a second."""
 
 
 def send(message: dict[str, Any]) -> dict[str, Any]:
-    """Push one message; a ladder stops at the first URL that took it."""
+    """Push one message. Mode ``ladder`` ends at the first URL that takes it; ``all`` tries each."""
     import apprise
 
     results = []
@@ -66,7 +66,7 @@ def _send_one(apprise: Any, url: str, message: dict[str, Any], number: int) -> d
 
 
 class _Words(logging.Handler):
-    """Keeps what Apprise says about a failure, without the URL in it."""
+    """Keeps the log messages of Apprise about a failure; the URL in them is masked."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -81,7 +81,7 @@ class _Words(logging.Handler):
 
 
 def main() -> int:
-    """Serve until stdin closes or nothing came for a while."""
+    """Serve until stdin closes, or for :data:`IDLE_S` after the last message."""
     die_with_parent(how=signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pending = b""

@@ -1,8 +1,8 @@
-"""The outbox: every push is kept until somebody took it.
+"""The outbox: every push is kept until a service took it.
 
-Order of duty: tell the person, then write it down. A message is handed to the notifier child
-at once and stored right after; what a crash leaves in the store is sent again (at least
-once, with the message's id as the key). Failed ones are tried again with growing pauses.
+A message is first handed to the notifier and then stored, so that a slow or full disk delays no
+push. Messages that are still queued in the store after a crash are sent again: each is delivered at
+least once. Failed deliveries are tried again with growing pauses.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from .messages import Message
 NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
 
 DEADLINE_S = 90.0
-"""For one message over all its URLs: Apprise gives each URL about 8 s."""
+"""Seconds for one message to all its URLs: Apprise gives each URL about 8 s."""
 PAUSES_S = (5.0, 15.0, 60.0, 300.0, 900.0)
+"""Seconds before each new try of a message; the last pause is repeated."""
 GIVE_UP_S = 3 * 86400.0
-"""Nobody wants to be told three days late; the incident itself stays on record."""
+"""A push that is three days late is of no use; the incident itself stays in the store."""
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
-"""Budget of warnings per day; criticals have none."""
+"""Warnings pushed per day at most; for critical incidents there is no limit."""
 
 
 @dataclass(slots=True)
 class Queued:
-    """One message on its way."""
+    """One message in the outbox. Times are epoch seconds."""
 
     id: str
     message: Message
@@ -45,22 +46,22 @@ class Queued:
     sent_at: float | None = None
     error: str = ""
     results: list[dict[str, Any]] = field(default_factory=list)
-    """What became of the newest attempt, by URL (which is only named by number and scheme)."""
+    """Results of the newest attempt, one for each URL (named by number and scheme only)."""
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dict for the store (with the message's own fields beside)."""
+        """A plain dict for the store; the fields of the message are on the same level."""
         data: dict[str, Any] = codec.dump(self)
         data.update(data.pop("message"))
         return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Queued:
-        """Back from the store, also of an older or a newer daemon. Raises ValueError."""
+        """Load what :meth:`to_json` gave, also that of another version. Raises ValueError."""
         return codec.load(cls, {**data, "message": data})
 
 
 class Outbox:
-    """Sends messages through the notifier child, one at a time."""
+    """Sends messages through the notifier, one at a time."""
 
     def __init__(
         self,
@@ -77,17 +78,17 @@ class Outbox:
         """Why the newest delivery failed; empty after one that worked."""
         self._keep = keep
         self._new_id = new_id
-        # Without a URL they stay in the store, for the day that there is one again.
+        # Without a URL queued messages stay in the store until there is one again.
         self._queue = [q for q in queued if q.state == "queued" and urls]
         self._outstanding: Queued | None = None
         self._took: dict[str, set[str]] = {}
-        """Message id -> URLs that have it already: mode ``all`` does not tell them twice."""
+        """Message id -> URLs that took it: in mode ``all`` a new try leaves them out."""
         self._asked: list[str] = []
         self._child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S)
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:
-        """The child's answers, to wait on."""
+        """File descriptor of the notifier's answers, to wait on; ``None`` while it does not run."""
         return self._child.fileno()
 
     def push(self, message: Message, now: float, mono: float) -> Queued | None:
@@ -112,7 +113,7 @@ class Outbox:
         return True
 
     def pump(self, now: float, mono: float) -> None:
-        """Take answers, give up on a child that is late, send what is due."""
+        """Take answers, restart a notifier that is overdue, send the message that is due."""
         for answer in self._child.answers() if self._child.fileno() is not None else ():
             self._take(answer, now)
         if self._outstanding and self._child.overdue(mono):
@@ -120,7 +121,8 @@ class Outbox:
             self._failed(self._outstanding, "the notifier did not answer", now)
         if self._outstanding and not self._child.alive:
             words = mask_urls(self._child.last_words, self.urls)[-200:]
-            self._failed(self._outstanding, f"the notifier ended: {words or 'no words'}", now)
+            why = f"the notifier ended: {words or 'it wrote no error'}"
+            self._failed(self._outstanding, why, now)
         if self._outstanding:
             return
         # A clock that was set back must not put off what is due: no pause is longer than this.
@@ -137,7 +139,7 @@ class Outbox:
         elif self._child.start_error:
             self.trouble = self._child.start_error
         elif self._child.stuck_pid is not None:
-            self.trouble = f"the notifier (pid {self._child.stuck_pid}) cannot be ended"
+            self.trouble = f"the notifier (pid {self._child.stuck_pid}) cannot be killed"
 
     def _take(self, answer: dict[str, Any], now: float) -> None:
         queued = self._outstanding
@@ -156,7 +158,7 @@ class Outbox:
         took = {url for url, r in zip(self._asked, results, strict=False) if r["ok"]}
         self._took.setdefault(queued.id, set()).update(took)
         errors = [f"{r['url']}: {r['error']}" for r in results if not r["ok"]]
-        self._failed(queued, "; ".join(errors) or "no URL took it", now)
+        self._failed(queued, "; ".join(errors) or "no URL accepted it", now)
 
     def _failed(self, queued: Queued, why: str, now: float) -> None:
         self._outstanding = None
@@ -170,9 +172,9 @@ class Outbox:
         self._keep(replace(queued))
 
     def busy(self) -> bool:
-        """Messages wait or are on their way."""
+        """True while messages wait or are being sent."""
         return bool(self._queue)
 
     def close(self) -> None:
-        """Let the child go; what is queued stays queued."""
+        """End the notifier; queued messages stay queued."""
         self._child.close()

@@ -1,4 +1,4 @@
-"""``training_status.md``: what is true now, for somebody who has only `cat`."""
+"""``training_status.md``: the state of a run as a text that needs no tool to read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _line(text: object) -> str:
 
 
 def _value(value: object) -> str:
-    """A number, or what the wire made of one that is not finite."""
+    """A number as text; one that is not finite comes as text already: ``"nan"``."""
     return number(value) if isinstance(value, (int, float)) else _line(value)
 
 
@@ -55,16 +55,16 @@ def _now(status: Row) -> Iterator[str]:
     if now["eta"]:
         yield f"- ETA: {now['eta']}"
     if status["exit"]:
-        told = status["exit"]
-        how = f"signal {told['signal']}" if told["signal"] is not None else f"status {told['code']}"
+        end = status["exit"]
+        how = f"signal {end['signal']}" if end["signal"] is not None else f"status {end['code']}"
         at = f"{status['ended_at']}, " if status["ended_at"] else ""
         yield f"- ended: {at}{how if how != 'status None' else 'status unknown'}"
 
 
 def _risks(status: Row, box: Row) -> Iterator[str]:
-    said = False
+    any_risk = False
     for incident in status["incidents"]:
-        said = True
+        any_risk = True
         yield (
             f"- **{incident['severity']}** {incident['class']} since {incident['opened_at']}: "
             f"{_line(incident['summary'])} (incident {incident['id']})"
@@ -74,9 +74,9 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
         yield f"  - first step: {_line(incident['remedy']['first_step'])}"
     for disk in box["disks"]:
         if disk["saves_left"] is not None and disk["saves_left"] < 5:
-            said = True
+            any_risk = True
             yield f"- {disk['saves_left']} saves left on {_line(disk['mount'])}"
-    if not said:
+    if not any_risk:
         yield "- none open"
 
 
@@ -164,11 +164,12 @@ def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
 
 def _handover(status: Row) -> Iterator[str]:
     yield f"- command: `{mask(_line(shlex.join(status['command']))) or 'unknown'}`"
-    yield f"- in: {_line(status['cwd']) or 'unknown'}"
+    yield f"- folder: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"
     if status.get("resumed_from"):
-        yield f"- goes on from: {_line(status['resumed_from'])}"
+        yield f"- resumed from: {_line(status['resumed_from'])}"
     yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"
     if status["checkpoints"]["resume_from"]:
-        yield f"- to go on after its end: `middlewatch resume {_line(status['run'])}` (--exec starts it)"
+        command = f"middlewatch resume {_line(status['run'])}"
+        yield f"- to resume it after its end: `{command}` (--exec starts it)"

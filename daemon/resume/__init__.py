@@ -1,1 +1,1 @@
-"""How a run that ended goes on: from which checkpoint, by which command."""
+"""Resuming a run that ended: from which checkpoint, by which command, and whether it may."""

@@ -1,7 +1,7 @@
-"""How a command goes on from a checkpoint: what its framework wants, and its script accepts.
+"""The command that resumes a run from a checkpoint, by its framework and the options of its script.
 
-No option is ever made up. One is used when the script declares it (:mod:`.script`), or when it
-belongs to a program whose options are its own (LitGPT, Megatron-LM, LightningCLI).
+No option is guessed. One is used when the script declares it (:mod:`.script`), or when it belongs
+to a program that defines its options itself (LitGPT, Megatron-LM, LightningCLI).
 Sources: the programs themselves: nanoGPT ``train.py`` and ``configurator.py``; transformers
 ``Trainer.train`` and ``get_last_checkpoint``; ``lightning.pytorch.cli``; LitGPT
 ``find_resume_path``; Megatron-LM ``arguments.py``; DeepSpeed ``load_checkpoint``.
@@ -19,7 +19,8 @@ from typing import Any, Literal
 from .script import Option, Script, find
 
 How = Literal["option", "itself", "perhaps", "unknown"]
-"""By an option; the script looks for its newest by itself; it seems to; nobody can tell."""
+"""How the script finds its checkpoint. ``option``: it is given one. ``itself``: it looks for its
+newest. ``perhaps``: its text looks as if it did. ``unknown``: its text does not show it."""
 
 NAMES = (
     "resume_from_checkpoint",
@@ -37,8 +38,8 @@ NAMES = (
     "load",
     "auto_resume",
 )
-"""Options that mean "go on from this", whatever the framework; the clearest first. Names like
-``checkpoint`` are not among them: they as often name a model to begin with."""
+"""Options that mean "resume from this" in any framework, the clearest first. Names like
+``checkpoint`` are not among them: just as often they name a model to start a new training from."""
 
 _LOADS = re.compile(
     r"\b(?:torch\.load|load_state|load_checkpoint|load_file|restore_checkpoint|fabric\.load)\s*\("
@@ -65,26 +66,26 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "Lightning": ("lightning",),
     "DeepSpeed": ("deepspeed",),
 }
-"""Formats that a framework goes on from; one that is not here takes any."""
+"""Checkpoint formats that a framework can resume from; one that is not here takes any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A command that goes on, and how sure that is."""
+    """A command that resumes a run, and how sure that is."""
 
     framework: str
     how: How
     command: tuple[str, ...]
     words: str
-    """For a person: what the script does with it, or what has to be added by hand."""
+    """For a person: what the script does with the checkpoint, or what has to be added by hand."""
     newest: bool = False
-    """The script takes the newest that lies there, whatever its state."""
+    """The script loads the newest checkpoint in its folder, even if that is damaged."""
     before: tuple[tuple[str, ...], ...] = field(default=())
-    """Commands that a person has to give first, or another checkpoint is loaded."""
+    """Commands to give first; without them another checkpoint would be loaded."""
 
 
 def framework_of(script: Script) -> str:
-    """The framework by the command line and the script's text; "" for none that is known."""
+    """The framework, by the command line and the script's text; "" where it is not known."""
     if script.program == "litgpt" or "litgpt" in script.own[:1]:
         return "LitGPT"
     if "--tensor-model-parallel-size" in script.words:
@@ -93,9 +94,10 @@ def framework_of(script: Script) -> str:
 
 
 def fitting(framework: str, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Checkpoints of an index that this framework goes on from; all where none stands out.
+    """The checkpoints of an index that this framework can resume from; all where none fits.
 
-    A Trainer leaves its last model beside its checkpoints: weights without an optimizer.
+    A transformers Trainer, for instance, also saves its final model beside its checkpoints: weights
+    without the state of the optimizer.
     """
     wanted = FORMATS.get(framework)
     if wanted:
@@ -111,7 +113,7 @@ def fitting(framework: str, entries: Sequence[Mapping[str, Any]]) -> list[Mappin
 def continuation(
     command: Sequence[str], cwd: str, checkpoint: str, *, format_: str = "unknown"
 ) -> Continuation:
-    """How ``command`` goes on from ``checkpoint``, an absolute path.
+    """How ``command`` is resumed from ``checkpoint``, an absolute path.
 
     Raises nothing: a script that cannot be read leaves ``how`` at ``unknown``.
     """
@@ -129,32 +131,33 @@ def _by_option(
     script: Script, framework: str, option: Option, value: str, more: str = ""
 ) -> Continuation:
     if option.takes == "flag":
-        words = f"with {option.before} the script takes its newest checkpoint by itself"
+        words = f"with {option.before} the script loads its newest checkpoint by itself"
         return Continuation(framework, "option", script.given(option, ""), words, newest=True)
     command = script.given(option, value)
-    return Continuation(framework, "option", command, more or "the script loads what is named")
+    words = more or "the script loads the checkpoint that it is given"
+    return Continuation(framework, "option", command, words)
 
 
 def _by_itself(script: Script, framework: str, checkpoint: str) -> Continuation:
-    """Without an option: the same command, and what can be said about it."""
+    """Without an option: the same command, with a sentence on what it will do."""
     if _LOADS.search(script.text) and _LOOKS.search(script.text):
         words = (
-            "the script names no option to resume with; by its text it looks for a saved state "
-            "and loads it, so the same command may go on by itself. See its first lines"
+            "the script has no option to resume with; its text looks for a saved state and loads "
+            "it, so the same command may resume by itself. Check the first lines of its log"
         )
         return Continuation(framework, "perhaps", script.words, words, newest=True)
-    reason = "the script names no option to resume with"
+    reason = "the script has no option to resume with"
     if script.gone:
-        reason = f"{script.gone} is not there"
+        reason = f"{script.gone} does not exist"
     elif script.at is None:
-        reason = "the command hides its script, so its options are not known"
+        reason = "no script can be found in the command, so its options are not known"
     elif not script.passes_on:
         reason = f"{script.program} passes no options on to what it starts"
     elif not script.text:
         reason = f"the text of {script.program} cannot be read, so its options are not known"
     words = (
         f"{reason}. The checkpoint is {checkpoint}: add the script's own way to load it, "
-        "or the command begins from scratch"
+        "or the command starts from step 0"
     )
     return Continuation(framework, "unknown", script.words, words)
 
@@ -165,7 +168,7 @@ def _any(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
         return None
     old = script.value(option.name)
     if option.takes == "value" and old is not None and old.lower() in ("auto", "latest", "true"):
-        words = f"{option.name} says {old}: the script takes its newest checkpoint by itself"
+        words = f"{option.name} is {old}: the script loads its newest checkpoint by itself"
         return Continuation("", "itself", script.words, words, newest=True)
     return _by_option(script, "", option, checkpoint)
 
@@ -176,8 +179,8 @@ def _nanogpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
         return None
     folder = script.value("out_dir")
     if folder is None:
-        told = _OUT_DIR.search(script.text)
-        folder = told[1] if told else None
+        setting = _OUT_DIR.search(script.text)
+        folder = setting[1] if setting else None
     words = "with init_from=resume it loads ckpt.pt of its out_dir"
     before: tuple[tuple[str, ...], ...] = ()
     if folder is not None:
@@ -192,14 +195,14 @@ def _transformers(script: Script, cwd: str, checkpoint: str, format_: str) -> Ma
     itself = _HF_ITSELF.search(script.text)
     option = script.option("resume_from_checkpoint", "resume_from", "resume")
     if option is None and "HfArgumentParser" in script.text:
-        # TrainingArguments has it, but Trainer.train() is the script's to call.
+        # TrainingArguments has it, but it counts only if the script gives it to Trainer.train().
         used = re.search(r"args\.resume_from_checkpoint\b", script.text)
         option = Option("resume_from_checkpoint", "--resume_from_checkpoint") if used else None
     if option is not None and script.passes_on:
         return _by_option(script, "transformers", option, checkpoint)
     if itself is None:
         return None
-    words = "the script takes the newest checkpoint of its output folder by itself"
+    words = "the script loads the newest checkpoint of its output folder by itself"
     return Continuation("transformers", "itself", script.words, words, newest=True)
 
 
@@ -207,7 +210,7 @@ def _lightning(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
     if "LightningCLI" in script.text and script.own[:1] == ("fit",):
         return _by_option(script, "Lightning", Option("ckpt_path", "--ckpt_path"), checkpoint)
     if _LIGHTNING_ITSELF.search(script.text):
-        words = "the script takes the last checkpoint by itself (ckpt_path)"
+        words = "the script loads the last checkpoint by itself (ckpt_path)"
         return Continuation("Lightning", "itself", script.words, words, newest=True)
     option = script.option("ckpt_path", *NAMES)
     if option is None:
@@ -217,8 +220,8 @@ def _lightning(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
 
 
 def _litgpt(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
-    told = script.own[:1] in (("pretrain",), ("finetune_full",))
-    option = Option("resume", "--resume") if told else script.option("resume")
+    known = script.own[:1] in (("pretrain",), ("finetune_full",))
+    option = Option("resume", "--resume") if known else script.option("resume")
     if option is None:
         return None
     state = Path(checkpoint, "lit_model.pth")
@@ -248,7 +251,7 @@ def _deepspeed(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
     if option is None:
         return None
     folder, _, tag = checkpoint.rstrip("/").rpartition("/")
-    words = f"it has to load the tag {tag} of {folder}; `latest` there names the one it takes"
+    words = f"it has to load the tag {tag} of {folder}; `latest` there names the tag it loads"
     made = _by_option(script, "DeepSpeed", option, folder, words)
     by_tag = script.option("load_tag", "ckpt_id", "tag")
     if by_tag is not None and by_tag.takes == "value":

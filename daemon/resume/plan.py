@@ -1,7 +1,7 @@
-"""Going on with a run that ended: from which checkpoint, by which command, and whether at all.
+"""The plan to resume a run that ended: from which checkpoint, by which command, and whether it may.
 
-Only facts come in: what the daemon says of the run, its index of checkpoints, its incidents.
-The files are looked at again here, because they may have changed since nobody watches them.
+The input is what the daemon answers: the run, its index of checkpoints, its incidents. The files of
+the checkpoints are looked at again, because after the end of a run nobody watches them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .script import find
 
 Row = Mapping[str, Any]
 Check = Callable[[str], dict[str, Any]]
-"""Reads one checkpoint to the last number: what ``verify.describe`` gives."""
+"""Reads a whole checkpoint; returns the dict of ``verify.describe``."""
 
 ALLOWED = frozenset({"yes", "once", "none", "ask"})
-"""Words of the handbook that a person may follow at once. ``ask`` means a person ended it, and
-who types the command is one."""
+"""Values of ``retry`` in the handbook with which a run may be resumed. ``ask``: a person ended the
+run, and a person has to decide, which is done by typing the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenCheckpoint:
-    """The checkpoint to go on from, and those that were passed over. No path: there is none."""
+    """The checkpoint to resume from (``entry``; ``None``: there is none), and those passed over."""
 
     entry: Row | None
     verdict: Row | None = None
@@ -47,28 +47,29 @@ class ChosenCheckpoint:
 
 @dataclass(slots=True)
 class ResumePlan:
-    """Everything that a person or a program needs to go on."""
+    """Everything that a person or a program needs to resume a run."""
 
     run: Row
     chosen: ChosenCheckpoint
     way: Continuation
     retry: Row
     refused: list[str] = field(default_factory=list)
-    """Why it must not go on; ``force`` lifts none of these."""
+    """Why it must not be resumed; ``--force`` overrides none of these."""
     warnings: list[str] = field(default_factory=list)
 
 
 def pick(runs: Sequence[Row], name: str | None) -> Row | None:
-    """The run that is meant: by id, by name, or the newest that ended and nobody went on with.
+    """The run to resume: by id or name, else the newest failed one that was not resumed yet.
 
-    Of several of one name the newest. ``None`` where there is none.
+    Of several with one name the newest; without a failed one the newest of all. ``None`` where
+    there is none.
     """
     if name:
         known = [r for r in runs if name in (r["run"], r["name"])]
         return max(known, key=lambda r: (r["run"] == name, _began(r)), default=None)
-    gone_on = {r.get("resumed_from") for r in runs}
-    open_ = [r for r in runs if r["state"] == "failed" and r["run"] not in gone_on]
-    return max(open_ or runs, key=_began, default=None)
+    resumed = {r.get("resumed_from") for r in runs}
+    failed = [r for r in runs if r["state"] == "failed" and r["run"] not in resumed]
+    return max(failed or runs, key=_began, default=None)
 
 
 def _began(run: Row) -> float:
@@ -78,23 +79,23 @@ def _began(run: Row) -> float:
 def choose(
     index: Row, framework: str, check: Check, *, again: bool, now: float
 ) -> ChosenCheckpoint:
-    """The newest checkpoint that passes, and what was passed over before it.
+    """The newest checkpoint that passes its check, and the newer ones that were passed over.
 
-    A verdict of the index counts as long as the files stand as they stood then; all others
-    are read now, and with ``again`` every one that is to be used.
+    The verdict in the index counts while the files have the same bytes and times as then. Otherwise
+    the checkpoint is read now; with ``again`` one that passed is read now in any case.
     """
     skipped: list[Row] = []
     for entry in reversed(fitting(framework, index["checkpoints"])):
-        told = entry["verified"]
-        stands = _stands(entry)
-        if stands is None:
-            skipped.append(_passed_over(entry, "gone", "it is not there any more"))
+        stored = entry["verified"]
+        unchanged = _is_unchanged(entry)
+        if unchanged is None:
+            skipped.append(_passed_over(entry, "gone", "its files do not exist any more"))
             continue
-        if stands and told["state"] in ("corrupt", "incomplete"):
-            skipped.append(_passed_over(entry, told["state"], told["detail"]))
+        if unchanged and stored["state"] in ("corrupt", "incomplete"):
+            skipped.append(_passed_over(entry, stored["state"], stored["detail"]))
             continue
-        verdict = told
-        if again or not stands or told["state"] != "ok":
+        verdict = stored
+        if again or not unchanged or stored["state"] != "ok":
             verdict = _verdict(check(entry["path"]), now)
         if verdict["state"] == "ok":
             return ChosenCheckpoint(entry, verdict, tuple(skipped))
@@ -103,11 +104,11 @@ def choose(
 
 
 def named(index: Row, path: str, check: Check, now: float) -> ChosenCheckpoint:
-    """The checkpoint that a person names; read now, whatever the index says of it."""
-    told = check(path)
-    verdict = _verdict(told, now)
+    """The checkpoint that a person named (``--from``); it is read now in any case."""
+    checked = check(path)
+    verdict = _verdict(checked, now)
     known = next((e for e in index["checkpoints"] if e["path"] == path), None)
-    entry = known or {**told, "saved_at": iso(_newest(path)), "verified": verdict}
+    entry = known or {**checked, "saved_at": iso(_newest(path)), "verified": verdict}
     if verdict["state"] != "ok":
         return ChosenCheckpoint(
             None, None, (_passed_over(entry, verdict["state"], verdict["detail"]),)
@@ -115,9 +116,9 @@ def named(index: Row, path: str, check: Check, now: float) -> ChosenCheckpoint:
     return ChosenCheckpoint(entry, verdict)
 
 
-def _verdict(told: Row, now: float) -> dict[str, Any]:
-    """A check made now, as the index writes it."""
-    return {key: told[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
+def _verdict(checked: Row, now: float) -> dict[str, Any]:
+    """The result of a check at ``now``, in the shape of the index."""
+    return {key: checked[key] for key in ("state", "level", "detail")} | {"at": iso(now)}
 
 
 def _passed_over(entry: Row, state: str, detail: str) -> dict[str, Any]:
@@ -136,8 +137,8 @@ def _place(path: str) -> CheckpointPath:
     return CheckpointPath(path, kind, leftover=False, mtime_ns=0)
 
 
-def _stands(entry: Row) -> bool | None:
-    """Whether the files are those of the index: size and time. ``None``: they are gone."""
+def _is_unchanged(entry: Row) -> bool | None:
+    """Whether the files have the bytes and time of the index. ``None``: they are gone."""
     try:
         mark = fingerprint_of(_place(entry["path"]))
     except OSError:
@@ -147,7 +148,7 @@ def _stands(entry: Row) -> bool | None:
     return bool(mark.bytes == entry["bytes"] and iso(mark.newest_ns / 1e9) == entry["saved_at"])
 
 
-# ------------------------------------------------------------------------------ may it go on
+# --------------------------------------------------------------------------- may it be resumed
 
 
 BAD_SAVES = which(lambda c: c.bad_save)
@@ -161,18 +162,19 @@ NOTHING: Row = {
     "why": "",
     "first_step": "",
 }
-"""No trouble speaks against a second try."""
+"""There is no trouble that forbids to resume."""
 
 
 def retry_of(state: str, incidents: Sequence[Row], earlier: Collection[str]) -> Row:
-    """What the handbook says about a second try, of the trouble that decides.
+    """Whether the run may be resumed: what the handbook says of the trouble that decides.
 
-    ``state`` and ``incidents``: of this run. ``earlier``: classes of the runs which it went on
-    from: "once" is over then. Open critical ones decide, the strictest first; where none is
-    open, the last critical one. What is wrong with a save is no matter of these.
+    ``state`` and ``incidents``: of this run. ``earlier``: classes of trouble of the runs that it
+    was resumed from; one of them whose page says ``once`` is not allowed again. The open critical
+    incidents decide, first one that forbids it; where none is open, the last critical one does.
+    Incidents about bad saves do not count: the chosen checkpoint is checked by itself.
     """
     if state == "finished":
-        more = "Give it more steps, then start it by the command."
+        more = "To train it further, raise its number of steps and start the command."
         return {**NOTHING, "allowed": False, "why": "It finished.", "first_step": more}
     critical = [i for i in incidents if i["severity"] == "critical" and i["class"] not in BAD_SAVES]
     decide = [i for i in critical if i["state"] != "resolved"]
@@ -201,7 +203,7 @@ def _retry(incident: Row, earlier: Collection[str]) -> dict[str, Any]:
 
 
 def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
-    """Ids of the runs that this one went on from, nearest first."""
+    """Ids of the runs that this one was resumed from, nearest first."""
     known = {r["run"]: r for r in runs}
     found: list[str] = []
     before = run.get("resumed_from")
@@ -212,13 +214,15 @@ def ancestors(runs: Sequence[Row], run: Row) -> list[str]:
 
 
 def was_resumed(runs: Sequence[Row], run: Row) -> bool:
-    """Another run has gone on from this one already, however it ended."""
+    """True if another run was resumed from this one, however that one ended."""
     return any(other.get("resumed_from") == run["run"] for other in runs)
 
 
 def before_trouble(index: Row, retry: Row) -> str:
-    """The newest verified checkpoint from before the numbers went bad; "" for none, or no such
-    trouble."""
+    """Path of the newest verified checkpoint from before the numbers went bad.
+
+    Empty where there is none, or where the trouble is no such one.
+    """
     if retry["class"] not in SPOIL_SAVES or not retry["since"]:
         return ""
     older = (
@@ -230,7 +234,8 @@ def before_trouble(index: Row, retry: Row) -> str:
 
 
 def survivors(command: Sequence[str], cwd: str) -> list[int]:
-    """Processes that still run this command's script with its words: ranks without a launcher."""
+    """Ids of processes that still run the script of ``command`` with its arguments: ranks may
+    outlive their launcher."""
     script = find(command, cwd)
     if script.at is None:
         return []
@@ -244,7 +249,7 @@ def survivors(command: Sequence[str], cwd: str) -> list[int]:
 
 
 def is_alive(run: Row) -> bool:
-    """The run has not ended, as far as the daemon knows."""
+    """True if the run has not ended, as far as the daemon knows."""
     return run["ended_at"] is None and run["exit"] is None
 
 
@@ -274,12 +279,12 @@ def plan(
 
 
 def framework(run: Row) -> str:
-    """The framework of a run's command; "" for none that is known."""
+    """The framework of a run's command; "" where it is not known."""
     return framework_of(find(run["command"], run["cwd"]))
 
 
 def _set_aside(way: Continuation, chosen: ChosenCheckpoint) -> Continuation:
-    """A script that takes the newest by itself must not find a newer one that is bad."""
+    """Add commands that rename newer bad checkpoints, where a script loads the newest by itself."""
     if not way.newest or chosen.entry is None:
         return way
     bad = [s["path"] for s in chosen.skipped if s["state"] != "gone"]
@@ -296,7 +301,8 @@ def _refuse(made: ResumePlan, runs: Sequence[Row]) -> None:
         made.refused.append(f"processes of {run['run']} still run: {shown}")
     for other in runs:
         if run["run"] in ancestors(runs, other) and is_alive(other):
-            made.refused.append(f"{other['run']} goes on from it already (pid {other['pid']})")
+            still = f"still runs (pid {other['pid']})"
+            made.refused.append(f"{other['run']} was resumed from it and {still}")
 
 
 def _warn(made: ResumePlan, missing: Sequence[str]) -> None:
@@ -314,9 +320,9 @@ def _warn(made: ResumePlan, missing: Sequence[str]) -> None:
             break
     verdict = made.chosen.verdict
     if verdict is not None and verdict["level"] not in ("finite", "load"):
-        warn(f"its numbers were not looked at (level {verdict['level']})")
+        warn(f"it was not checked for NaN or infinity (level {verdict['level']})")
     if missing:
-        warn(f"variables of the start that are not set now: {', '.join(missing)}")
+        warn(f"environment variables of the first start that are not set now: {', '.join(missing)}")
     if entry is not None and made.way.how in ("perhaps", "unknown"):
         warn(made.way.words)
     if lacks := what_is_missing(made.run["command"], made.run["cwd"]):
@@ -324,19 +330,20 @@ def _warn(made: ResumePlan, missing: Sequence[str]) -> None:
 
 
 def _warn_late(made: ResumePlan, older: str) -> None:
-    """The numbers went bad before it was saved."""
+    """Warn about a checkpoint that was saved after the numbers went bad."""
     entry, retry = made.chosen.entry, made.retry
     if entry is None or retry["class"] not in SPOIL_SAVES or not retry["since"]:
         return
     if epoch(entry["saved_at"]) >= epoch(retry["since"]):
-        rather = f"from before is {older}: --from" if older else "none is from before"
+        rather = f"--from {older} is older" if older else "there is no older good one"
         made.warnings.append(f"it was saved after {retry['class']} was seen; {rather}")
 
 
 def lost(run: Row, entry: Row | None) -> tuple[float | None, float | None]:
     """(steps, minutes) between the checkpoint and the last step that was seen.
 
-    A log that counts in another way than the checkpoint, and stands below it, tells nothing.
+    Steps are ``None`` where the last step in the log is below that of the checkpoint: then the log
+    counts other units.
     """
     if entry is None:
         return None, None

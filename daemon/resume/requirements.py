@@ -1,4 +1,4 @@
-"""What a start command needs, and whether it is there now."""
+"""What a start command needs (variables, folder, program), and what of it is missing now."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ MOTD_SHOWN OLDPWD PWD SHLVL TERM TERM_PROGRAM TERM_PROGRAM_VERSION TMUX TMUX_PAN
 COLORTERM EDITOR VISUAL PAGER PS1 PROMPT_COMMAND INVOCATION_ID JOURNAL_STREAM
 """
 _OF_A_SESSION = frozenset(_SESSION.split())
-"""Variables that a shell, a terminal or a login sets for itself: no training asks for them."""
+"""Variables that a shell, a terminal or a login sets for itself: no training needs them."""
 _OF_A_SESSION_PREFIXES = ("SSH_", "XDG_", "LC_", "VSCODE_", "BASH_FUNC_", "GNOME_", "SUDO_")
 
 
 def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
-    """Variables that the start had and that are not set now, without those of a login."""
+    """Environment variables set at the start and not set now, without those of a login."""
     return sorted(
         name
         for name in names
@@ -28,9 +28,9 @@ def missing_names(names: Iterable[str], environ: Collection[str]) -> list[str]:
 
 
 def what_is_missing(command: Sequence[str], cwd: str) -> str:
-    """A sentence about its folder, or its program; empty when both are there."""
+    """A sentence about a missing folder or program; empty when both exist."""
     if not cwd or not Path(cwd).is_dir():
-        return f"its folder {cwd or '(unknown)'} is not there"
+        return f"its folder {cwd or '(unknown)'} does not exist"
     program = command[0]
     found = str(Path(cwd, program)) if "/" in program else program
-    return "" if shutil.which(found) else f"its program {program} is not there"
+    return "" if shutil.which(found) else f"its program {program} does not exist"

@@ -1,7 +1,7 @@
-"""The script behind a command line: where it stands in it, and which options its text names.
+"""The training script in a command line: where it is, and which options its text declares.
 
-Only text is looked at, nothing is imported or run. A script is believed to have an option when
-its own text, or that of the modules beside it, declares one of that name.
+Its text is only read; nothing is imported or run. A script is taken to have an option when its own
+text, or that of a module beside it that it imports, declares one of that name.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ..launch.programs import LAUNCHERS, TRAINERS
 Takes = Literal["value", "flag"]
 
 MOST_FILES = 40
+"""Files read: a script and what it imports."""
 MOST_BYTES = 1 << 20
-"""Text that is looked at in all; the largest training script of a public framework with all
+"""Bytes of text read in all; the largest training script of a public framework with all
 that it imports from its own folder has some 300 KiB."""
 _SHELL_ENDINGS = (".sh", ".bash", ".slurm", ".sbatch")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
@@ -45,7 +46,7 @@ _HYDRA = re.compile(r"\bhydra\.main\b")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option a script has: ``before`` + value, or ``before`` and the value as next word."""
+    """An option of a script: ``before`` + value, or ``before`` and the value as the next word."""
 
     name: str
     before: str
@@ -59,14 +60,14 @@ class Script:
 
     words: tuple[str, ...]
     at: int | None
-    """Where the script, module or program stands; ``None`` for one that is not found."""
+    """Index of the script, module or program in ``words``; ``None`` where none is found."""
     text: str
     """Of the script and of what it imports from its own folder; empty when it cannot be read."""
     passes_on: bool = True
-    """Words at the end of the command reach it; not so for a shell script without ``"$@"``."""
+    """Options added to the command reach the script; not so in a shell script without ``"$@"``."""
 
     gone: str = ""
-    """A Python file that it names and that is not there, where it names no other."""
+    """A Python file that the command names and that does not exist, where no script is found."""
 
     @property
     def program(self) -> str:
@@ -75,7 +76,7 @@ class Script:
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The words that the script itself gets."""
+        """The arguments of the script itself."""
         return () if self.at is None else self.words[self.at + 1 :]
 
     def option(self, *names: str) -> Option | None:
@@ -97,8 +98,10 @@ class Script:
         if _CONFIGURATOR.search(self.text) and re.search(rf"^{name}\s*=", self.text, re.MULTILINE):
             return Option(name, f"--{name}=")
         if _BY_ANNOTATION.search(self.text):
-            told = re.search(rf"(?:^\s+|[(,]\s*){name}\s*:\s*([^\n=]+)", self.text, re.MULTILINE)
-            if told and told[1].strip(" ,)") != "bool":
+            declared = re.search(
+                rf"(?:^\s+|[(,]\s*){name}\s*:\s*([^\n=]+)", self.text, re.MULTILINE
+            )
+            if declared and declared[1].strip(" ,)") != "bool":
                 return Option(name, f"--{name}")
         if _FIRE.search(self.text) and re.search(rf"def \w+\([^)]*\b{name}\b", self.text):
             return Option(name, f"--{name}")
@@ -109,7 +112,7 @@ class Script:
         return None
 
     def value(self, name: str) -> str | None:
-        """What the command line gives for an option; "" for one without a value."""
+        """The value of an option in the command; "" for one without a value, ``None`` for none."""
         place = _place(self.words, name, self.at)
         if place is None:
             return None
@@ -120,7 +123,7 @@ class Script:
         return after[0] if after and not after[0].startswith("-") else ""
 
     def given(self, option: Option, value: str) -> tuple[str, ...]:
-        """The command with the option set: in its old place where it is there already."""
+        """The command with the option set; if it is there already, its value is replaced."""
         words = list(self.words)
         place = _place(self.words, option.name, self.at)
         if option.takes == "flag":
@@ -138,7 +141,7 @@ class Script:
 
 
 def find(command: Sequence[str], cwd: str) -> Script:
-    """The script of a command, behind its launchers. Raises nothing for what it cannot read."""
+    """The script of a command, after its launchers. Raises nothing for what it cannot read."""
     words = tuple(command)
     for place, word in enumerate(words):
         before = words[place - 1].rpartition("/")[2] if place else ""
@@ -158,7 +161,7 @@ def find(command: Sequence[str], cwd: str) -> Script:
 
 
 def _shell(words: tuple[str, ...], place: int, text: str, cwd: Path) -> Script:
-    """A shell script: its words reach the one Python script that it hands ``"$@"`` to."""
+    """A shell script; the text is that of the one Python script that it gives ``"$@"`` to."""
     lines = _COMMENT.sub("", text).replace("\\\n", " ").split("\n")
     handed = [line for line in lines if '"$@"' in line or "$*" in line]
     inside = {name for line in handed for name in _PYTHON_FILE.findall(line)}
@@ -168,7 +171,7 @@ def _shell(words: tuple[str, ...], place: int, text: str, cwd: Path) -> Script:
 
 
 def _place(words: Sequence[str], name: str, at: int | None) -> int | None:
-    """Where an option of the script stands among the words."""
+    """Index of an option of the script in ``words``, if it is there."""
     for place in range(0 if at is None else at + 1, len(words)):
         word, equals, _ = words[place].partition("=")
         if word.lstrip("-+").replace("-", "_") == name and (equals or word.startswith("-")):
@@ -177,7 +180,7 @@ def _place(words: Sequence[str], name: str, at: int | None) -> int | None:
 
 
 def _call_from(text: str, start: int) -> str:
-    """The rest of a call, to the bracket that closes it."""
+    """The rest of a call, up to its closing bracket."""
     depth = 1
     for place in range(start, min(len(text), start + _CALL)):
         depth += {"(": 1, ")": -1}.get(text[place], 0)
@@ -229,7 +232,7 @@ def _first(folders: Sequence[Path], tail: str) -> Iterator[Path]:
 
 def _read(path: Path, most: int) -> str:
     try:
-        if not path.is_file():  # a pipe would keep us waiting
+        if not path.is_file():  # reading a pipe would block
             return ""
         with path.open("rb") as file:
             return file.read(most).decode("utf-8", "replace")

@@ -31,14 +31,14 @@ def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]
     # What would begin from scratch is not started blindly.
     done = box.command("resume", "--exec", check=False)
     assert done.returncode == 4
-    assert "names no option to resume with" in done.stdout + done.stderr
+    assert "has no option to resume with" in done.stdout + done.stderr
     plan = json.loads(box.command("resume", run, "--json", check=False).stdout)
     assert (plan["how"], plan["allowed"], plan["command"]) == ("unknown", True, words)
     assert plan["checkpoint"]["path"] in plan["words"]
     assert plan["minutes_lost"] < 1
     shown = box.command("resume", run, check=False).stdout
     assert shlex.join(words) in shown
-    assert "the script names no option to resume with" in shown
+    assert "the script has no option to resume with" in shown
     assert len(box.ask("runs")) == 1
 
     # Another resume is about to start it.

@@ -211,5 +211,5 @@ def test_what_is_told_of_a_machine() -> None:
     assert checks == {
         "machine": "up for 2 h; 8 threads, 1.0 GiB, no swap",
         "users": "logged in: ann, bob",
-        "disk /nvme": "1.0 GiB of 2.0 GiB free, xfs (not in use by what is looked at here)",
+        "disk /nvme": "1.0 GiB of 2.0 GiB free, xfs (holds no folder that is checked here)",
     }

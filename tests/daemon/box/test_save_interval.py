@@ -125,8 +125,8 @@ def test_advice_in_one_line() -> None:
     assert told["rule_of_thumb_s"] == 3600.0
     assert told["text"] == (
         "saves every 30 min; Young/Daly advises 43 min (1301 steps): a save takes 40 s, one "
-        "interruption every 24 h assumed (as configured); one would lose 15 min on average, "
-        "then 22 min"
+        "interruption every 24 h assumed (as configured); one loses 15 min on average now, "
+        "22 min then"
     )
 
 

@@ -71,7 +71,7 @@ def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
     bench.says = False
     (change,) = bench.tick(known)
     assert (change.kind, bench.incidents.open()) == ("resolved", [])
-    assert "its exit status came late: it is 0" in body(change)
+    assert "its exit status arrived late: it is 0" in body(change)
 
 
 def test_nothing_refutes_what_is_true() -> None:

@@ -175,7 +175,7 @@ def test_a_crash_before_the_receipt_is_made_good(source: Path, tmp_path: Path) -
     (root / f"step_5.pt{RECEIPT}").unlink()
     outcome = copy(job, root)
     assert outcome is not None
-    assert outcome.detail == "it was there, unsigned"
+    assert outcome.detail == "its files were there, without a receipt"
     assert (root / f"step_5.pt{RECEIPT}").exists()
 
 
@@ -495,7 +495,7 @@ def test_a_copy_that_rots_between_two_runs(kept: bool, source: Path, tmp_path: P
     outcome = read_back(job, destination) if kept else copy(job, destination)
     assert outcome is not None
     assert outcome.copied
-    assert "not right any more: made anew" in outcome.detail
+    assert "had changed: it was copied again" in outcome.detail
     assert there.read_bytes() == source.read_bytes()
     assert not read_back(job, destination).copied
 

@@ -80,7 +80,7 @@ class Box:
                 self.mirror.ready(fds[0], now)
 
     def states(self) -> dict[str, str]:
-        return {path.rpartition("/")[2]: t["state"] for (path, _), t in self.copies.told.items()}
+        return {path.rpartition("/")[2]: t["state"] for (path, _), t in self.copies.states.items()}
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_everything_verified_is_copied_the_newest_first(box: Box) -> None:
     assert told["digest"].startswith("xxh3:")
     assert set(box.changed) == {"gpt-1a2b"}
     remembered = Copies.of(box.index)
-    assert remembered.told == box.copies.told
+    assert remembered.states == box.copies.states
     marked = remembered.marked(
         [
             CheckpointSeen(
@@ -128,7 +128,7 @@ def test_what_was_not_read_in_full_waits_for_it(box: Box) -> None:
     assert not list(box.mirror.fds())
     box.index["checkpoints"][0]["digest"] = "xxh3:" + "0" * 32
     box.until(lambda: box.states() == {"step_1.pt": "gone"})  # other bytes than were verified
-    box.copies.told.clear()
+    box.copies.states.clear()
     box.index["checkpoints"][0]["digest"] = None
     box.ended = True  # nobody will read it any more
     box.until(lambda: box.states() == {"step_1.pt": "ok"})
@@ -159,7 +159,7 @@ def test_a_copier_that_dies_is_told(tmp_path: Path) -> None:
     box = Box(tmp_path, JsonWorker(("sh", "-c", "echo broken >&2"), 30.0))
     box.save(1)
     box.until(lambda: bool(box.mirror.impaired))
-    assert box.mirror.impaired == "the copier died: broken"
+    assert box.mirror.impaired == "the copier ended: broken"
     box.mirror.close()
 
 
@@ -190,7 +190,7 @@ def test_only_some(tmp_path: Path) -> None:
 def test_another_save_under_the_same_name_wants_a_copy_of_its_own(box: Box) -> None:
     box.save(1)
     box.until(lambda: box.states() == {"step_1.pt": "ok"})
-    before = dict(box.copies.told)
+    before = dict(box.copies.states)
     entry = box.index["checkpoints"][0]
     path = Path(entry["path"])
     path.write_bytes(b"newer")
@@ -198,7 +198,7 @@ def test_another_save_under_the_same_name_wants_a_copy_of_its_own(box: Box) -> N
     box.copies.into(box.index)
     assert entry["mirrored"] is None
     box.until(lambda: box.states() == {"step_1.pt": "ok"})
-    assert box.copies.told.keys() != before.keys()
+    assert box.copies.states.keys() != before.keys()
     assert (box.home / "far" / "gpt" / "step_1.pt").read_bytes() == b"newer"
 
 

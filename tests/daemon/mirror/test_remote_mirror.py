@@ -215,7 +215,7 @@ def test_by_rclone(remote: str, source: Path, folder: Path, tmp_path: Path) -> N
     ]
     assert (root / "gpt/step 5.pt").read_bytes() == source.read_bytes()
     (root / f"gpt/step 5.pt{RECEIPT}").unlink()
-    assert copy(source, remote, "gpt/step 5.pt").detail == "it was there, unsigned"
+    assert copy(source, remote, "gpt/step 5.pt").detail == "its files were there, without a receipt"
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_the_push_of_the_contract() -> None:
     assert re.fullmatch(r"Since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", lines[1])
     assert lines[2:] == [
         "Proof: train.log:812: step 4210 loss nan",
-        "With it: hang: no step for 60 s",
+        "Symptom: hang: no step for 60 s",
         "Last good checkpoint: /data/out/step_4000 (step 4000), structure checked",
         f"First step: {entry.first_step.text}",
         "Incident 3fa2c1: middlewatch explain 3fa2c1",

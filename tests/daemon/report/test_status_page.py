@@ -167,10 +167,10 @@ the loss is NaN since step 4210
 ## Handover
 
 - command: `python train.py --name 'a b' --hub_token ***`
-- in: /work dir
+- folder: /work dir
 - log: /data/output.log
 - first thing to type: `middlewatch status gpt-1a2b`
-- to go on after its end: `middlewatch resume gpt-1a2b` (--exec starts it)
+- to resume it after its end: `middlewatch resume gpt-1a2b` (--exec starts it)
 """
 
 

@@ -197,7 +197,7 @@ def test_shell_scripts(tmp_path: Path) -> None:
         assert (way.how, way.command) == ("unknown", ("bash", "run.sh"))
     way = continuation(("sh", "-c", "python train.py > log"), str(tmp_path), CKPT)
     assert way.how == "unknown"
-    assert "hides its script" in way.words
+    assert "no script can be found" in way.words
 
 
 def test_a_shell_script_that_hands_its_words_on(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_shell_script_that_hands_its_words_on(tmp_path: Path) -> None:
 def test_a_script_that_is_gone(tmp_path: Path) -> None:
     way = continuation(("python", "gone.py"), str(tmp_path), CKPT)
     assert way.how == "unknown"
-    assert "gone.py is not there" in way.words
+    assert "gone.py does not exist" in way.words
 
 
 def test_only_what_the_framework_goes_on_from() -> None:

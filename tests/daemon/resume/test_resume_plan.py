@@ -199,7 +199,7 @@ def test_a_save_from_after_the_numbers_went_bad_is_told(disk: Disk) -> None:
     assert older == good["path"]
     chosen = resuming.ChosenCheckpoint(late, late["verified"])
     plan = resuming.plan(run(), [run()], chosen, retry, [], older)
-    assert any(f"from before is {older}: --from" in text for text in plan.warnings)
+    assert any(f"--from {older} is older" in text for text in plan.warnings)
     plan = resuming.plan(
         run(), [run()], resuming.ChosenCheckpoint(good, good["verified"]), retry, [], older
     )
@@ -211,7 +211,7 @@ def test_a_save_from_after_the_numbers_went_bad_is_told(disk: Disk) -> None:
 def test_what_the_command_needs_is_looked_for(tmp_path: Path) -> None:
     assert what_is_missing(["sh", "-c", "true"], str(tmp_path)) == ""
     assert what_is_missing(["sh"], str(tmp_path / "gone")).startswith("its folder")
-    assert what_is_missing(["./train"], str(tmp_path)) == "its program ./train is not there"
+    assert what_is_missing(["./train"], str(tmp_path)) == "its program ./train does not exist"
     (tmp_path / "train").write_text("")
     (tmp_path / "train").chmod(0o755)
     assert what_is_missing(["./train"], str(tmp_path)) == ""
@@ -239,7 +239,7 @@ def test_a_living_run_is_left_alone() -> None:
     ended = run()
     child = run(run="gpt-2", resumed_from="gpt-1", ended_at=None, exit=None, pid=9)
     plan = resuming.plan(ended, [ended, child], nothing, resuming.NOTHING, [])
-    assert plan.refused == ["gpt-2 goes on from it already (pid 9)"]
+    assert plan.refused == ["gpt-2 was resumed from it and still runs (pid 9)"]
     assert resuming.ancestors([ended, child], child) == ["gpt-1"]
     loop = run(resumed_from="gpt-1")
     assert resuming.ancestors([loop], loop) == ["gpt-1"]
