@@ -11,8 +11,8 @@ from middlewatch.sentinels.kit import Severity
 from middlewatch.sentinels.kit.classes import Group, row, which
 
 JOIN_S = 120.0
-"""Findings on one run at most two minutes apart are one trouble: by our measurements symptoms
-follow their cause within that time."""
+"""Seconds: findings on one run that are no further apart are one trouble. Our choice: longer than
+it usually takes from a cause to its symptoms."""
 
 FORECASTS = which(lambda c: c.forecasts)
 
