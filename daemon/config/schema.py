@@ -49,11 +49,11 @@ class Watch:
     """Section `[watch]`: a copy of the status page, the size of the store, when runs end."""
 
     status_dir: str = ""
-    """Folder for a second copy of the status page and checkpoint index, one folder per run in it."""
+    """Folder for a second copy of status page and checkpoint index, in one folder per run."""
     store_max_bytes: int = 64 << 20
     """Size above which old incidents and messages are deleted from the store."""
     ends_at: str = ""
-    """When the rental of the box ends, like `2026-11-22T06:00+01:00`; default time zone: the box's."""
+    """When the rental of the box ends, like `2026-11-22T06:00+01:00`; no zone: that of the box."""
     walltime_s: float = 0.0
     """How long a run may last from its start, like `"24h"`; 0: no limit."""
 
@@ -75,7 +75,7 @@ class Platform:
     """Section `[platform]`: who rents out this box, and which folders survive its stop or end."""
 
     name: str = ""
-    """A name as `middlewatch audit` shows it; empty: recognise the platform; `none`: no platform."""
+    """A name as `middlewatch audit` shows it; empty: recognise it; `none`: no platform."""
     survives_destroy: tuple[str, ...] = ()
     """Folders that survive the destruction of the box."""
     survives_stop: tuple[str, ...] = ()
@@ -89,12 +89,13 @@ class Checkpoints:
     """Section `[checkpoints]`: the best checkpoint, milestones, how often boxes are interrupted."""
 
     best_metric: str = ""
-    """Metric that decides which checkpoint is the best. Empty: the one that the trainer names in its
-    saves, else `eval_loss`; `train_loss` where no save has that."""
+    """Metric that decides which checkpoint is the best. Empty: the one that the trainer names in
+    its saves, else `eval_loss`; `train_loss` where no save has that."""
     best_mode: Literal["auto", "min", "max"] = "auto"
     """`min`: lower is better; `max`: higher; `auto`: what the trainer says, else by the name."""
     milestones: tuple[str, ...] = ()
-    """Name patterns of milestones, like `"*-phase1"`; names that contain "milestone" always count."""
+    """Name patterns of milestones, like `"*-phase1"`; a name like `milestone-3` or `final` counts
+    without one."""
     milestone_every_steps: int = 0
     """Every checkpoint at a multiple of this step number is a milestone; 0: none."""
     interruption_hours: float = 0.0
