@@ -1,1 +1,1 @@
-"""The troubles we know: one pure rule per file, found by walking this folder."""
+"""The sentinels: one pure rule per file; they are found by listing this folder."""

@@ -1,12 +1,12 @@
-"""The watch itself cannot see something it should see.
+"""A source of middlewatch cannot read what it needs to watch the run.
 
-Decides: a source that failed, does not answer or is impaired for a while is told; one that this
-    box does not have is only listed. A silent NVML while the run stands still as well wakes a
-    person: that is how a dying GPU looks.
+Decides: A source that has failed, does not answer or is impaired for a while is reported; a source
+    that this box does not have is only listed in the status. It is critical if NVML does not answer
+    and the run makes no progress either: that is how a dying GPU looks.
 Classes: blind
-Sources: 30 s, because NVML calls of a busy healthy driver take milliseconds and a log that
-    is rotated is back within seconds. Standing still is judged by the run's own rhythm and by
-    a minute at least, as `hang` opens its cases.
+Sources: 30 s, because NVML calls of a busy healthy driver take milliseconds, and a rotated log
+    exists again within seconds. Whether the run makes progress is judged by its own rhythm, and by
+    a minute at least, as in `hang`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .kit.numbers import pace, span
 from .kit.pace.silence import SilenceLimits, case_of
 
 TOGETHER_S = 60.0
-"""A run that took steps for so long after NVML fell silent does not stand still for that."""
+"""Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
+for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class Limits:
     """Section `[sentinels.blind]`."""
 
     for_s: float = 30.0
-    """How long a source may be broken before it is told."""
+    """How long a source may be broken before it is reported."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about every source that is broken or stuck; absent ones are only listed."""
+    """One finding per source that is broken or stuck; absent ones are only listed in the status."""
     if not view.live or view.ending is not None:
         return
     for source in view.sources:
@@ -47,19 +48,19 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             key=source.source,
             severity=Severity.CRITICAL if standing else Severity.WARNING,
             summary=f"{source.source} {_verb(source)} for {span(for_s)}: {source.detail}"
-            + ("; the run stands still too" if standing else ""),
+            + ("; the run makes no progress either" if standing else ""),
             evidence=(Evidence("process", f"{source.source}: {source.detail}", source.at),),
             details={"source": source.source},
         )
 
 
 def _verb(source: SourceState) -> str:
-    words = {"stalled": "has not answered", "impaired": "is not as it should be"}
+    words = {"stalled": "has not answered", "impaired": "is impaired"}
     return words.get(source.state, "cannot be read")
 
 
 def _stands_still(view: View, since: float) -> bool:
-    """True when the steps ended about ``since``, and that is longer than this run ever paused."""
+    """True when the last step came about ``since``, and the run never paused for so long."""
     if pace(view.step_times) is None or view.step_times[-1][0] - since > TOGETHER_S:
         return False
     return case_of(view, SilenceLimits()).open

@@ -1,16 +1,16 @@
 """A checkpoint cannot be read, is damaged, or was never finished.
 
-Decides: by what the verifier found on disk, which first waits until nobody writes and no process
-    holds a file open: the newest save wakes a person, because a restart would begin there (the
-    best weights alone or an adapter, saved after it, do not take its place), an older one is a
-    warning, something half-written a note; weights that are whole and not finite are the business
-    of checkpoint_nonfinite. And by lines of the log that say that
-    a checkpoint could not be read: a warning while the run neither goes on nor ends, the end of
-    the run where it failed after such an error.
+Decides: The verifier found a damaged checkpoint on disk; it first waits until nobody writes and no
+    process holds a file open. The newest checkpoint is critical, because a restart would begin
+    there (weights of the best model alone, or an adapter, saved after it do not replace it); an
+    older one is a warning, an unfinished one a note. Files that are whole but hold NaN are left to
+    checkpoint_nonfinite. Lines of the log that say that a checkpoint could not be read are a
+    warning if the run makes no step after them and does not end, and critical if the run failed
+    after such an error.
 Classes: ckpt_corrupt ckpt_incomplete
-Sources: our choice: two minutes without a step after such a line, because a program that falls
-    back to an earlier checkpoint needs that long to load it. torch.load itself reads flipped bits
-    without a word, so a log that is silent proves nothing.
+Sources: Our choice: two minutes without a step after such a line, because a program that uses an
+    earlier checkpoint instead needs that long to load it. torch.load reads flipped bits without an
+    error, so a log without errors proves nothing.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Limits:
     """Section `[sentinels.checkpoint_corrupt]`."""
 
     told: int = 8
-    """Damaged saves that are told one by one, the newest first."""
+    """Damaged saves that are reported one by one, the newest first."""
     wait_s: float = 120.0
-    """Time given to a program that could not read a checkpoint, and may go on without it."""
+    """Time for a program that could not read a checkpoint to continue without it."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about every save that is damaged now, and of reads that failed."""
+    """Findings about every save that is damaged now, and about reads that failed."""
     yield from said_in_old_log(view, ("ckpt_corrupt",))
     if not view.live:
         return
@@ -50,7 +50,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _unread(view: View, limits: Limits) -> Iterator[Finding]:
-    """A line says that a checkpoint cannot be read, and the run did not go on after it."""
+    """A finding if a line says that a checkpoint cannot be read, and no step follows it."""
     said = (e for e in reversed(view.events) if e.trouble == "ckpt_corrupt")
     event = next((e for e in said if e.severity != "info"), None)
     if event is None or view.went_on_after(event):
@@ -76,7 +76,7 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _on_disk(view: View, limits: Limits, damage: Damage) -> Iterator[Finding]:
-    """Every save that is damaged now."""
+    """Findings about every save that is damaged now, or was left unfinished."""
     by_time = sorted(view.checkpoints, key=lambda c: (c.saved_at, c.path), reverse=True)
     damaged = (c for c in by_time if c.state in ("corrupt", "incomplete"))
     bad = [c for c in damaged if not is_nonfinite(c)]
@@ -133,7 +133,7 @@ def _left_over(seen: CheckpointSeen) -> Finding:
         severity=Severity.INFO,
         summary=f"a save was never finished: {short_path(seen.path)} ({size(seen.bytes)}) was left behind",
         evidence=(Evidence("checkpoint", f"{seen.path}: {seen.detail}", seen.saved_at),),
-        remedy="count on the previous valid checkpoint, not on this one",
+        remedy="plan to resume from the previous valid checkpoint, not from this one",
         details={"path": seen.path, "bytes": seen.bytes},
     )
 

@@ -1,15 +1,15 @@
-"""A checkpoint is whole on disk, and what it holds is NaN or infinite.
+"""The files of a checkpoint are whole, but its weights are NaN or infinite.
 
-Decides: by what the verifier read: every floating tensor of a save, once it stood still. The newest
-    save wakes a person, because a restart would begin there (the best weights alone or an adapter,
-    saved after it, do not take its place), an older one is a warning. Where the
-    training loss had stopped being a number before that save, this is said, and the two are one
-    trouble; weights that are broken under a healthy loss are a trouble of their own.
+Decides: The verifier read every floating-point tensor of a checkpoint that is no longer written.
+    The newest checkpoint is critical, because a restart would begin there (weights of the best
+    model alone, or an adapter, saved after it do not replace it); an older one is a warning. If the
+    training loss was NaN or infinite before that save, the finding says so and belongs to the same
+    incident; broken weights under a healthy loss are an incident of their own.
 Classes: ckpt_nonfinite
-Sources: torch.load and safetensors read NaN without a word, and a trainer goes on saving them.
-    Masks of 0 and -inf, and infinite numbers that are no weights, are no fault: the verifier leaves
-    them out. Our choice: over after ten minutes, because a file that is always written in place is
-    judged only now and then, and must not wake anybody each time.
+Sources: torch.load and safetensors read NaN without an error, and a trainer goes on saving it.
+    Masks of 0 and -inf, and infinite values that are not weights, are no fault: the verifier leaves
+    them out. Our choice: resolved after ten minutes, because a file that is always overwritten in
+    place is verified only now and then, and must not cause a push each time.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Limits:
     """Section `[sentinels.checkpoint_nonfinite]`."""
 
     told: int = 4
-    """Saves that are told one by one, the newest first: after the first all say the same."""
+    """Saves that are reported one by one, the newest first; further ones would say the same."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about every save whose numbers were read and are not finite."""
+    """Findings about saves whose weights were read and are not finite."""
     damage = view.accumulator(Damage)
     if not view.live or damage is None or not damage.found:
         return
@@ -57,10 +57,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 def _worth_naming(
     newest_first: Sequence[CheckpointSeen], since: LoggedValue | None
 ) -> list[CheckpointSeen]:
-    """Good saves that can be advised here: those whose numbers were read, if there are any.
+    """Good saves that may be recommended: those whose weights were read, if there are any.
 
-    One whose numbers were not read yet is no advice after saves of NaN, and least of all when it
-    was made after the loss had stopped being a number.
+    Without one, saves whose weights were not read yet, but only those made before the loss became
+    NaN or infinite (``since``).
     """
     good = [c for c in newest_first if c.state == "ok"]
     read = [c for c in good if c.level in _READ]
@@ -93,12 +93,12 @@ def _not_finite(
         lost = f"; saved after the loss was {since.value:g}{_at_step(since.step)}"
     if good is None:
         resume = "no finite one is on disk"
-        remedy = "let nothing be deleted: no finite checkpoint is on disk, look for an earlier copy"
+        remedy = "delete no checkpoint: none on disk is finite; look for an earlier copy elsewhere"
     else:
         read = good.level in _READ
-        kind = "the last finite one" if read else "the last whole one, its numbers not read yet,"
+        kind = "the last finite one" if read else "the last whole one (its weights not read yet)"
         resume = f"{kind} is {short_path(good.path)}{_at_step(good.step)}"
-        remedy = f"keep {good.path} from deletion: `middlewatch resume` would take it"
+        remedy = f"keep {good.path} from deletion: `middlewatch resume` would start from it"
     return Finding(
         trouble="ckpt_nonfinite",
         key=seen.path,

@@ -1,13 +1,14 @@
-"""Every good checkpoint of the run lies where a stop of the box takes it.
+"""All good checkpoints of the run are on storage that is lost when the box stops.
 
-Decides: by where the saves lie that passed their check: memory is gone with a stop on every box,
-    and the platform's own storage is known where the platform was recognised or is named in the
-    configuration. One good save that outlives a stop, that was copied, or of which nobody knows
-    it, is enough to be silent. Where all outlive a stop, and none the end of the box, that is a
-    note.
+Decides: Looks at where the verified checkpoints are stored. Memory is lost at a stop of every box;
+    what the platform's own storage survives is known if the platform was recognised or is named in
+    the configuration. One good checkpoint that survives a stop, that was copied, or whose storage
+    is unknown, is enough for no finding. If all survive a stop but none the destruction of the box,
+    that is a note.
 Classes: ckpt_not_durable
-Sources: our choice: told once and kept open for half an hour without a good save, because a file
-    that is always written in place is no good save while it is written and checked.
+Sources: Our choice: reported once and kept open until half an hour has passed without the finding,
+    because a file that is always overwritten in place is no good checkpoint while it is written and
+    verified.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ class Limits:
     """Section `[sentinels.checkpoint_not_durable]`."""
 
     note_destroy: bool = True
-    """Note it as well where only the end of the box takes every save."""
+    """Also report, as a note, if all saves survive a stop but not the destruction of the box."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while no good save is in a place that outlives the box."""
+    """A finding while no good save is on storage that survives the box."""
     if not view.live:
         return
     best, newest = LOST_WITH_STOP, None
@@ -66,7 +67,8 @@ def _lost(newest: CheckpointSeen, *, with_stop: bool) -> Finding:
         severity=Severity.WARNING if with_stop else Severity.INFO,
         summary=f"every good checkpoint lies where {when}: {where}",
         evidence=(Evidence("checkpoint", f"newest good one: {newest.path}", newest.saved_at),),
-        remedy=f"copy it to a lasting place now, `middlewatch mirror` does: {newest.path}{advice}",
+        remedy="copy it to durable storage, with `middlewatch mirror --to DEST`: "
+        f"{newest.path}{advice}",
         details={
             "path": newest.path,
             "where": where,

@@ -1,16 +1,16 @@
-"""A save lacks a part that the saves before it have.
+"""A checkpoint lacks a part that the checkpoints before it have.
 
-Decides: a save is whole by itself and has fewer files of a kind, a group of tensors less, or far
-    fewer bytes than at least two saves of this run before it that agree. Only saves of one name
-    (numbers wiped) and one format are compared: what is kept as best, an adapter or an export is
-    of another kind. Where saves of less and of more take turns under one name, that is how this
-    run saves, and nothing is said; nor is it where fewer ranks run than before and leave fewer
+Decides: The files of a checkpoint are whole, but it has fewer files of one kind, a group of tensors
+    less, or far fewer bytes than at least two earlier checkpoints of this run, which agree with
+    each other. Only checkpoints with the same name (apart from numbers) and format are compared:
+    the best model, an adapter or an export is another kind. No finding if smaller and larger saves
+    alternate under one name, because this run saves so, or if fewer ranks than before leave fewer
     files.
 Classes: ckpt_shrunk
-Sources: our choice: two siblings, because one could itself be the odd one; a tenth less and twice
-    what the siblings differ by, because saves of one program differ by bytes, and what is ever left
-    out (optimizer state, a rank, half of each number) is far more. A folder has 90 s to be
-    finished, as the follower of checkpoints gives it.
+Sources: Our choice: two earlier checkpoints, because a single one could itself be the exception; a
+    tenth less, and twice the difference between the earlier ones, because saves of one program
+    differ by some bytes, and what is left out (optimizer state, a rank, half of every number) is
+    far more. A folder has 90 s to be finished, as in the checkpoint source.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Limits:
     """Section `[sentinels.checkpoint_shrunk]`."""
 
     told: int = 4
-    """Saves that are told one by one, the newest first."""
+    """Saves that are reported one by one, the newest first."""
     still_s: float = 90.0
-    """Time in which a folder may still be given what it lacks."""
+    """Time in which the missing files of a folder may still be written."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about saves on disk that have less than the ones before them."""
+    """Findings about saves on disk that contain less than the ones before them."""
     siblings = view.accumulator(Siblings)
     if not view.live or siblings is None or siblings.quiet:
         return

@@ -1,12 +1,13 @@
-"""Steps advance but no checkpoint came for much longer than this run's own cadence.
+"""Steps advance, but no checkpoint came for much longer than the usual save interval.
 
-Decides: by the intervals between the saves of this run, and where saves come at even steps by
-    those steps as well: a slower run, or one that evaluates for an hour, is not late. The time
-    runs only while steps come: a run that stands still saves nothing, and that is another trouble.
+Decides: Compares with the intervals between the saves of this run and, if saves come at regular
+    step numbers, with the number of steps too: a slower run, or one that evaluates for an hour, is
+    not late. Only time in which steps came counts: a run without steps saves nothing, and is
+    another trouble.
 Classes: checkpoint_stale
-Sources: our choice: three times the median of at least two intervals, one and a half times the
-    longest, and never under ten minutes: evaluation before a save doubles single intervals in
-    public runs, and one that saves only what is best saves ever more rarely.
+Sources: Our choice: three times the median of at least two intervals, 1.5 times the longest, and
+    never less than ten minutes. An evaluation before a save doubles single intervals in public
+    runs, and a trainer that saves only improvements saves more and more rarely.
 """
 
 from __future__ import annotations
@@ -26,18 +27,19 @@ class Limits:
     """Section `[sentinels.checkpoint_stale]`."""
 
     times: float = 3.0
-    """Overdue after this many usual intervals."""
+    """A save is overdue after this many usual intervals."""
     floor_s: float = 600.0
-    """Never overdue before this, however fast the saves came."""
+    """A save is never overdue before this time, however short the intervals are."""
     longest_times: float = 1.5
-    """Never overdue before so many times the longest interval, nor so many times the steps
-    between saves."""
+    """A save is never overdue before this many times the longest interval, or this many times the
+    number of steps between saves."""
     even_ratio: float = 0.1
-    """Saves come at even steps when their intervals differ by less than this part."""
+    """Saves come at regular steps if the numbers of steps between them differ by less than this
+    part."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when the newest save is old, measured by the run's own cadence."""
+    """A finding if the newest save is old, compared with the run's own save interval."""
     if not view.live or view.ending is not None or not view.step_times:
         return
     saves = expected(view)
@@ -63,7 +65,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _steps_due(view: View, limits: Limits) -> bool:
-    """True where saves come at even steps and too few have passed since the newest."""
+    """True if saves come at regular steps, and too few steps have passed since the newest one."""
     whole = (c for c in reversed(view.checkpoints) if written(c))
     known = [c.step for c in whole if c.step is not None]
     if len(known) < 2:

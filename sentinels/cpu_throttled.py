@@ -1,12 +1,12 @@
-"""The CPU quota of the run's control group runs out, and the run is slow for it.
+"""The CPU quota of the run's control group is used up, and this slows the run.
 
-Decides: the quota ran out in most periods of a long and of a short window. Alone that is a note;
-    a warning needs that the run has become slow and uses less CPU than it did, or that the quota
-    was lowered while the run lives and nobody knows how fast it was.
+Decides: The quota was used up in most periods of a long and of a short window. This alone is a
+    note. It is a warning if the run also became slower and uses less CPU time than before, or if
+    the quota was lowered during the run and its earlier speed is not known.
 Classes: cpu_throttled
-Sources: the kernel's counters nr_periods and nr_throttled. Our choice: half of the periods in five
-    minutes and in the last minute; slow is a fifth below its own speed in the short window,
-    the same fifth by which `throughput_collapse` judges.
+Sources: The kernel's counters nr_periods and nr_throttled. Our choice: half of the periods in five
+    minutes and in the last minute; slow means a fifth below its own speed in the short window, as
+    in `throughput_collapse`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Limits:
     """Section `[sentinels.cpu_throttled]`."""
 
     share: float = 0.5
-    """Part of the periods in which the quota must run out."""
+    """Part of the periods, in each of the two windows, in which the quota must be used up."""
     long_s: float = 300.0
-    """Of these many seconds."""
+    """Length of the long window."""
     short_s: float = 60.0
-    """And of these newest ones."""
+    """Length of the short window, the newest part of the long one."""
     soon_s: float = 120.0
-    """Enough of the long window where the quota was lowered meanwhile."""
+    """Length of the long window if the quota was lowered during the run."""
     slow_ratio: float = SLOW
-    """Part of the usual speed below which the run is slow."""
+    """Part of the usual speed below which the run counts as slow."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the quota runs out in a long and a short window."""
+    """A finding while the quota is used up in a long and a short window."""
     quota = view.accumulator(Quota)
     if not view.live or view.ending is not None or quota is None or quota.last is None:
         return
@@ -63,7 +63,7 @@ def _finding(
     slow = ratio is not None and ratio < limits.slow_ratio and (less or lowered)
     since = None if speed is None else speed.known_since
     if lowered and (since is None or since > (quota.changed_at or 0.0)):
-        slow, ratio = True, None  # how fast it was before is not known; that it had more CPU is
+        slow, ratio = True, None  # its earlier speed is not known, but it had more CPU time
     cores = f"{number(last.cores or 0.0)} CPU{'' if last.cores == 1.0 else 's'}"
     before = ", none before"
     if quota.cores_before is not None:

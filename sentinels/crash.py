@@ -1,18 +1,19 @@
 """The program failed: an error in its log, a fatal signal, or a bad exit status.
 
-Decides: the main process ended badly; its class is that of the earliest root error near the end,
-    else what signal or status tell by themselves. Or a fatal error is in the log, and neither a
-    step nor another line nor an end follows. Errors that two steps followed were overcome.
+Decides: The main process ended by a signal or with a bad exit status. The class is that of the
+    earliest root error near the end, else the one that the signal or exit status implies. Or a
+    fatal error is in the log, and after it come no step, no further line and no end of the process.
+    An error that was followed by two steps does not count.
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
     shm_exhausted rendezvous_failed ckpt_mismatch fd_exhausted io_error
     cuda_unavailable network_error preempted slurm_time_limit slurm_cancelled disk_error
     fs_error mce kernel_panic tracker_network_error tracker_write_failed
-Sources: signals are 128+n in a shell, where 126 and 127 mean that nothing was started; the
-    two seconds after the end let counters and the last log lines arrive, so that a kill for
-    memory is not told as a kill by hand. Half a minute without a step, a line or a process
-    that ended is the shortest that libraries give themselves to end other ranks.
+Sources: A shell reports signals as 128+n, and 126 and 127 if nothing was started. In the two
+    seconds after the end, counters and the last log lines are still read, so that an out-of-memory
+    kill is not reported as a kill by a person. Half a minute without a step, a line or the end of
+    another process is the shortest time that libraries wait before they end other ranks.
 """
 
 from __future__ import annotations
@@ -48,16 +49,16 @@ class Limits:
     """Section `[sentinels.crash]`."""
 
     settle_s: float = 2.0
-    """Seconds after the end in which counters and last log lines may still arrive."""
+    """Seconds after the end in which counters and the last log lines may still arrive."""
     near_s: float = 120.0
-    """Errors this close before the end, or after the last step, may be its cause."""
+    """Errors at most this long before the end, or after the last step, may be its cause."""
     stuck_s: float = 30.0
-    """A process that lives on after a fatal error failed when its log is silent and no step
-    came for this long; ten times as long before the first steps."""
+    """A process that stays alive after a fatal error has failed if there was no log line and no
+    step for this long; ten times as long before the first steps."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about the end of the main process, or a fatal error that nothing followed."""
+    """A finding about the end of the main process, or a fatal error that nothing followed."""
     if not view.live:
         troubles = view.accumulator(Troubles)
         if troubles is not None:
@@ -83,7 +84,7 @@ def root(events: Sequence[LogEvent]) -> LogEvent | None:
 
 
 def _troubles(view: View, since: float) -> list[LogEvent]:
-    """Events that no two steps followed: what was overcome is no cause."""
+    """Events since ``since`` that were not followed by two steps: others were overcome."""
     return [
         e
         for e in view.events
@@ -105,11 +106,11 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if gone and gone.notice and (cause is None or cause.at >= gone.notice.at):
         cause = gone.notice
     if ending.exit_code == 0 and (cause is None or completed(view)):
-        return  # all is well, or silent_end tells it
+        return  # a good end, or one that silent_end reports
     if cause is None and ending.exit_code is None and ending.signal is None:
-        return  # nobody knows how it ended: silent_end tells that
+        return  # it is not known how it ended: silent_end reports that
     if told in ("", "process_killed") and cause is None and killed_for_memory(view, ending):
-        return  # host_oom tells it better
+        return  # host_oom reports it more exactly
     trouble = told or "python_exception"
     if gone and gone.how == "reboot" and cause is None:
         summary = f"the run {gone.words}"
@@ -122,7 +123,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
     if gone and gone.left:
-        summary += f"; {gone.left} of its processes live on"
+        summary += f"; {gone.left} of its processes are still alive"
     last = cause or (events[-1] if events else None)
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
     status = {
@@ -148,10 +149,10 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
 
 
 def _manner(ending: ProcessEnded) -> tuple[str, str]:
-    """(class that the exit status tells by itself or "", how it ended in words)."""
+    """(class implied by the exit status, or "" if it implies none; how it ended, in words)."""
     code, signal = ending.exit_code, ending.signal
     if signal is None and code is None:
-        return "", "is gone (nobody saw its exit status)"
+        return "", "is gone (its exit status is unknown)"
     if signal is None and code is not None and code - 128 in _SIGNALS:
         return _SIGNALS[code - 128]
     if signal is not None:
@@ -160,7 +161,7 @@ def _manner(ending: ProcessEnded) -> tuple[str, str]:
 
 
 def _may_end(event: LogEvent, told: str) -> bool:
-    """True for errors that can be why a process ended."""
+    """True for errors that can be the reason why a process ended."""
     if event.trouble in ELSEWHERE:
         return False
     if told in ("", "launch_error") and event.trouble == "launch_error":
@@ -169,14 +170,14 @@ def _may_end(event: LogEvent, told: str) -> bool:
 
 
 def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
-    """A fatal error, after which the run neither goes on nor ends."""
+    """A finding about a fatal error after which the run neither continues nor ends."""
     since = view.now - 3600
     if not view.run.ours:
-        # What a log says when we begin to read it can be an older story.
+        # Lines that were in the log before we began to read it may be of an earlier run.
         since = max(since, view.run.watched_since + limits.settle_s)
     fatal = (e for e in view.events if e.fatal and e.trouble not in ELSEWHERE and e.at >= since)
     if next(fatal, None) is None:
-        return  # spares the arithmetic on every healthy tick
+        return  # the usual case: no work in every tick of a healthy run
     cause = root([e for e in _troubles(view, since) if e.fatal and e.trouble not in ELSEWHERE])
     if cause is None or view.steps_after(cause.at, cause.line, cause.file):
         return
@@ -186,9 +187,9 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
-        return  # a program that goes on talking has handled it, or is not yet at its end
+        return  # a program that still logs has handled the error, or is not yet at its end
     alive = (
-        "; its process still lives"
+        "; its process is still alive"
         if view.process_samples and view.process_samples[-1].processes
         else ""
     )
@@ -206,7 +207,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _badly(ending: ProcessEnded) -> bool:
-    """A rank ended, or a child with a bad status; other children come and go."""
+    """True for the end of a rank, or of a child with a bad status; other ends are normal."""
     known = ending.signal is not None or ending.exit_code is not None
     return ending.exit_code != 0 and (ending.rank is not None or known)
 

@@ -1,11 +1,12 @@
-"""The GPU had no memory left for an allocation.
+"""The GPU ran out of memory.
 
-Decides: the newest such line of the log that no step followed. Steps after it, or words of the
-    program that it goes on with less (a search for the batch size, a halved micro-batch), make it
-    a note; an end, or no step for a while, makes it the end of the run.
+Decides: The newest such line of the log that was not followed by a step. If steps follow, or the
+    program says that it continues with less (a search for the batch size, a halved micro-batch), it
+    is a note. If the process ends, or no step follows for a while, the run has failed.
 Classes: cuda_oom accel_oom
-Sources: our choice: 20 s or three usual steps without any, for a handled error prints the same
-    words. Before the first step its time is unknown, and a model may be built anew: 60 s.
+Sources: Our choice: 20 s or three usual step times without a step, because a program that handles
+    the error prints the same message. Before the first step the step time is unknown, and a model
+    may be built again: 60 s.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ class Limits:
     """Section `[sentinels.cuda_oom]`."""
 
     wait_s: float = 20.0
-    """Time given to a program that handles the error before the run counts as lost; three
-    times as long before the first steps."""
+    """Time for a program to handle the error before the run counts as failed; three times as long
+    before the first steps."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about the newest out-of-memory line that no step followed."""
+    """A finding about the newest out-of-memory line that no step followed."""
     event = next((e for e in reversed(view.events) if e.trouble in CLASSES), None)
     if event is None:
         return
@@ -60,7 +61,7 @@ def _lost(view: View, event: LogEvent, limits: Limits) -> bool:
     if ending is not None:
         return ending.exit_code != 0 or not completed(view)
     if handled:
-        return False  # the program says so; if it stands still after all, that is a hang
+        return False  # the program says that it goes on; if it does not, that is a hang
     rhythm = pace(view.step_times)
     wait = 3 * limits.wait_s if rhythm is None else max(limits.wait_s, 3 * rhythm.typical_s)
     return view.now - event.at >= wait

@@ -1,13 +1,13 @@
-"""A disk the run writes to is full, or will be before the next checkpoint is on it.
+"""A disk that the run writes to is full, or will be full before the next checkpoint is saved.
 
-Decides: the free space of every mount that holds something of the run, against nothing and against
-    the size of its own recent saves, once the newest of them is finished. A write error in the
-    log is told with the mount that was full around it, else by itself. Where each save takes room
-    for good it wakes a person, where one file is written over and over it is a warning.
+Decides: The free space of every mount that the run uses is compared with zero, and with the size of
+    the run's recent saves once the newest of them is finished. A write error in the log is reported
+    with the mount that was full at that time, else alone. It is critical if every save uses more
+    space, and a warning if one file is overwritten again and again.
 Classes: disk_full quota_exceeded ckpt_write_failed
-Sources: "free < largest of the last five saves" had no missed failure on 200 synthetic
-    traces, where a fixed 90 % rule missed every second write that did not fit. Full is less than
-    16 MiB, or 1 % of a small disk (our choice).
+Sources: "Free space is less than the largest of the last five saves" missed no failure on 200
+    synthetic traces, where a fixed 90 % rule missed every second write that did not fit. Full means
+    less than 16 MiB free, or 1 % of a small disk (our choice).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .kit.numbers import size, span
 from .kit.saves.pattern import no_inodes, saves_on
 
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
-"""The exact ones first: a checkpoint writer often does not know why it failed."""
+"""The most exact class first: a checkpoint writer often does not know why it failed."""
 
 NEAR_LINES = 60
-"""Lines of one traceback and the one raised while it was handled: one failed save says both."""
+"""Lines. Errors this close together are of one failed save: a traceback, and one raised while the
+first was handled."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,22 @@ class Limits:
     """Section `[sentinels.disk_full]`."""
 
     full_bytes: int = 16777216
-    """Free space below which a disk counts as full (a small disk: below 1 % of it)."""
+    """Free space below which a disk counts as full (for a small disk: 1 % of its size)."""
     event_s: float = 120.0
-    """How long a write error in the log counts as present."""
+    """How long a write error in the log counts as new."""
     near_s: float = 10.0
-    """A disk that was full this close to a write error was its cause; a trainer that removes
-    what it could not finish makes room again at once."""
+    """A disk that was full this shortly before or after a write error was its cause; a trainer
+    that deletes its unfinished file frees the space again at once."""
     settle_s: float = 2.0
-    """Time for a fresh look at the mounts before a write error is told without one: the
-    look says which mount it is, and whether bytes or inodes are gone."""
+    """Time for a new sample of the mounts after a write error: it shows which mount is full, and
+    whether bytes or inodes are used up."""
     unproven_s: float = 90.0
-    """The same while the run lives and every mount had room: the words may be those of a sample
-    that a model of code wrote, and a run that lost a write dies of it, stops, or goes on."""
+    """The same while the run is alive and every mount has space: the line may be text that a model
+    generated, and a run whose write really failed ends, stops or continues within this time."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about full mounts, mounts too small for the next save, and failed writes."""
+    """Findings about full mounts, mounts too small for the next save, and failed writes."""
     error = _error(view, limits)
     fresh = None if error is None or view.went_on_after(error) else error
     explained = False
@@ -92,7 +93,7 @@ def _full(now: DiskSample, error: LogEvent | None) -> Finding:
 
 
 def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding | None:
-    """The next save has no room; a write that failed just now was such a save."""
+    """A finding if the next save does not fit; a new write error means that one has failed."""
     if error is None and view.ending is not None:
         return None
     saves = saves_on(view, now.mount)
@@ -118,7 +119,7 @@ def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding |
 
 
 def _error(view: View, limits: Limits) -> LogEvent | None:
-    """The write error to tell: the newest of an old log; live the most exact recent one."""
+    """The write error to report: the newest of a finished log, or the most exact recent one."""
     errors = (e for e in reversed(view.events) if e.trouble in CLASSES)
     if not view.live:
         newest = next(errors, None)
@@ -133,9 +134,9 @@ def _error(view: View, limits: Limits) -> LogEvent | None:
 
 
 def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
-    """A write error in the log although every mount has room: a quota, or space freed since."""
+    """A finding about a write error although every mount has space: a quota, or freed space."""
     if any(no_inodes(sample) for sample in view.mounts):
-        return  # inodes_full tells it
+        return  # inodes_full reports it
     overcame = view.went_on_after(error)
     was_full = _was_full(view, limits, error)
     unproven = was_full is None and view.ending is None and not overcame

@@ -1,14 +1,14 @@
-"""A GPU is gone or broken: off the bus, lost to the driver, or with uncorrectable memory.
+"""A GPU is lost or broken: off the bus, lost to the driver, or with uncorrectable memory errors.
 
-Decides: two answers of NVML in a row that say that the card is lost, a fatal GPU line that no two
-    steps followed, a counter of uncorrected memory errors that has grown. Steps that go on
-    make a lost card a warning: contexts that already run keep on training when only a container
-    lost its access. A memory error is a warning only where the run does not use the card, for it
-    ends the program that reads the bad cell, now or later.
+Decides: Two NVML answers in a row say that the GPU is lost; or a fatal GPU line in a log is not
+    followed by two steps; or a counter of uncorrected memory errors has grown. If steps continue, a
+    lost GPU is only a warning: CUDA contexts that exist keep working when only the container lost
+    its access. A memory error is only a warning if the run does not use that GPU, because it ends
+    the program that reads the bad memory cell, now or later.
 Classes: gpu_lost xid cuda_ecc nvswitch
-Sources: NVIDIA's Xid catalogue: 13, 31, 43 and 45 come from the application and are not the
-    card's fault; a row that cannot be remapped is its criterion for replacing a board. Two
-    answers, because a single lost one can be the driver's own start (our choice).
+Sources: NVIDIA's Xid catalogue: 13, 31, 43 and 45 come from the application and are no fault of the
+    GPU; a row that cannot be remapped is its criterion for replacing a GPU. Two answers, because a
+    single one can occur while the driver starts (our choice).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .kit.gpus import used
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
 APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)
-"""Raised by the program or already dealt with by the driver (NVIDIA's Xid catalogue)."""
+"""Caused by the program, or already handled by the driver (NVIDIA's Xid catalogue)."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Limits:
     """Section `[sentinels.gpu_lost]`."""
 
     answers: int = 2
-    """Answers in a row that say "lost" before it counts."""
+    """Answers in a row that say "lost" before it is reported."""
     goes_on_s: float = 10.0
-    """Steps that come later than this after the loss come from a run that lives."""
+    """A step later than this after the loss of the GPU shows that the run goes on."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about cards that the driver has lost, and fatal GPU lines of any log."""
+    """Findings about GPUs that the driver has lost, fatal GPU lines, and memory errors."""
     if not view.live:
         yield from _replayed(view)
         return
@@ -56,7 +56,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _memory(view: View) -> Iterator[Finding]:
-    """Cards whose memory has had errors since the watch began, or can be mended no more."""
+    """Findings about GPUs with new uncorrected memory errors, or rows that cannot be remapped."""
     bad = [s[-1] for s in view.gpus.values() if s and (s[-1].ecc_new or s[-1].remap_failed)]
     if not bad:
         return
@@ -76,7 +76,7 @@ def _memory(view: View) -> Iterator[Finding]:
 
 
 def _since(samples: Sequence[GpuSample]) -> float:
-    """When the newest row of lost answers began."""
+    """When the newest series of "lost" answers began."""
     at = samples[-1].at
     for sample in reversed(samples):
         if not sample.lost:
@@ -102,7 +102,11 @@ def _lost(
         severity=Severity.WARNING if goes_on else Severity.CRITICAL,
         fatal=not goes_on,
         summary=f"{name} is lost to the driver"
-        + ("; the run still makes steps: another card, or only the telemetry" if goes_on else ""),
+        + (
+            "; the run still makes steps: it uses another GPU, or only telemetry is lost"
+            if goes_on
+            else ""
+        ),
         evidence=(Evidence("gpu", f"GPU {index} {newest.uuid}: {newest.error}", since), *told),
         file=event.file if event else "",
         line=event.line if event else 0,
@@ -130,7 +134,7 @@ def _key(event: LogEvent) -> str:
 
 
 def _replayed(view: View) -> Iterator[Finding]:
-    """Every code of an old log at its first line; overcome ones as a note."""
+    """Findings in a finished log: every error once, at its first line; overcome ones as a note."""
     first: dict[str, LogEvent] = {}
     newest: dict[str, LogEvent] = {}
     for event in view.events:

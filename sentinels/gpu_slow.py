@@ -1,14 +1,14 @@
-"""A GPU holds itself back: it is too hot, its power is braked, or its clock has dropped.
+"""A GPU lowers its own speed: too hot, limited by its power supply, or at a low clock.
 
-Decides: in most of the newest samples of a card at work the driver names a hardware slowdown; or
-    a thermal limit of the driver and the clock has lost a part as well; or the clock under full
-    load is far below the usual one of the same card, and no power cap explains it.
+Decides: In most of the newest samples of a busy GPU the driver reports a hardware slowdown; or it
+    reports a thermal limit and the clock is lower than usual; or the clock under full load is far
+    below the usual clock of the same GPU, and no power cap explains it.
 Classes: gpu_slow
-Sources: NVIDIA's clock event reasons: hw_thermal halves the clock or worse, hw_power_brake is
-    an outside signal, hw_slowdown is either of them. Six of eight seconds, because a single
-    second of it is common at a change of load. sw_thermal alone is how warm cards live, so the
-    clock must have lost a tenth too. 60 % of its own usual clock at 80 % load is our choice:
-    a power cap, which is no trouble, costs less than that.
+Sources: NVIDIA's clock event reasons: hw_thermal halves the clock or worse, hw_power_brake is a
+    signal from outside, hw_slowdown is either of them. Six of eight seconds, because a single
+    second is common when the load changes. sw_thermal alone is normal for warm GPUs, so the clock
+    must also be a tenth lower. 60 % of its own usual clock at 80 % load is our choice: a power cap,
+    which is no trouble, costs less than that.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .kit.gpus import at_work, newest, used
 from .kit.numbers import median
 
 HARD = ("hw_thermal", "hw_power_brake", "hw_slowdown")
-"""Reasons that always cost much speed, the most exact first."""
+"""Clock event reasons that always cost much speed, the most exact first."""
 SOFT = ("sw_thermal",)
 WORDS = {
     "hw_thermal": "is too hot: the hardware has cut its clock",
-    "hw_power_brake": "is braked by its power supply",
+    "hw_power_brake": "is slowed down by its power supply (power brake)",
     "hw_slowdown": "is slowed down by its hardware",
     "sw_thermal": "is too hot: the driver lowers its clock",
 }
@@ -37,23 +37,23 @@ class Limits:
     """Section `[sentinels.gpu_slow]`."""
 
     looks: int = 8
-    """Newest samples, one a second, that are looked at."""
+    """Number of newest samples, one a second, that are looked at."""
     most: int = 6
-    """Samples of them that must show it."""
+    """Number of these samples that must show the slowdown."""
     soft_ratio: float = 0.9
-    """Part of its usual clock below which a thermal limit of the driver counts."""
+    """Part of the usual clock below which a thermal limit of the driver counts."""
     clock_ratio: float = 0.6
-    """Part of its usual clock under full load below which the clock has dropped."""
+    """Part of the usual clock under full load below which the clock counts as too low."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about cards at work that are held back in most of the newest samples."""
+    """Findings about busy GPUs that are slowed down in most of the newest samples."""
     if not view.live or view.ending is not None:
         return
     for index, samples in used(view):
         last = samples[-1]
         if not last.throttle and not _dropped(last, limits.clock_ratio):
-            continue  # nothing of it now: the cheap look
+            continue  # the usual case: no sign of it in the newest sample
         recent = newest(samples, limits.looks)
         if len(recent) < limits.looks or view.now - last.at > limits.looks or not at_work(recent):
             continue
@@ -63,7 +63,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _what(recent: Sequence[GpuSample], limits: Limits) -> tuple[str, str] | None:
-    """(reason, words) of what holds the card back."""
+    """(reason, words) of what slows the GPU down; ``None``: nothing does."""
     for reason in HARD:
         if sum(reason in s.throttle for s in recent) >= limits.most:
             return reason, WORDS[reason]

@@ -1,17 +1,18 @@
-"""The run is alive and makes no progress.
+"""The processes of the run are alive, but it makes no progress.
 
-Decides: silence opens a case: no step, and no phase that the log announced, for longer than this
-    run ever paused. What the processes do decides it: a run that burns CPU, reads or writes gets
-    on; one that does nothing at all hangs, one that stands at one place in every look spins. Stacks,
-    else the kernel functions that the processes sleep in, give the verdict: a collective (and
-    the rank that is missing), its data, a lock, a spin, or idle. State D, a process that is
-    stopped and a finished run have rules of their own. In an old log only its words count.
+Decides: First, silence: no step, and no phase that the log announced, for longer than this run ever
+    paused. Then the activity of its processes decides: a run that uses CPU, reads or writes makes
+    progress; one that does none of this hangs; one that is busy but at the same place in every
+    stack spins. The stacks, or else the kernel functions in which the processes sleep, give the
+    verdict: waiting in a collective (and for which rank), for data or for a lock, spinning, or
+    idle. Processes in state D, stopped processes and finished runs have rules of their own. In a
+    finished log only lines that report a hang count.
 Classes: hang
-Sources: limits measured on 79 real logs (457 run-hours): log silence alone gives a false
-    alarm every 20 to 40 run-hours, so it only opens a case. Evidence thresholds (0.02 and
-    0.2 core, 1 MiB/s) come from a dozen real process states. Three looks five seconds apart,
-    and the two tiers of a spinning run, are our choice; that GPUs in a collective that hangs
-    show full utilisation at 20 to 40 % of their usual draw is public practice. The longest
+Sources: Limits were measured on 79 real logs (457 run-hours): silence of the log alone gives a
+    false alarm every 20 to 40 run-hours, so it only begins the check. The thresholds of activity
+    (0.02 and 0.2 core, 1 MiB/s) come from a dozen real process states. Three looks five seconds
+    apart, and the two limits for a spinning run, are our choice. That GPUs in a hanging collective
+    show full utilisation at 20 to 40 % of their usual power is known from practice. The longest
     healthy silence was 17 min, hence 30 min for phases and first steps.
 """
 
@@ -45,7 +46,7 @@ from .kit.troubles import Troubles
 
 CLASSES = ("hang",)
 LONGEST_LOOK_S = 100.0
-"""Of the looks that are kept, two minutes of them."""
+"""Most seconds of process samples that are judged at once; two minutes of them are kept."""
 
 
 @dataclass(frozen=True)
@@ -57,39 +58,39 @@ class Limits:
     evidence_s: float = 15.0
     """How long the processes are looked at before a verdict: three looks five seconds apart."""
     first_step_s: float = 1800.0
-    """Patience before the first steps, and in a phase that the log announced."""
+    """Longest normal silence before the first steps, and in a phase that the log announced."""
     few_steps_s: float = 300.0
-    """Patience while fewer than eight intervals are known."""
+    """Longest normal silence while fewer than eight intervals between steps are known."""
     idle_cores: float = 0.02
-    """CPU below which a whole run counts as idle (measured: deadlocks burn 0.00)."""
+    """CPU cores below which a whole run counts as idle (measured: deadlocks use 0.00)."""
     busy_cores: float = 0.2
-    """CPU above which a run counts as working."""
+    """CPU cores above which a run counts as working."""
     busy_runnable_ratio: float = 0.25
-    """Part of the looks that find a process wanting a CPU, from which a run counts as working
-    however little it got: a deadlock never wants one, a neighbour may take what it wants."""
+    """Part of the looks with a runnable process (state R), from which a run counts as working even
+    if it got little CPU time: a deadlock is never runnable, but a neighbour may use the CPUs."""
     busy_bytes_per_s: float = 1048576.0
     """Bytes read or written per second that count as working."""
     idle_bytes_per_s: float = 65536.0
-    """Bytes per second below which nothing is saved or loaded: what is left of a deadlocked
-    run (a tracker's thread) still moves a few KiB."""
+    """Bytes per second below which nothing is saved or loaded: the other threads of a deadlocked
+    run (of a tracker) still move a few KiB."""
     phase_times: float = 1.5
-    """A phase may take this many times its longest so far, once it was seen twice."""
+    """A phase that was seen twice may take this many times its longest duration so far."""
     spin_times: float = 2.0
-    """Times the limit at which a run that spins (busy, at one place in every look) wakes
-    somebody; it is a warning before."""
+    """Multiple of the limit at which a run that spins (busy, at the same place in every look) is
+    critical; before, it is a warning."""
     hardly_times: float = 4.0
-    """Times the limit at which a run that is neither idle nor at work is a warning."""
+    """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
 
 class _Judged(NamedTuple):
-    """What is said of a silent run."""
+    """Severity and verdict about a silent run."""
 
     severity: Severity
     verdict: HangVerdict
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Open a case by silence, decide it by what the processes do."""
+    """A finding if the run is silent for too long and its processes do no work."""
     if not view.live:
         troubles = view.accumulator(Troubles)
         if troubles is not None:
@@ -109,7 +110,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Judged | None:
-    """What there is to say; ``None`` while there is nothing, or another rule says it."""
+    """The judgement of a silent run; ``None``: no trouble, or one that another rule reports."""
     since = view.now - case.silent_s
     gets_on = progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s)
     if work.blocked:
@@ -126,7 +127,7 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if gets_on or busy:
         if case.silent_s < max(limits.first_step_s, 3 * max(case.limit_s, case.longest_s)):
             return None
-        remedy = "look at what it does: py-spy dump --pid PID"
+        remedy = "see what it does: py-spy dump --pid PID"
         works = HangVerdict("working", "works, but no step came for very long", remedy)
         return _Judged(Severity.INFO, works)
     if completed(view):
@@ -135,7 +136,8 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return _Judged(Severity.CRITICAL, idle_verdict(view, work, since))
     if case.silent_s < limits.hardly_times * case.limit_s:
         return None
-    # Neither idle nor at work: a crowded box shows that for moments, so all of it must be so.
+    # Neither idle nor working: on a crowded box that is common for moments, so the whole silence
+    # must look like this.
     whole = work_of(view.process_samples, view.now, min(case.silent_s, LONGEST_LOOK_S))
     if whole is None or whole.cores >= limits.busy_cores:
         return None

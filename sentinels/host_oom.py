@@ -1,12 +1,13 @@
-"""The kernel killed a process for want of memory.
+"""The kernel killed a process because memory ran out.
 
-Decides: the kill counter of the control group has risen; the process that ended near it is the
-    victim, and the run is lost if that was the main one. Without a counter the kernel log tells,
-    where it names a process of this run. What an old log says of it is told as it stands there.
+Decides: The OOM kill counter of the control group rose. The process that ended at about that time
+    is the victim; if it was the main process, the run has failed. Without a counter, a line of the
+    kernel log counts if it names a process of this run. In a finished log every line about such a
+    kill is reported as it is.
 Classes: cgroup_oom_kill host_oom_kill
-Sources: the counter is sampled all the time because exit status 137 is also docker stop,
-    preemption and a person; only the counter proves the kill. Two seconds for it to be read and
-    15 s around it are our choice.
+Sources: The counter is read all the time, because exit status 137 is also caused by docker stop,
+    preemption or a person; only the counter proves an OOM kill. Two seconds for reading it and 15 s
+    around the kill are our choice.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ class Limits:
     """Section `[sentinels.host_oom]`."""
 
     settle_s: float = 2.0
-    """Time for the counter to be read before a log line is told without it."""
+    """Time for the counter to be read before a log line alone is reported."""
     near_s: float = 15.0
-    """A process that ended this close to the counter's rise is the one that was killed."""
+    """A process that ended this shortly before or after the counter rose is the one that was
+    killed."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when the cgroup's kill counter rose, or the kernel log tells of a kill."""
+    """A finding if the cgroup's kill counter rose, or a log line reports an OOM kill."""
     rise = _rise(view)
     if rise:
         yield _counted(view, limits, *rise)
@@ -51,7 +53,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         key="oom_kill",
         severity=Severity.INFO if overcame else Severity.CRITICAL,
         fatal=not overcame and (not view.live or view.ending is not None),
-        summary="the kernel killed a process for want of memory",
+        summary="the kernel killed a process because memory ran out",
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
@@ -60,7 +62,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _ours(view: View, event: LogEvent) -> bool:
-    """The kernel log tells of every process of the box; only ours are our trouble."""
+    """True for a kill of this run; the kernel log has those of every process of the box."""
     if event.trouble not in CLASSES or event.severity == "info":
         return False
     pid = event.details.get("pid")
@@ -90,7 +92,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
     victim = next((e for e in dead if e.main), dead[0] if dead else None)
     who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
     limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
-    fate = "; the run is dead" if main else "; the run itself is still there"
+    fate = "; the run has ended" if main else "; the run itself is still alive"
     if not main and view.ending is not None:
         fate = ""
     evidence = [
@@ -110,7 +112,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
         key="oom_kill",
         severity=Severity.CRITICAL,
         fatal=main,
-        summary=f"{who} was killed for want of memory ({limit}){fate}",
+        summary=f"{who} was killed because memory ran out ({limit}){fate}",
         evidence=tuple(evidence),
         details={
             "count": kills,

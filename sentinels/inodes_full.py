@@ -1,11 +1,11 @@
-"""A file system the run writes to has no inodes left for new files.
+"""A file system that the run writes to has no inodes left for new files.
 
-Decides: the free inodes of every mount that holds something of the run, against nothing and
-    against the number of files of its own saves; else a line of the log that says so.
+Decides: The free inodes of every mount that the run uses are compared with zero, and with the
+    number of files of the run's own saves; else a line of the log that reports it counts.
 Classes: inode_exhausted
-Sources: btrfs and some overlays report 0 inodes in total, which means unknown, not full. Full is
-    64 of them left, or 1 % where there are few (our choice). The next save is reckoned as in
-    `disk_full`.
+Sources: btrfs and some overlays report 0 inodes in total, which means unknown and not full. Full
+    means 64 free inodes, or 1 % if there are few in total (our choice). The next save is estimated
+    as in `disk_full`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Limits:
     """Section `[sentinels.inodes_full]`."""
 
     full_inodes: int = FULL_INODES
-    """Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
+    """Free inodes at which a file system counts as full (for a small one: 1 % of its inodes)."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about file systems without inodes, now or for the next save."""
+    """Findings about file systems without enough inodes, now or for the next save."""
     spoken = False
     for now in view.mounts:
         if not set(now.holds) - {"state"} or not now.total_inodes or now.free_inodes is None:
@@ -69,7 +69,7 @@ def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | 
             key=now.mount,
             severity=Severity.CRITICAL,
             summary=f"{now.mount} has no inodes left: {free} of {now.total_inodes} free; new"
-            " files fail although there may be room",
+            " files fail although there may be free space",
             evidence=(proof,),
             details=details,
         )

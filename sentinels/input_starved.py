@@ -1,11 +1,11 @@
-"""The training waits for its data: workers burn CPU, the main process and the GPU do nothing.
+"""The training waits for data: data workers use the CPU, the main process and the GPUs are idle.
 
-Decides: the run is silent beyond its limit, or every one of the newest steps took far longer than
-    those before; and the data workers burn CPU while the process that trains sleeps and no GPU
-    has anything to do. Always a warning: it is slow, not broken.
+Decides: The run is silent beyond its limit, or each of the newest steps took far longer than those
+    before. In both cases data workers must use CPU while the training process sleeps and the GPUs
+    are idle. Always a warning, because the run is slow and not broken.
 Classes: input_starved
-Sources: measured on a DataLoader with CPU-bound workers: trainer 0.0 core in poll, workers
-    0.95 core each. Twice the usual time of a step, held for a minute, is our choice.
+Sources: Measured on a DataLoader with CPU-bound workers: the training process used 0.0 core (in
+    poll), each worker 0.95 core. Twice the usual step time, for a minute, is our choice.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import starved, work_of
 
 RECENT = 5
-"""Newest intervals that must be slow."""
+"""Number of newest step intervals that must be slow."""
 BEFORE = 64
-"""Intervals before them that tell what is usual."""
+"""Number of step intervals before them, whose median is the usual step time."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Limits:
     """Section `[sentinels.input_starved]`."""
 
     floor_s: float = 60.0
-    """Shortest silence that opens a case; the pace of the run makes it longer."""
+    """Shortest silence that is judged; longer for a run with long steps."""
     evidence_s: float = 15.0
-    """How long the processes are looked at."""
+    """How long the processes are looked at before a verdict."""
     slow_times: float = 2.0
-    """Times the usual time of a step from which a run is looked at although it goes on."""
+    """Multiple of the usual step time from which a run that still makes steps is judged."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when a slow or silent run has workers that burn CPU for a trainer that waits."""
+    """A finding if a slow or silent run has busy data workers while the trainer waits."""
     marks = view.step_times
     if not view.live or view.ending is not None or len(marks) < 2 * RECENT:
         return
@@ -46,7 +46,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     slow: tuple[float, float] | None = None
     if silent_s < limits.floor_s:
         if view.now - marks[-1 - RECENT][0] < limits.floor_s:
-            return  # the newest steps are quick enough for anybody: spare the arithmetic
+            return  # the usual case: the newest steps are quick
         slow = _slow(view, limits)
         if slow is None:
             return
@@ -69,8 +69,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     yield Finding(
         trouble="input_starved",
         severity=Severity.WARNING,
-        summary=f"starved by its data: {how}; {len(busy)} of {len(workers)} data workers burn "
-        f"{cores:.1f} cores while the trainer waits",
+        summary=f"the training waits for data: {how}; {len(busy)} of {len(workers)} data workers "
+        f"use {cores:.1f} cores while the trainer waits",
         evidence=(
             Evidence(
                 "process",
@@ -83,7 +83,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
                 for d in busy[:4]
             ),
         ),
-        remedy=f"look where a worker stands: py-spy dump --pid {busy[0].sample.pid}",
+        remedy=f"see what a data worker does: py-spy dump --pid {busy[0].sample.pid}",
         details={"workers": len(workers), "cores": round(cores, 2), "silent_s": round(silent_s, 1)},
     )
 

@@ -1,11 +1,11 @@
-"""The loss is always the same.
+"""The loss is exactly the same in every report.
 
-Decides: dozens of reports have one and the same loss, to the last digit, and one and the same
-    gradient norm where the log tells it. A note: it wakes nobody.
+Decides: Dozens of reports have exactly the same loss, to the last digit, and exactly the same
+    gradient norm if the log has it. Always a note, never a push at the default severity.
 Classes: loss_constant
-Sources: our choice: fifty reports in a row, and three times the longest such streak of before,
-    for a progress bar repeats a loss until it is told another. A loss under a twentieth of its
-    first value may be rounded to one value and says nothing.
+Sources: Our choice: fifty reports in a row, and three times the longest such streak before, because
+    a progress bar repeats a loss until it gets a new one. A loss below a twentieth of its first
+    value may be rounded to one value and is not reported.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Limits:
     """Section `[sentinels.loss_constant]`."""
 
     in_a_row: int = 50
-    """Reports with the same loss in a row before it is told; fifty at least."""
+    """Reports in a row with the same loss before it is reported; fifty at least."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the newest reports all have one loss."""
+    """A finding while the newest reports all have the same loss."""
     still = view.accumulator(FlatMetrics)
     if still is None or still.constant is None or still.constant.count < limits.in_a_row:
         return

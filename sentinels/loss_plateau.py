@@ -1,10 +1,10 @@
-"""The loss has not become better for a long time.
+"""The loss has not improved for a long time.
 
-Decides: no mean of sixty-four reports was lower than one of long ago, though the run goes on. A
-    note only, for many healthy runs end this way.
+Decides: For long, no mean of 64 reports was lower than the best earlier one, although the run goes
+    on. Always a note, because many healthy runs end this way.
 Classes: loss_plateau
-Sources: our choice: sixteen means of sixty-four reports, and half of the run, without one that
-    is better by half a per cent.
+Sources: Our choice: sixteen means of 64 reports, and half of the run, without one that is better by
+    0.5 %.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Limits:
     """Section `[sentinels.loss_plateau]`."""
 
     reports: int = 1024
-    """Reports without a better mean before it is told; 1024 at least."""
+    """Reports without a better mean before it is reported; 1024 at least."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the best mean is long ago."""
+    """A finding while the loss has not improved for a long time."""
     still = view.accumulator(FlatMetrics)
     plateau = None if still is None else still.plateau
     if plateau is None or plateau.reports < limits.reports:

@@ -1,15 +1,15 @@
-"""The run went on without what it had learnt.
+"""After a restart the run has lost what it had learned.
 
-Decides: after a restart the loss stands far above its level at the step it resumed from; or,
-    where the steps did not go back, it jumps to its first values and takes the same course
-    again. By the part of the progress that is gone it names weights or optimizer. In an old log
-    one that soon caught up is a note.
+Decides: After a restart the loss is far above its level at the step of the resume. Or, if the step
+    numbers did not go back, it jumps to its first values and falls again as at the start. The part
+    of the progress that is lost decides whether the weights or the optimizer state are missing. In
+    a finished log, a reset after which the loss soon caught up is a note.
 Classes: loss_reset
-Sources: eight reports after a restart whose median is four spreads above the level at the
-    resumed step; measured on 1,033 real curves, where all 17 such events stood out. Two spreads
-    are enough where sixty per cent of the progress is gone: noise can be as large as that. Steps
-    that did not go back need more: sixty per cent of the progress undone and eight reports that
-    take the course of the first eight, apart by a quarter of how far those moved at most.
+Sources: Eight reports after a restart whose median is four spreads above the level at the resumed
+    step; measured on 1,033 real curves, in which all 17 such events were found. Two spreads are
+    enough if 60 % of the progress is lost, because noise can be that large. If the step numbers did
+    not go back, more is needed: 60 % of the progress lost, and eight reports that differ from the
+    first eight by at most a quarter of the range of those.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Limits:
     """Section `[sentinels.loss_reset]`."""
 
     weights_ratio: float = 0.5
-    """Part of the progress that is gone from which on the weights are missing; a smaller one
-    is rather the state of the optimizer."""
+    """If at least this part of the progress is lost, the weights are said to be missing; if less,
+    the optimizer state."""
     caught_up_reports: int = 30
-    """Reports within which a loss that comes back makes it a note in an old log: what took
-    longer was paid for twice."""
+    """If the loss is back within this many reports, it is a note in a finished log; a longer
+    recovery costs training time twice."""
     accepted_reports: int = 1000
-    """Reports after which the run is what it is now."""
+    """Reports after which a reset of a live run is not reported any more."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak of resets: in a live run while they last, in an old log of all."""
+    """Findings about resets: in a live run while they last, in a finished log about all."""
     losses = view.accumulator(Losses)
     if losses is None:
         return
@@ -54,7 +54,7 @@ def _finding(reset: Reset, place: int, limits: Limits) -> Finding:
     name = "the loss" if reset.metric == "train_loss" else reset.metric
     moved = f"{name} went from {number(reset.base)} back to {number(reset.level)}"
     if reset.resumed_at is None:
-        why = f"{moved} and takes the course of its beginning again"
+        why = f"{moved} and falls again as at the start"
     else:
         missing = "weights" if weights else "optimizer state"
         why = f"resumed at step {number(reset.resumed_at)} without {missing}: {moved}"

@@ -1,13 +1,13 @@
 """The loss scaler skips one step after another.
 
-Decides: skips in the middle of the run that come in a row are a warning; a scaler that says that it
-    gave up, or a scale that stays at its minimum, wakes people. Skips at the beginning and single
-    ones later are how scalers work: a note in an old log, nothing in a live run.
+Decides: Skipped steps in a row in the middle of the run are a warning. A scaler that says that it
+    gave up, or a loss scale that stays at its minimum, is critical. Skips at the start and single
+    ones later are normal for a scaler: a note in a finished log, nothing in a live run.
 Classes: overflow_skip loss_scale_exhausted
-Sources: scalers begin at 2^16 (PyTorch, apex), 2^32 (Megatron, DeepSpeed) and halve until it
-    fits, then try a larger scale every 1,000 to 2,000 steps. DeepSpeed and Megatron stop at a
-    scale of 1, fairseq at 1e-4. Our choice: ten reports at a scale of 1 or less, come down from
-    sixteen times that, and four reports of skipped steps in a row after the first fifty.
+Sources: Scalers begin at 2^16 (PyTorch, apex) or 2^32 (Megatron, DeepSpeed), halve the scale until
+    no overflow occurs, and try a larger one every 1,000 to 2,000 steps. DeepSpeed and Megatron stop
+    at a scale of 1, fairseq at 1e-4. Our choice: ten reports at a scale of 1 or less that was
+    sixteen times higher before, and four reports of skipped steps in a row after the first fifty.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Limits:
     """Section `[sentinels.loss_scale]`."""
 
     calm_steps: int = 100
-    """Steps without a skip after which a live run is well again."""
+    """Steps without a skip after which skips of a live run are not reported any more."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak of skips that no scaler needs, and of a scaler that gave up."""
+    """Findings about skips that are not normal for a scaler, and about a scaler that gave up."""
     said = [e for e in view.events if e.trouble == "loss_scale_exhausted" and e.severity != "info"]
     if said and not (view.live and view.went_on_after(said[-1])):
         yield _gave_up(said[0], view.went_on_after(said[-1]), said[0].text.strip()[:160])
@@ -52,7 +52,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _reported(skips: Scaling, view: View, *, told: bool) -> Iterator[Finding]:
-    """What the reports themselves say, where no line of the scaler said it."""
+    """Findings from the numbers in the reports, where no line of the scaler said the same."""
     if skips.bottom is not None and skips.gone is None and not told:
         yield _at_the_bottom(skips.bottom, skips)
     if skips.spell is not None and not skips.count and (skips.skipped or not view.live):
@@ -94,7 +94,7 @@ def _spell(first: LoggedValue, skips: Scaling) -> Finding:
         trouble="overflow_skip",
         key="skips",
         severity=Severity.WARNING,
-        summary=f"report after report says that the loss scaler skipped steps{since}",
+        summary=f"each report says that the loss scaler skipped steps{since}",
         file=skips.file,
         line=first.line,
         details={"step": first.step, "count": skips.skipped},

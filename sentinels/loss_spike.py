@@ -1,19 +1,20 @@
-"""The training loss jumps out of its noise.
+"""The training loss jumps out of its noise, or rises slowly.
 
-Decides: by the run's own level and spread. A jump that lasts thirty reports, or one out of all
-    proportion for two, wakes people; one that heals never does. A slow rise is known by the sum of
-    small deviations: a note, until the evaluation loss rises too or a look at thirty reports
-    finds a part of the progress gone. A jump behind a learning rate that starts over, no higher
-    than before, is planned, and one like two that came back is usual here: notes, unless half of
-    the progress stays gone. Where the log tells no rate, any other that lasts is a warning until
-    then. Reinforcement and adversarial learning jump while all is
-    well: there only the disproportionate counts, and the losses of a learner grow with its rewards,
-    so all before is the measure.
+Decides: Compares the loss with the run's own level and spread (the width of its noise). A jump that
+    lasts thirty reports is critical, and so is one out of all proportion that lasts two; a jump
+    that comes back is not. A slow rise is found by the sum of small deviations. It is a note until
+    the evaluation loss rises too, or a check over thirty reports finds a part of the progress lost.
+    Two kinds of jump are notes unless half of the progress stays lost: one after the learning-rate
+    schedule started again at no higher rate, and one that is like two earlier jumps that came back.
+    If the log has no learning rate, any other lasting jump is a warning until half of the progress
+    is lost. In reinforcement and adversarial learning losses jump without a fault: there only jumps
+    out of all proportion count, measured against all reports before, because the losses of a
+    learner grow with its rewards.
 Classes: loss_spike loss_diverged grad_spike
-Sources: four spreads in two of three reports, or three reports in a row that stay up, measured on
-    1,033 real curves: nine of ten labelled events at a median delay of one report, less than 0.1
-    notes per 10,000 healthy supervised ones. Of a slow rise 15 % of the progress gone is a warning,
-    half of it wakes people (our choice).
+Sources: Four spreads in two of three reports, or three reports in a row that stay high; measured on
+    1,033 real curves: nine of ten labelled events at a median delay of one report, with fewer than
+    0.1 notes per 10,000 healthy supervised reports. A slow rise is a warning when 15 % of the
+    progress is lost, and critical at half (our choice).
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ class Limits:
     """Section `[sentinels.loss_spike]`."""
 
     large_ratio: float = 0.5
-    """Part of the progress made so far that a jump must undo to be told as a warning in a
-    finished log; smaller ones that healed are a note."""
+    """Part of the progress so far that a jump which came back must have undone to be a warning in a
+    finished log; smaller ones are a note."""
     told_reports: int = 60
-    """Reports for which a jump that healed is still shown."""
+    """Reports for which a jump that came back is still shown."""
     patience_reports: int = 30
-    """Reports that a jump must stay up to page; thirty at least, by which those that heal have
-    healed."""
+    """Reports for which a jump must last to be critical; thirty at least, because most jumps that
+    come back do so within thirty."""
     gross_reports: int = 2
-    """Reports that a disproportionate loss must stay up to page."""
+    """The same for a jump out of all proportion."""
     rough_reports: int = 10
-    """Reports that a disproportionate loss of an adversary or a learner must stay up to page:
-    in healthy ones it came back within seven."""
+    """The same for a jump out of all proportion in adversarial or reinforcement learning: in
+    healthy runs such jumps came back within seven reports."""
     accepted_reports: int = 1000
-    """Reports after which a level that stays up is how this run is."""
+    """Reports after which a loss that stays high is not reported any more."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak of jumps: in a live run of the newest, in an old log of all."""
+    """Findings about jumps: in a live run about the newest, in a finished log about all."""
     yield from said_in_old_log(view, CLASSES)
     losses = view.accumulator(Losses)
     if losses is None:
@@ -74,7 +75,7 @@ def _gradient(gradients: list[Gradient], view: View) -> Finding:
         trouble="grad_spike",
         key="grad_norm",
         severity=Severity.INFO if view.live else Severity.WARNING,
-        summary=f"the gradient norm was {number(mark.value)}{at}, usual are {number(shown.usual)}",
+        summary=f"the gradient norm was {number(mark.value)}{at}, usually {number(shown.usual)}",
         evidence=(Evidence("log", mark.text, mark.at),) if mark.text else (),
         file=shown.file,
         line=mark.line,
@@ -90,7 +91,7 @@ def _matters(jump: Jump, count: int, limits: Limits) -> bool:
 
 
 def _pages(jump: Jump, limits: Limits) -> bool:
-    """True for a jump out of all proportion that did not come back at once."""
+    """True for a jump out of all proportion that did not come back soon."""
     return jump.gross and jump.reports >= (
         limits.rough_reports if jump.rough else limits.gross_reports
     )
@@ -98,7 +99,7 @@ def _pages(jump: Jump, limits: Limits) -> bool:
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     over = view.ended or view.ending is not None
-    # the last report of all may be a sum over an epoch: one alone proves nothing
+    # The very last report may be a sum over an epoch: a single one proves nothing.
     values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
     stayed = jump.state == "open" and jump.gross and over and proven
@@ -109,7 +110,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     if jump.slow:
         severity = _of_slow(jump, limits)
     elif jump.reset:
-        severity = Severity.INFO  # told as a reset
+        severity = Severity.INFO  # loss_reset reports it
     elif jump.state == "back":
         severity = Severity.INFO
         large = jump.lost >= limits.large_ratio and not jump.planned
@@ -153,7 +154,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
 
 
 def _excused(jump: Jump, limits: Limits) -> bool:
-    """True for one that the schedule wants, or that is usual here, and is not too high."""
+    """True for a jump that is planned by the schedule or usual in this run, and not too high."""
     return (jump.planned or jump.usual) and not (jump.gross or jump.undone >= limits.large_ratio)
 
 

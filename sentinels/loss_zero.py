@@ -1,14 +1,15 @@
-"""The training loss is exactly zero, too good to be true, or gone from the log.
+"""The training loss is exactly zero, too low to be true, or missing from the log.
 
-Decides: a loss of 0.0 in several reports in a row is a warning; one that came down nearly to zero
-    before may be rounded, and one that fell to next to nothing in its first reports may be a leak
-    or easy data: notes. A later fall is a warning where the loss had stood before it: samples learnt
-    by heart make it fall steadily. Reports that used to have a loss and come without one are a warning, unless they say
-    that their steps were skipped.
+Decides: A loss of 0.0 in several reports in a row is a warning; if it had fallen close to zero
+    before, it may be rounded: a note. A loss that falls to almost nothing in its first reports is a
+    note, because it may be a label leak or easy data. A later sudden fall is a warning, if the loss
+    had been at a stable level before; when samples are memorised, it falls steadily. Reports
+    without the loss that they used to have are a warning, unless they say that their steps were
+    skipped.
 Classes: loss_zero loss_missing
-Sources: our choice: three reports in a row forgive one batch without labels; a twentieth of the
-    first loss may be rounded; a leak is a fiftieth within fifty reports. Megatron-LM prints a
-    loss only if its mean is above zero, which NaN is not (`training_log`).
+Sources: Our choice: three reports in a row, so that one batch without labels does not count; below
+    a twentieth of the first loss it may be rounded; a leak is a fiftieth within fifty reports.
+    Megatron-LM prints a loss only if its mean is above zero, which NaN is not (`training_log`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .kit.numbers import number
 from .kit.troubles import Troubles, said_in_old_log
 
 IN_WORDS = ("loss_zero",)
-"""That a loss is gone a line says by itself (``null``), but only its streak means something."""
+"""Classes that a single line proves; a missing loss (``null``) must come several times in a row."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,15 @@ class Limits:
     """Section `[sentinels.loss_zero]`."""
 
     in_a_row: int = 3
-    """Reports of exactly zero in a row before it is told; three at least."""
+    """Reports of exactly zero in a row before it is reported; three at least."""
     learnt_ratio: float = 0.05
-    """Part of its first level under which a loss may well be rounded to zero."""
+    """Part of the first level below which a loss may have been rounded to zero."""
     told_reports: int = 500
-    """Reports of a live run for which a loss too good to be true is shown."""
+    """Reports for which a suspiciously low loss of a live run is shown."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the loss is zero or gone; in an old log also when it came back."""
+    """Findings while the loss is zero or missing; in a finished log also if it came back."""
     yield from said_in_old_log(view, IN_WORDS)
     losses = view.accumulator(Losses)
     if losses is None:
@@ -70,7 +71,7 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
     )
     since = "" if zeros.first.step is None else f" since step {number(zeros.first.step)}"
     first = zeros.first.value
-    size = f"next to nothing ({number(first)})" if first else "exactly zero"
+    size = f"almost zero ({number(first)})" if first else "exactly zero"
     return Finding(
         trouble="loss_zero",
         key=key,
@@ -105,7 +106,7 @@ def _missing(missing: Missing) -> Finding:
         trouble="loss_missing",
         key="missing",
         severity=Severity.WARNING,
-        summary=f"reports come without their loss{since}: it may not be a number any more",
+        summary=f"reports come without a loss{since}: it may be NaN",
         file=missing.file,
         line=missing.first.line,
         decided_line=missing.last.line if missing.count < 3 else missing.first.line,

@@ -1,10 +1,10 @@
-"""The learning rate is zero before the end of the run.
+"""The learning rate is zero although steps remain.
 
-Decides: report after report has a rate of exactly 0, while planned steps remain. Where the plan is
-    unknown it takes longer and is a note. A rate that was printed with one digit just before may
-    be rounded, and one that was never above zero says nothing.
+Decides: Several reports in a row have a learning rate of exactly 0, while planned steps remain. If
+    the plan is unknown, more reports are needed and it is a note. A rate that was printed with a
+    single digit just before may be rounded, and one that was never above zero does not count.
 Classes: lr_zero
-Sources: our choice: ten reports in a row before 98 % of the planned steps; fifty without a plan.
+Sources: Our choice: ten reports in a row before 98 % of the planned steps; fifty without a plan.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Limits:
     """Section `[sentinels.lr_zero]`."""
 
     in_a_row: int = 10
-    """Reports with a rate of zero in a row before it is told; two at least."""
+    """Reports in a row with a rate of zero before it is reported; two at least."""
     end_ratio: float = 0.98
-    """Part of the planned steps from which on a schedule may have ended."""
+    """Part of the planned steps after which the schedule may have reached zero as planned."""
     unplanned_in_a_row: int = 50
-    """The same reports where nobody knows when the run ends."""
+    """Like `in_a_row`, if the planned steps are unknown."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the newest reports all have a rate of zero."""
+    """A finding while the newest reports all have a learning rate of zero."""
     still = view.accumulator(FlatMetrics)
     none = None if still is None else still.no_rate
     if none is None or none.count < limits.in_a_row:

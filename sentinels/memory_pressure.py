@@ -1,16 +1,17 @@
-"""The run's memory will reach the limit at which the kernel kills.
+"""The memory of the run will reach the limit at which the kernel kills processes.
 
-Decides: by the slope of what is neither of the page caches, which the kernel drops at need: over an
-    hour, which humps of saves and evaluations do not move, and over six minutes for what will not
-    take an hour, if it falls evenly and is lower than any low that the run survived; each minute
-    counts by the most that was left in it. Or by next to nothing left while the time is spent
-    waiting for it. Growth before the first step is loading, a steep one while a save is written
-    its gathering of weights; silent while half is left.
+Decides: Forecasts from the slope of used memory without page cache, which the kernel frees when
+    needed. The slope over an hour is not changed by the temporary peaks of saves and evaluations.
+    The slope over six minutes is for memory that will run out within the hour; it counts only if
+    free memory falls evenly and is lower than at any earlier peak of this run. The most free memory
+    in each minute is used. Also reported if almost nothing is left and processes wait for memory.
+    Growth before the first step is loading, and a steep rise during a save is the gathering of
+    weights: both do not count, nor does anything while half of the memory is free.
 Classes: memory_pressure
-Sources: told when the limit is under two hours away, a person is woken under 20 minutes, or
-    with less than 5 % left while over 20 % of the time is spent waiting for memory (the kernel's
-    pressure figures). The short look (six minutes, at least five of them falling) is our choice:
-    a leak that needs 20 minutes for everything is told with about half of that left.
+Sources: A warning when the limit is less than two hours away; critical at less than 20 minutes, or
+    with less than 5 % left while more than 20 % of the time is spent waiting for memory (the
+    kernel's pressure figures). The short slope (six minutes, at least five of them falling) is our
+    choice: a leak that uses all memory in 20 minutes is reported with about half of it left.
 """
 
 from __future__ import annotations
@@ -29,27 +30,28 @@ class Limits:
     """Section `[sentinels.memory_pressure]`."""
 
     warn_s: float = 7200.0
-    """Told when the limit is nearer than this."""
+    """Reported as a warning when the limit will be reached within this time."""
     page_s: float = 1200.0
-    """A person is woken when it is nearer than this."""
+    """Critical when the limit will be reached within this time."""
     squeezed_s: float = 10.0
-    """Seconds for which next to nothing is left and is waited for, before that is told."""
+    """How long almost no memory must be left, with processes waiting for it, to be reported."""
     moved_ratio: float = 0.02
-    """Less than this part of all memory is no trend: allocators breathe."""
+    """Growth by less than this part of the limit is no trend: allocators fluctuate."""
     steep_ratio: float = 0.05
-    """Less than this part in six minutes is left to the slope of the hour."""
+    """Growth by less than this part of the limit in six minutes is judged by the slope of the hour
+    only."""
     loading_s: float = 3600.0
-    """How long a run whose steps cannot be read may load."""
+    """How long a run may load data if its steps cannot be read."""
     saving_s: float = 120.0
-    """After bytes of a save grew, a steep rise is its gathering of weights."""
+    """For this time after a save grew, a steep rise counts as its gathering of weights."""
     saving_ratio: float = 0.1
-    """Part of all memory below which even that is told."""
+    """Part of the limit; with less memory left, a steep rise is reported even during a save."""
     even_ratio: float = 0.5
-    """A steep rise is even: by its usual minute it makes this part of what it moved."""
+    """A steep rise counts as even if its median rate explains at least this part of it."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when memory runs out soon by its slope, or is waited for already."""
+    """A finding if memory will run out soon, or if processes already wait for it."""
     use = view.accumulator(MemoryUse)
     if use is None or not view.live or view.ending is not None or not view.memory:
         return
@@ -73,7 +75,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _saving(view: View, limits: Limits) -> bool:
-    """True while a save may have gathered weights."""
+    """True while a save may be gathering weights in memory."""
     return view.saving_at is not None and 0 <= view.now - view.saving_at < limits.saving_s
 
 
@@ -86,8 +88,8 @@ def _slow(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[flo
     lately = use.trend.best(view.now - 600, view.now)
     if then is None or lately is None or then - lately < 0.25 * rate * 1500:
         return None  # it has stopped
-    # Every value where the slope has taken it by now; it is the best of its minute, so it may
-    # be a minute older than it says. The next hump will be as deep as the deepest so far.
+    # Each value, moved along the slope to the present; it is the best of its minute, so it may be
+    # a minute older than its time. The next dip will be as deep as the deepest so far.
     moved = [(at, v - rate * (view.now - at + 60)) for at, v in use.trend.values if at >= began]
     near = min(limits.warn_s, REACH * use.trend.span_s(began))
     if max(left for at, left in moved if at >= view.now - 600) >= near * rate:
@@ -96,7 +98,7 @@ def _slow(view: View, limits: Limits, use: MemoryUse, began: float) -> tuple[flo
 
 
 def _fast(limits: Limits, use: MemoryUse, began: float) -> tuple[float, float] | None:
-    """The same by the last six minutes, for what will not take an hour."""
+    """The same by the last six minutes, for memory that will run out within the hour."""
     last = [v for v in list(use.trend.values)[-7:] if v[0] >= began]
     if len(last) < 7 or last[-1][0] - last[0][0] > 600:
         return None
@@ -106,9 +108,9 @@ def _fast(limits: Limits, use: MemoryUse, began: float) -> tuple[float, float] |
     if sum(r > 0 for r in rates) < 5 or moved < limits.steep_ratio * use.total:
         return None
     if rate * (last[-1][0] - last[0][0]) < limits.even_ratio * moved:
-        return None  # one jump, as a save or an evaluation begins
+        return None  # a single jump, as at the start of a save or an evaluation
     if use.lowest is not None and use.left > use.lowest - 0.01 * use.total:
-        return None  # a hump like those before it
+        return None  # a temporary peak like earlier ones
     left_s = max(0, use.left) / rate
     return (left_s, rate) if left_s < limits.page_s else None
 
@@ -125,7 +127,7 @@ def _squeezed(view: View, use: MemoryUse, newest: MemorySample) -> Finding:
     return Finding(
         trouble="memory_pressure",
         severity=Severity.CRITICAL,
-        summary=f"memory is all but gone: {size(use.left)} of {size(use.total)} left, and"
+        summary=f"almost no memory is left: {size(use.left)} of {size(use.total)}, and"
         f" {waited:.0f} % of the time is spent waiting for it",
         evidence=(_proof(use, newest),),
         details={"left_bytes": use.left, "total_bytes": use.total, "waiting_percent": waited},

@@ -1,13 +1,12 @@
-"""The loss stopped being a number.
+"""The loss is NaN or infinite.
 
-Decides: the newest reports of a metric are all nan or infinite, or a line of the program says so.
-    The training loss wakes people, the evaluation loss and the gradient norm are warnings; so is
-    one of several losses (a mask without objects), while all of them are the end. The exit status
-    of such a run is usually 0, so it is never waited for.
+Decides: The newest reports of a metric are all NaN or infinite, or a line of the program says so.
+    The training loss is critical; the evaluation loss and the gradient norm are warnings. One of
+    several losses alone (a mask loss without objects) is a warning, all of them are critical. The
+    exit status of such a run is usually 0, so the rule does not wait for it.
 Classes: loss_nan loss_inf val_loss_nan grad_nonfinite
-Sources: two values in a row: reviewers of public tools split on patience because a loss
-    scaler skips single steps; two is the smallest number that forgives one. No scaler runs
-    in an evaluation, so there one is enough.
+Sources: Two values in a row, because a loss scaler skips single steps; two is the smallest number
+    that ignores a single one. An evaluation uses no loss scaler, so there one value is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Limits:
     """Section `[sentinels.nan_loss]`."""
 
     in_a_row: int = 2
-    """Non-finite reports in a row before anyone is woken; a loss scaler skips single ones."""
+    """Non-finite reports in a row before it is reported; a loss scaler skips single ones."""
 
 
 CALLED = {
@@ -41,11 +40,11 @@ ABOUT = {
     "val_loss_nan": "eval_loss",
     "grad_nonfinite": "grad_norm",
 }
-"""What a line speaks about, by its class: a value and a line about it are one trouble."""
+"""Class of a line -> the metric that it is about: a value and a line about it are one finding."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when the newest reports of a metric are all non-finite, or a line says so."""
+    """Findings if the newest reports of a metric are all non-finite, or a line says so."""
     in_a_row = max(1, limits.in_a_row)
     said = {f.key: f for f in _told(view, in_a_row)}
     values = view.accumulator(Finiteness)
@@ -53,7 +52,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         for finding in _values(values, view, in_a_row):
             told = said.pop(finding.key, None)
             if told is not None and told.fatal and not finding.fatal:
-                # the value was seen once; that the program ended itself for it, the line says
+                # The value was seen only once, but the line says that the program ended for it.
                 finding = replace(finding, severity=told.severity, fatal=True)
             yield finding
     yield from said.values()
@@ -80,12 +79,12 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
     if streak.count < in_a_row:
         if not view.ended and view.ending is None:
             return
-        severity = Severity.WARNING  # the last report of all: nothing will forgive it
+        severity = Severity.WARNING  # it was the last report: no further one can be finite
     yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
 
 
 def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:
-    """An old log: it was no number for a while, and the run overcame it."""
+    """In a finished log: a metric that was not finite for a while and became finite again."""
     if streak is None or streak.over is None or streak.count < in_a_row:
         return
     severity = Severity.INFO if streak.count == 1 else Severity.WARNING
@@ -116,7 +115,7 @@ def _finding(streak: Streak, in_a_row: int, severity: Severity, says: str) -> Fi
 
 
 def _told(view: View, in_a_row: int) -> Iterator[Finding]:
-    """What the program itself says. One line of a program that goes on is a skipped batch."""
+    """Findings from lines of the program; a single line of one that goes on is a skipped batch."""
     by_metric: dict[str, list[LogEvent]] = {}
     for event in view.events:
         if event.trouble in ABOUT:

@@ -1,11 +1,11 @@
-"""The run has finished and its process does not exit.
+"""The run has finished, but its process does not exit.
 
-Decides: the last planned step is reached, or the log said that it is done; since then the log is
-    silent and no process computes, reads, writes or waits for a disk, but they live. A warning,
-    and after a while it wakes somebody: the meter runs.
+Decides: The last planned step was reached, or the log said that the training is done. Since then
+    there is no new line in the log, and its processes are alive but do not compute, read, write or
+    wait for a disk. A warning first, later critical, because the box costs money.
 Classes: not_exiting
-Sources: a minute of doing nothing at all is our choice: uploads and a last evaluation burn
-    CPU or move bytes. After ten minutes nobody waits for anything any more.
+Sources: A minute without any activity is our choice: uploads and a last evaluation use CPU or move
+    bytes. After ten minutes of inactivity nothing more is to be expected.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Limits:
     """Section `[sentinels.not_exiting]`."""
 
     for_s: float = 60.0
-    """How long a finished run may do nothing before it is told, as a warning."""
+    """How long a finished run may do nothing before a warning."""
     wakes_after_s: float = 600.0
-    """How long before somebody is woken: the box costs money for nothing."""
+    """How long before it is critical: the box costs money for nothing."""
     evidence_s: float = 15.0
-    """How long the processes are looked at."""
+    """How long the processes are looked at before a verdict."""
     idle_cores: float = 0.02
-    """CPU below which a whole run counts as idle."""
+    """CPU cores below which a whole run counts as idle."""
     idle_bytes_per_s: float = 65536.0
     """Bytes read and written per second below which nothing is saved or sent."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when a run is complete, lives, and does nothing."""
+    """A finding if the run is complete, its processes are alive, and they do nothing."""
     if not view.live or view.ending is not None or not view.process_samples:
         return
     last = _last(view)
@@ -61,8 +61,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     yield Finding(
         trouble="not_exiting",
         severity=Severity.CRITICAL if late else Severity.WARNING,
-        summary=f"the run reached {reached} and does not exit: nothing happens since "
-        f"{span(silent_s)}, and the meter runs",
+        summary=f"the run reached {reached} and does not exit: nothing happened for "
+        f"{span(silent_s)}, and the box is still billed",
         evidence=(
             Evidence("process", f"{work.cores:.2f} cores over {work.seconds:.0f} s", view.now),
             *(Evidence("stack", f"{s.name} in {s.where}", s.stack.at) for s in stacks[:4]),
@@ -73,7 +73,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _last(view: View) -> float:
-    """When anything of the run was last heard or seen to grow; the watch may have been away."""
+    """Time of the last step, log line or growth of a save; not before we began to watch."""
     heard = [view.run.watched_since, view.run.started_at, view.now - view.gap_s]
     if not view.gap_s:
         heard.pop()

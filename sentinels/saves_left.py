@@ -1,15 +1,15 @@
-"""A volume will be too full for the saves that are still to come.
+"""A disk will be too full for the saves that are still to come.
 
-Decides: what each save takes for good is read from the free space after the last two, which nets
-    out what is pruned: a trainer that keeps two is silent for ever, one that deletes nothing
-    is told with its third save. Told when two saves fit, hours ahead where every save took room, or
-    when what grows beside them fills the volume. Bytes and inodes alike; silent while half of the
-    volume is free.
+Decides: How much space each save uses for good is read from the free space after the last two
+    saves, which includes what the trainer deletes: a trainer that keeps two checkpoints gives no
+    finding, one that deletes nothing gives one at its third save. Reported when only two more saves
+    fit; hours earlier if every save used more space; or when something else fills the disk. Bytes
+    and inodes are judged in the same way; no finding while half of the disk is free.
 Classes: saves_left
-Sources: a save under a temporary name needs old and new at once, so the peak is one save more
-    than is kept. On 200 synthetic traces this found every second save that would not fit 45
-    minutes ahead, where a fixed 90 % rule was too late. Four hours is how far the usual linear
-    forecast of node monitoring looks.
+Sources: A save under a temporary name needs space for the old and the new one at once, so the peak
+    is one save more than is kept. On 200 synthetic traces this found every second save that would
+    not fit 45 minutes ahead, where a fixed 90 % rule was too late. Four hours is the range of the
+    usual linear forecast in node monitoring.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Limits:
     """Section `[sentinels.saves_left]`."""
 
     saves: int = 2
-    """Told when no more saves than this still fit."""
+    """Reported when at most this many saves still fit."""
     ahead_s: float = 14400.0
-    """Told when a save will not fit within this time, where every one of the last saves took
-    room for good; also for what grows beside the saves."""
+    """Reported when a save will not fit within this time, if each of the last saves used space for
+    good; also when something else fills the disk within this time."""
     settled_saves: int = 3
-    """Saves after which a trainer that has deleted none is taken for one that never does."""
+    """Saves after which a trainer that has deleted none counts as one that never deletes."""
     many_saves: int = 10
-    """The same, before it is told hours ahead: hardly anybody keeps so many."""
+    """The same for a report hours ahead: hardly any trainer keeps that many."""
     short_s: float = 900.0
-    """Where saves come more often than this, what grows beside them cannot be told apart."""
+    """If saves come more often than this, the growth of other files cannot be told from theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Left:
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak about mounts on which only few more saves fit, or that fill up within hours."""
+    """Findings about mounts on which only few more saves fit, or that fill up within hours."""
     log = view.accumulator(SaveLog)
     if log is None or not view.live or view.ending is not None:
         return
@@ -64,7 +64,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             continue
         saves = saves_on(view, now.mount)
         if saves is not None and not saves.settled(view):
-            continue  # what it replaces may still be there
+            continue  # the checkpoint that the save replaces may not be deleted yet
         left = _fewest(view, limits, log, now, saves)
         if left is not None and saves is not None:
             yield _few(view, now, saves, left)
@@ -80,7 +80,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 def _fewest(
     view: View, limits: Limits, log: SaveLog, now: DiskSample, saves: Saves | None
 ) -> _Left | None:
-    """The measure that runs out first, if it does soon."""
+    """Bytes or inodes, whichever allow fewer saves; ``None`` if enough saves fit."""
     if saves is None or not saves.grows:
         return None
     space = [free for free, _ in _levels(view, log, now.mount, saves)]
@@ -92,7 +92,7 @@ def _fewest(
 
 
 def _levels(view: View, log: SaveLog, mount: str, saves: Saves) -> list[tuple[int, int | None]]:
-    """What was free after each save of this run but the newest, oldest first."""
+    """Free (bytes, inodes) after each save of this run except the newest, oldest first."""
     own = [s for s in log.saves if s.at >= view.run.watched_since and s.at <= saves.newest_at]
     reach = 0.5 * min(intervals(s.at for s in reversed(own)), default=0.0)
     ends = [a for a, b in pairwise(own) if b.at - a.at > reach]
@@ -108,17 +108,17 @@ def _left(
     free: int,
     before: list[int],
 ) -> _Left | None:
-    """``None`` while enough saves fit, or nobody can know."""
+    """How many saves fit; ``None`` while that is enough, or not known yet."""
     levels = [*before, free]
     took = [older - newer for older, newer in pairwise(levels)]
     keep = view.run.keep_saves
-    # A best one may be kept beside the last ones, so one more than told is still obedience.
+    # The best checkpoint may be kept besides the last ones, so one more than ``keep`` is normal.
     here = len(view.checkpoints)
     if keep is not None and here <= keep + 1:
         grows = max(0, keep - here)
         fit = free // need if need > 0 else grows + 1
         if fit > grows:
-            # It may fill up to here; only what came after that is growth.
+            # The trainer keeps so many checkpoints; only space used beyond them is growth.
             gone = 0 if grows else pruned(view)
             took = took[len(took) - gone :] if 0 < gone < len(took) else took * (gone > 0)
         elif fit <= limits.saves:
@@ -140,7 +140,7 @@ def _left(
 
 
 def _each(view: View, limits: Limits, took: list[int]) -> float | None:
-    """What a save takes for good, by the last two; ``None`` before they are enough."""
+    """What a save uses for good, by the last two saves; ``None`` after too few saves."""
     if len(took) < limits.settled_saves - 1:
         return None
     last = took[-2:]
@@ -165,8 +165,8 @@ def _few(view: View, now: DiskSample, saves: Saves, left: _Left) -> Finding:
     if keep is not None:
         kept = f"the trainer is told to keep {keep}"
     elif prunes(view):
-        kept = "what is pruned does not make up for it"
-    # The full disk's own rule tells a save that will not fit; this only stays open beside it.
+        kept = "the trainer deletes less than it saves"
+    # disk_full reports a save that does not fit; then this one only stays open as a note.
     told = left.saves == 0 and (
         now.free_bytes < saves.bytes
         or (now.free_inodes is not None and now.free_inodes < saves.files)
@@ -234,8 +234,8 @@ def _filling(
         trouble="saves_left",
         key=now.mount,
         severity=Severity.INFO if gone else Severity.WARNING,
-        summary=f"{now.mount} will be {what} at {at}, in {span(left_s)}: {shown} free and"
-        f" {speed} an hour are taken beside the saves",
+        summary=f"{now.mount} will be {what} at {at}, in {span(left_s)}: {shown} free, and"
+        f" other files grow by {speed} an hour",
         evidence=(
             Evidence(
                 "disk",
@@ -255,7 +255,7 @@ def _filling(
 
 
 def _soon(trend: Trend | None, free: int, need: int, limits: Limits) -> tuple[float, float] | None:
-    """(seconds until it is short, rate per second), if that is within reach."""
+    """(seconds until ``need`` no longer fits, rate per second); ``None``: not soon."""
     if trend is None:
         return None
     usual, lately = trend.fall(), trend.fall(newest=16)

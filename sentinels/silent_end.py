@@ -1,11 +1,11 @@
-"""The run is gone and nothing says why.
+"""The run's process is gone, and nothing says why.
 
-Decides: the main process ended with status 0 before its planned end, or nobody saw its status; no
-    fatal line tells why, and no other rule does. The boot id, process 1, the terminal and the
-    processes that are left tell a reboot, a new container, a hang-up and a kill apart.
+Decides: The main process ended with status 0 before its planned end, or its exit status is unknown;
+    no fatal line explains it, and no other rule does. The boot id, process 1, the terminal and the
+    remaining processes distinguish a reboot, a new container, a closed terminal and a kill.
 Classes: silent_end
-Sources: the planned number of steps is read from the log or the command line; the last
-    report may lag one logging interval behind the end, hence 1 % of slack (our choice).
+Sources: The planned number of steps is read from the log or the command line. The last report may
+    be one logging interval before the end, hence 1 % of tolerance (our choice).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ class Limits:
     """Section `[sentinels.silent_end]`."""
 
     settle_s: float = 2.5
-    """Seconds after the end in which last log lines and counters may still arrive."""
+    """Seconds after the end in which counters and the last log lines may still arrive."""
     slack_ratio: float = 0.01
-    """Part of the planned steps that may be missing at the end (the last log interval)."""
+    """Part of the planned steps that may be missing at the end (the last logging interval)."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when the main process ended without a reason and before its planned end."""
+    """A finding if the main process ended without a known reason before its planned end."""
     ending = view.ending
     if not view.live or ending is None or view.now - ending.at < limits.settle_s:
         return
     known = ending.exit_code is not None or ending.signal is not None
     if known and ending.exit_code != 0:
-        return  # crash tells it
+        return  # crash reports it
     if any(_may_end(e) and not view.went_on_after(e) for e in view.events):
-        return  # its log tells why
+        return  # a line of its log explains it
     reached = view.last_step.number if view.last_step else None
     if reached is None and view.step_times:
         reached = view.step_times[-1][1]
@@ -49,11 +49,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if completed(view, limits.slack_ratio):
         return
     if known and (total is None or reached is None):
-        return  # exit status 0, and no plan that it fell short of
+        return  # exit status 0, and it is not known that steps are missing
     gone = vanished(view, ending)
     if gone and (gone.notice or killed_for_memory(view, ending)):
-        return  # crash or host_oom tells it
-    how = "with exit status 0" if known else "and nobody saw its exit status"
+        return  # crash or host_oom reports it
+    how = "with exit status 0" if known else "with an unknown exit status"
     at = "before its first step" if reached is None else f"at step {number(reached)}"
     of = "" if total is None else f" of {number(total)}"
     yield Finding(
@@ -80,8 +80,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
     shown = [Evidence("process", f"pid {ending.pid} is gone {how}", ending.at)]
     told = {
-        "box": "the boot id is another one than when the run was last seen",
-        "container": "process 1 is another one than when the run was last seen",
+        "box": "the boot id has changed since the run was last seen: the box was rebooted",
+        "container": "process 1 has changed since the run was last seen: a new container",
         "session": "its terminal was closed within the same five seconds",
     }.get(ending.gone_with)
     if told:
@@ -90,7 +90,7 @@ def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
 
 
 def _may_end(event: LogEvent) -> bool:
-    """True for a line that another rule tells as the end."""
+    """True for a line that another rule reports as the reason of the end."""
     return event.fatal and event.file != "kernel" and event.trouble not in DECIDED_BY_NUMBERS
 
 

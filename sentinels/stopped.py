@@ -1,8 +1,9 @@
-"""A process of the run is stopped by a signal.
+"""A process of the run is paused by a signal.
 
-Decides: a process is in state T in every look of the last seconds.
+Decides: A process was in state T in every look of the last seconds.
 Classes: stopped
-Sources: state T is visible within one sample; ten seconds forgive a debugger's attach (our choice).
+Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
+    process for a moment (our choice).
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ class Limits:
     """Section `[sentinels.stopped]`."""
 
     for_s: float = 10.0
-    """How long a process must stand still; debuggers stop a process for moments only."""
+    """How long a process must be in state T; debuggers stop a process for a moment only."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when a process was in state T in every look of the last ``for_s`` seconds."""
+    """A finding if a process was in state T in every look of the last ``for_s`` seconds."""
     if not view.live or not view.process_samples:
         return
     newest = view.process_samples[-1]

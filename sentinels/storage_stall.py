@@ -1,10 +1,10 @@
-"""A process of the run waits in the kernel for a disk or a mount that does not answer.
+"""A process of the run waits in the kernel for a disk or mount that does not answer.
 
-Decides: the run is silent beyond its limit, and a process is in state D in every look and finishes
-    no read and no write. While other processes work it takes twice the limit.
+Decides: The run is silent beyond its limit, and a process is in state D in every look and finishes
+    no read and no write. If other processes work, twice the limit is needed.
 Classes: storage_stall
-Sources: state D in three of three looks five seconds apart is our choice; a process that
-    writes a checkpoint is in state D most of the time as well, but its bytes count on.
+Sources: State D in three of three looks five seconds apart is our choice. A process that writes a
+    checkpoint is in state D most of the time too, but its byte counters grow.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Limits:
     """Section `[sentinels.storage_stall]`."""
 
     floor_s: float = 60.0
-    """Shortest silence that opens a case; the pace of the run makes it longer."""
+    """Shortest silence that is judged; longer for a run with long steps."""
     evidence_s: float = 15.0
-    """How long it must have been in state D: three looks five seconds apart."""
+    """How long a process must be in state D: three looks five seconds apart."""
     busy_cores: float = 0.2
-    """CPU of the other processes above which the run counts as working."""
+    """CPU cores used by other processes above which the run counts as working."""
     busy_bytes_per_s: float = 1048576.0
     """Bytes read or written per second that count as working."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when a silent run has a process that was in state D all the time."""
+    """A finding if a silent run has a process that was in state D in every look."""
     if not view.live or view.ending is not None or not view.process_samples:
         return
     if not any(p.state == "D" for p in view.process_samples[-1].processes):
@@ -66,7 +66,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             )
             for p in work.blocked[:4]
         ),
-        remedy="check the mount it waits for (ls on it may hang too); send no signals",
+        remedy="find the mount it waits for: `timeout 5 stat -f MOUNT` for each in /proc/mounts"
+        " (ls may hang too); send no signals",
         details={
             "pids": [p.pid for p in work.blocked[:8]],
             "wchan": work.blocked[0].wchan or "",

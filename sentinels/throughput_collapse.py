@@ -1,19 +1,19 @@
-"""The run has become much slower than it was, and nothing says why.
+"""The run has become much slower than before, and no other rule explains it.
 
-Decides: a living run by the clock: a long and a short window both below its own best half hour, and
-    the short one slower than in nine of ten times before. Where GPUs draw, or processes compute,
-    what they usually do, a step is more work than before (longer sequences, a bigger batch), and
-    that is no trouble; a CPU quota or a GPU that is held back is told as such. The reports' own
-    figures are compared with their own best as well: per sample where a batch size is reported, and
-    where no speed is, the times that the lines tell. An old log is judged by these, and by holes
-    between its times.
+Decides: A live run is judged by the clock: its speed in a long and in a short window must be below
+    its own best half hour, and the short window slower than nine tenths of all earlier ones. If
+    GPUs draw their usual power, or processes use their usual CPU time, a step is more work than
+    before (longer sequences, a larger batch), which is no trouble. A CPU quota or a throttled GPU
+    is reported by its own rule. Figures in the reports are also compared with their own best: per
+    sample if a batch size is reported, or by the time stamps of the lines if no speed is. A
+    finished log is judged by these figures, and by gaps between its time stamps.
 Classes: throughput_collapse
-Sources: windows of 30 and 5 minutes (less for a young run) below 80 %, as multi-window burn rates
-    have it. It wakes a person below 50 % for ten minutes, only if the GPUs are seen to do less.
-    Our choice: twice 16 reports forgive evaluations and saves, four times the usual time of a
-    step forgives a changed phase; a short old log needs eight reports in a row, each six times
-    the longest before; a hole half an hour (the longest healthy silence of 79 real logs was
-    17 min) and twenty times the longest interval, if nothing was announced.
+Sources: Windows of 30 and 5 minutes (less for a young run) below 80 %, like multi-window burn
+    rates. Critical below 50 % for ten minutes, if the GPUs are measured to do less too. Our choice:
+    two blocks of 16 reports, so that evaluations and saves do not count; four times the usual step
+    time, so that a changed phase does not count. A short finished log needs eight reports in a row,
+    each six times the longest before. A gap must be half an hour (the longest healthy silence in 79
+    real logs was 17 min) and twenty times the longest interval, if nothing was announced.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Limits:
     """Section `[sentinels.throughput_collapse]`."""
 
     slower_times: float = 4.0
-    """Times the usual time of a step that count as a collapse; two at least."""
+    """Multiple of the usual step time that counts as a collapse; two at least."""
     slow_ratio: float = 0.8
     """Part of the usual speed below which both windows count as slow; 0.8 at most."""
     page_ratio: float = 0.5
-    """Part of the usual speed below which it wakes a person, if the GPUs do less too."""
+    """Part of the usual speed below which it is critical, if the GPUs do less too."""
     page_after_s: float = 600.0
-    """And only if it is still so after this time."""
+    """How long the speed must be that low to be critical."""
     works_ratio: float = 0.85
-    """Part of their usual draw, or CPU time, from which GPUs or processes work as before."""
+    """Part of the usual power (GPUs) or CPU time (processes) from which they work as before."""
     again_reports: int = 3
-    """Reports at the usual speed after a hole in an old log that make it a note."""
+    """Reports at the usual speed after a gap in a finished log that make the gap a note."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak while the newest block of reports is far slower than the best one."""
+    """Findings while the run is far slower than its own best speed."""
     yield from said_in_old_log(view, CLASSES)
     speed = view.accumulator(Windows)
     if view.live and speed is not None and not speed.quiet:
@@ -73,14 +73,14 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _slower(view: View, limits: Limits, speed: Windows) -> Iterator[Finding]:
-    """Both windows are slow by the clock."""
+    """A finding if both windows are slow by the clock."""
     ratio = max(speed.long_ratio, speed.short_ratio)
     since = speed.slow_since
     if since is None or ratio >= limits.slow_ratio:
         return
     work, told = _work(view, speed)
     if work is None and ratio >= limits.page_ratio:
-        return  # nothing but the pace of the lines: a fifth of it is no evidence
+        return  # only the times of the lines are known: a fifth slower is no evidence
     lasting = view.now - since >= limits.page_after_s
     page = ratio < limits.page_ratio and lasting and work is not None and bool(view.gpus)
     step = "" if speed.slow_at_step is None else f", seen at step {number(speed.slow_at_step)}"
@@ -101,13 +101,13 @@ def _slower(view: View, limits: Limits, speed: Windows) -> Iterator[Finding]:
 
 
 def _as_before(view: View, limits: Limits, speed: Windows) -> bool:
-    """True while GPUs, or processes, work as hard as ever: a step is more work than before."""
+    """True while GPUs or processes work as usual: then a step is more work than before."""
     work, _ = _work(view, speed)
     return work is not None and work >= limits.works_ratio
 
 
 def _known(view: View) -> bool:
-    """True while the CPU quota or a GPU that is held back explains it: they are told as such."""
+    """True while the CPU quota or a throttled GPU explains it: other rules report these."""
     quota = view.accumulator(Quota)
     if quota is not None and quota.last is not None and quota.last.cores is not None:
         share = quota.share(quota.last.at, 120.0)
@@ -121,7 +121,10 @@ def _held_back(recent: Sequence[GpuSample]) -> bool:
 
 
 def _work(view: View, speed: Windows) -> tuple[float | None, str]:
-    """What GPUs, else processes, do now as a part of what is usual, and in words."""
+    """Present power of the GPUs, else CPU time of the processes, as a part of the usual value.
+
+    (the part, or ``None`` if it is not known; the same in words)
+    """
     parts = []
     for _, samples in used(view):
         recent = newest(samples, 60)
@@ -130,11 +133,11 @@ def _work(view: View, speed: Windows) -> tuple[float | None, str]:
         if usual and drawn:
             parts.append(median(drawn) / usual)
     if parts:
-        return min(parts), f"the GPUs draw {min(parts):.0%} of what they did"
+        return min(parts), f"the GPUs draw {min(parts):.0%} of their usual power"
     cores = speed.cores_ratio
     if view.gpus or cores is None:
         return None, ""
-    return cores, f"its processes use {cores:.0%} of the CPU time that they did"
+    return cores, f"its processes use {cores:.0%} of their usual CPU time"
 
 
 def _evidence(view: View, speed: Windows) -> Iterator[Evidence]:
@@ -173,7 +176,7 @@ def _slow(tempo: Throughput, speed: Speed) -> Iterator[Finding]:
 
 
 def _hole(hole: LogGap, limits: Limits) -> Finding:
-    """Two reports whose own times lie far apart; while a run lives, silence is for `hang`."""
+    """A finding about two reports whose time stamps are far apart, in a finished log."""
     step = hole.before.number
     after = "" if step is None else f" after step {number(step)}"
     return Finding(

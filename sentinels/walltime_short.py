@@ -1,12 +1,12 @@
-"""Somebody ends the run at a known time, and its last step comes later.
+"""The run will be ended at a known time, before its last step.
 
-Decides: the end is what the scheduler, the platform or the configuration told. The remaining steps
-    are reckoned at the median speed of eight stretches of the recent steps, with their evaluations
-    and saves. Shortly before the end a person is woken, if more will be lost than this run risks
-    all the time.
+Decides: The end comes from the scheduler, the platform or the configuration. The remaining time is
+    estimated from the median speed of eight blocks of recent steps, including evaluations and
+    saves. It is critical shortly before the end, if more work would be lost than this run risks all
+    the time.
 Classes: walltime_short
-Sources: our choice: a margin of one interval between saves, at most a tenth of the time left; the
-    last half hour, and one and a half of the run's own intervals lost.
+Sources: Our choice: a margin of one save interval, at most a tenth of the time left; the last half
+    hour, and 1.5 of the run's own save intervals of lost work.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class Limits:
     """Section `[sentinels.walltime_short]`."""
 
     settle_s: float = 600.0
-    """Training that must be seen before its speed is believed."""
+    """How long training must be seen before its speed is used."""
     margin_ratio: float = 0.1
-    """Part of the remaining time that a reckoned last step may be off."""
+    """Part of the remaining time by which the estimated last step may be wrong."""
     last_call_s: float = 1800.0
-    """Time before the end in which a person can still have a checkpoint saved."""
+    """Time before the end in which a person can still make the trainer save a checkpoint."""
     lost_times: float = 1.5
-    """Work is lost beyond what this run risks all the time, when it is more than so many of
-    its own intervals between saves."""
+    """Lost work is more than this run risks all the time if it is more than this many of its save
+    intervals."""
     lost_s: float = 3600.0
-    """The same, where the interval is not known."""
+    """The same in seconds, if the save interval is not known."""
 
 
 BLOCKS = 8
-"""Stretches of the recent steps whose median tells the speed: one outage does not count."""
+"""Blocks of recent steps whose median gives the speed, so that one pause does not count."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """Speak when the end comes before the last step, or before the next save."""
+    """A finding if the end comes before the last step, or soon and much work would be lost."""
     clocks = view.accumulator(Deadlines)
     if clocks is None or not view.live or view.ending is not None:
         return
@@ -65,7 +65,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _last_step_at(view: View, limits: Limits) -> float | None:
-    """When the last planned step comes; ``None`` while plan or speed are not known."""
+    """Estimated time of the last planned step; ``None`` while plan or speed are not known."""
     total = planned(view)
     seconds = _seconds_per_step(view, limits)
     if total is None or seconds is None or not total < 1e15:
@@ -75,7 +75,7 @@ def _last_step_at(view: View, limits: Limits) -> float | None:
 
 
 def _seconds_per_step(view: View, limits: Limits) -> float | None:
-    # Lines that were in the log before the watch began are all read at one instant.
+    # Lines that were in the log before we began to watch are all read at the same moment.
     began = view.run.watched_since + 60
     if view.gap_s:
         began = max(began, view.now - view.gap_s + 60)
@@ -95,7 +95,7 @@ def _seconds_per_step(view: View, limits: Limits) -> float | None:
 def _lost(
     view: View, limits: Limits, end: Deadline, saves: Saves | None, last_at: float | None
 ) -> Finding | None:
-    """Shortly before the end: more is about to be lost than this run risks all the time."""
+    """A finding shortly before the end, if more would be lost than this run risks all the time."""
     left_s = end.ends_at - view.now
     if left_s > limits.last_call_s or not view.step_times:
         return None
@@ -104,7 +104,7 @@ def _lost(
     began = max(view.run.started_at, view.run.watched_since)
     if saves is None:
         if view.claimed_saves or not _looked_for_saves(view):
-            return None  # nobody knows where they lie
+            return None  # it is not known where the run saves
         lost_s, bearable = end.ends_at - began, limits.lost_s
     else:
         lost_s, bearable = end.ends_at - max(saves.newest_at, began), limits.lost_s

@@ -1,1 +1,1 @@
-"""What a person decides: the configuration, places, secrets, what a run is."""
+"""Configuration, paths of middlewatch's files, masking of secrets, description of a run."""

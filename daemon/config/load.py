@@ -1,8 +1,9 @@
-"""Configuration: one TOML file into frozen dataclasses, strictly.
+"""Load the configuration: one TOML file into frozen dataclasses, strictly.
 
-The sections are those of :mod:`.schema` and the limits of every sentinel. An unknown key is an error that names the line and the nearest known key;
-``true`` is not 1; durations (``_s``) may be written ``"10m"`` and sizes (``_bytes``)
-``"20GiB"``. No file at all is a valid configuration.
+The sections are those of :mod:`.schema` and the limits of every sentinel. An unknown key is an
+error that names the line and the nearest known key; a boolean is not accepted as a number.
+Durations (keys that end in ``_s``, in seconds) may be written ``"10m"``, sizes (``_bytes``)
+``"20GiB"``. A missing file is a valid configuration: the defaults.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _FACTOR |= {f"{u}i": 1024 ** (i + 1) for i, u in enumerate("KMGT")}
 def load(path: Path | None) -> Config:
     """Read ``path``; a missing file (or ``None``) gives the defaults.
 
-    Raises ConfigError for a file that is there and cannot be used as it stands.
+    Raises ConfigError for a file that exists and cannot be read or has an error.
     """
     if path is None:
         return parse("", "")
@@ -98,7 +99,7 @@ def _check(config: Config, where: _Where) -> None:
 def _toml(text: str, where: _Where) -> dict[str, Any]:
     if not text:
         return {}
-    # Imported here: a box without a configuration file never pays for the parser.
+    # Imported here, so that the parser costs no memory on a box without a configuration file.
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -127,7 +128,10 @@ def fill(
     where: _Where,
     origins: dict[str, str],
 ) -> Any:
-    """An instance of dataclass ``cls`` from ``values``; notes where each came from."""
+    """An instance of dataclass ``cls`` from ``values``.
+
+    Adds ``section.key`` -> ``path:line`` of every value to ``origins``. Raises ConfigError.
+    """
     try:
         made = _CODEC.load(cls, values)
     except Unfit as error:
@@ -140,7 +144,7 @@ def fill(
 
 
 def _number(name: str, kind: type, told: float | str) -> float:
-    """A number that rules can compare with: finite, and nothing here is ever negative."""
+    """``told`` as a finite number of zero or more, with its unit; raises Unfit otherwise."""
     try:
         number: float = kind(_quantity(told, name) if isinstance(told, str) else told)
         if number >= 0 and math.isfinite(number):
@@ -180,7 +184,7 @@ class _Where:
         self._lines = text.splitlines()
 
     def _line(self, dotted: str) -> int | None:
-        """Where ``dotted`` is written, else (an inline table) where the nearest above it is."""
+        """Line of the key ``dotted``; for a key in an inline table, the line of that table."""
         here, lines = "", dict[str, int]()
         for number, raw in enumerate(self._lines, 1):
             line = raw.strip()
@@ -199,7 +203,7 @@ class _Where:
         return lines.get(dotted)
 
     def at(self, dotted: str) -> str:
-        """``path:line`` of a key, or the path alone where the line is not plain to see."""
+        """``path:line`` of a key; the path alone if the line was not found."""
         line = self._line(dotted)
         return f"{self.path}:{line}" if line else self.path
 
@@ -209,7 +213,7 @@ class _Where:
     def unknown(
         self, what: str, name: str, known: typing.Sequence[str], dotted: str
     ) -> ConfigError:
-        import difflib  # for people who mistype only
+        import difflib  # imported here: only needed for a typing error
 
         near = difflib.get_close_matches(name, known, 1, 0.4)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
@@ -217,7 +221,7 @@ class _Where:
 
 
 def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
-    """Every value as (dotted name, value, origin); alert URLs are counted, not shown."""
+    """Every value as (dotted name, value, origin); of alert URLs only their number is shown."""
     for name in SECTIONS:
         yield from _section_rows(name, getattr(config, name), config)
     from_environment = bool(os.environ.get("MIDDLEWATCH_ALERT_URLS"))

@@ -1,4 +1,4 @@
-"""Where things are: one place for every path that middlewatch owns."""
+"""The paths of all files that middlewatch owns: configuration and state directory."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ class StateDir:
 
 
 def socket_path_fits(path: Path) -> bool:
-    """Unix socket addresses hold 107 bytes; a longer path needs a shorter state directory."""
+    """True if ``path`` fits into the address of a Unix socket (107 bytes on Linux)."""
     return len(os.fsencode(path)) <= 107

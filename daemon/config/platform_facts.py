@@ -1,4 +1,4 @@
-"""What is known about the platforms that rent out boxes: ``platforms.toml``, as it stands there."""
+"""Read ``platforms.toml``: what is known about the platforms that rent out boxes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 FACTS = Path(__file__).with_name("platforms.toml")
 NOBODY = "none"
-"""``[platform] name`` that switches the recognition off."""
+"""Value of ``[platform] name`` that switches the recognition of the platform off."""
 
 
 def facts_of_all() -> dict[str, dict[str, Any]]:
     """Name -> facts, in the order of the file. Raises OSError, ValueError."""
     if sys.version_info >= (3, 11):
-        import tomllib  # here: a daemon that is never asked does not pay for the parser
+        import tomllib  # imported here: the parser costs memory only when it is needed
     else:
         import tomli as tomllib
     table = tomllib.loads(FACTS.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Run: one training job under watch, from launch to its end."""
+"""Description of a run: which processes, logs and folders belong to it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """What to watch: how a run is handed to the daemon, and how the store keeps it.
+    """What to watch: sent to the daemon by ``middlewatch run`` and ``watch``, kept in the store.
 
-    Paths are absolute. ``env_names`` are the names of the environment variables of the
-    start command; values are never kept.
+    Paths are absolute, ``started_at`` is in epoch seconds, ``start_ticks`` in clock ticks since
+    boot. ``env_names`` are the names of the environment variables of the start command; their
+    values are never kept.
     """
 
     name: str
     pid: int | None = None
-    """The process the run stands and falls with (launcher or only process)."""
+    """The main process, launcher or only process: the run ends when it ends."""
     start_ticks: int | None = None
     ranks: tuple[Rank, ...] = ()
     world_size: int | None = None
@@ -44,17 +45,18 @@ class RunSpec:
     env_names: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     log_via: Mapping[str, str] = field(default_factory=dict)
-    """For a log that has no name any more: path as shown -> ``/proc/PID/fd/N`` to read."""
+    """For a log whose file was deleted or renamed: path as shown -> ``/proc/PID/fd/N`` to read."""
     checkpoint_dirs: tuple[str, ...] = ()
     exit_file: str | None = None
     """Written by the supervisor of ``middlewatch run`` when the command ends."""
     started_at: float = 0.0
     home: str = "process"
-    """Where it lives: ``process``, ``tmux``, ``systemd``, ``slurm``, ``docker``, ``nohup``."""
+    """Where it runs: ``process``, ``tmux``, ``screen``, ``systemd``, ``slurm``, ``docker``,
+    ``nohup``."""
     notes: tuple[str, ...] = ()
-    """What could not be found or watched, in words for a person."""
+    """What could not be found or watched: sentences for a person."""
     resumed_from: str | None = None
-    """Id of the run that this one goes on from."""
+    """Id of the earlier run that this one continues."""
     id: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -64,14 +66,14 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
-        """Build from a dict; unknown keys are ignored so that an older daemon can read.
+        """Build from a dict. Unknown keys are ignored, so that an older daemon can read newer data.
 
-        Raises ValueError for a value that is not what its field holds.
+        Raises ValueError for a value of the wrong type.
         """
         return codec.load(cls, data)
 
 
 def run_id(name: str) -> str:
-    """A fresh id: the name made safe for a folder, and four random hex digits."""
+    """A new id: the name, with unsafe characters replaced, and four random hex digits."""
     safe = _UNSAFE.sub("-", name).strip("-.")[:40] or "run"
     return f"{safe}-{secrets.token_hex(2)}"

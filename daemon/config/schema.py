@@ -1,6 +1,6 @@
-"""What may be configured: every section of the file is a dataclass here, with its defaults.
+"""What can be configured: every section of the file is a dataclass here, with its defaults.
 
-A key is a field; its sentence is printed in the manual. :mod:`.load` fills them.
+A key is a field; its docstring is printed in docs/configuration.md. :mod:`.load` fills them.
 """
 
 from __future__ import annotations
@@ -19,46 +19,49 @@ from ..system.clock import epoch
 from ..system.errors import ConfigError
 
 _COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
-"""Between two URLs; a comma inside one (two e-mail addresses) belongs to it."""
+"""A comma between two URLs; a comma inside a URL (two e-mail addresses) does not match."""
 
 
 @dataclass(frozen=True)
 class Alerts:
-    """Section `[alerts]`: who is told, and how."""
+    """Section `[alerts]`: where pushes are sent, and which."""
 
     urls: tuple[str, ...] = ()
     """Apprise URLs, tried in this order; also `$MIDDLEWATCH_ALERT_URLS` (comma-separated)."""
     urls_file: str = ""
-    """A file with one Apprise URL per line, kept readable by its owner only."""
+    """A file with one Apprise URL per line; make it readable by its owner only."""
     mode: Literal["ladder", "all"] = "ladder"
-    """`ladder`: the next URL only when the one before failed; `all`: every URL."""
+    """`ladder`: use the next URL only if the one before failed; `all`: use every URL."""
     min_severity: SeverityName = "warning"
     """Lowest severity that is pushed: `critical`, `warning` or `info`."""
     resolved: bool = True
-    """Push once more when an incident that was pushed is over."""
+    """Push again when an incident that was pushed is resolved."""
     finished: bool = True
-    """Push when a run reaches its end."""
+    """Push when a run has finished."""
     repeat_s: tuple[float, ...] = (1800.0, 7200.0, 21600.0)
     """Reminders of an open, unacknowledged critical incident: 30 min, 2 h, then every 6 h."""
     host: str = ""
-    """Name of this box in messages; empty takes the host name."""
+    """Name of this box in messages; empty: the host name."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Section `[watch]`: what is written where."""
+    """Section `[watch]`: a copy of the status page, the size of the store, when runs end."""
 
     status_dir: str = ""
-    """Folder beside the run for a second copy of the status page and the index."""
+    """Folder for a second copy of status page and checkpoint index, in one folder per run."""
     store_max_bytes: int = 64 << 20
-    """The store is trimmed when it grows past this."""
+    """Size above which old incidents and messages are deleted from the store."""
     ends_at: str = ""
-    """When the box is taken away, like `2026-11-22T06:00+01:00`; without a zone, that of the box."""
+    """When the rental of the box ends, like `2026-11-22T06:00+01:00`; no zone: that of the box."""
     walltime_s: float = 0.0
-    """How long a run may last from its start, like `"24h"`; 0 where nothing limits it."""
+    """How long a run may last from its start, like `"24h"`; 0: no limit."""
 
     def ends(self, started_at: float) -> dict[str, float]:
-        """The ends that are told here, for a run that began then: origin -> epoch seconds."""
+        """The configured ends of a run that started at ``started_at``: origin -> epoch seconds.
+
+        Raises ValueError, OverflowError or OSError when ``ends_at`` is not a time.
+        """
         found = {}
         if self.ends_at:
             found["[watch] ends_at"] = epoch(self.ends_at)
@@ -69,33 +72,34 @@ class Watch:
 
 @dataclass(frozen=True)
 class Platform:
-    """Section `[platform]`: who this box is rented from, and what its folders outlive."""
+    """Section `[platform]`: who rents out this box, and which folders survive its stop or end."""
 
     name: str = ""
-    """Empty recognises it; a name as `middlewatch audit` shows it; `none` for no platform at all."""
+    """A name as `middlewatch audit` shows it; empty: recognise it; `none`: no platform."""
     survives_destroy: tuple[str, ...] = ()
-    """Folders that outlive the box."""
+    """Folders that survive the destruction of the box."""
     survives_stop: tuple[str, ...] = ()
-    """Folders that outlive a stop of the box, and not its end."""
+    """Folders that survive a stop of the box, but not its destruction."""
     dies_with_stop: tuple[str, ...] = ()
-    """Folders that are lost when the box is stopped or taken back."""
+    """Folders that are lost when the box is stopped or preempted."""
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Section `[checkpoints]`: which saves stand out, and how often the run is interrupted."""
+    """Section `[checkpoints]`: the best checkpoint, milestones, how often boxes are interrupted."""
 
     best_metric: str = ""
-    """Metric that names the best one. Empty: what the trainer says in its saves, else
-    `eval_loss`; `train_loss` stands in where no save has it."""
+    """Metric that decides which checkpoint is the best. Empty: the one that the trainer names in
+    its saves, else `eval_loss`; `train_loss` where no save has that."""
     best_mode: Literal["auto", "min", "max"] = "auto"
     """`min`: lower is better; `max`: higher; `auto`: what the trainer says, else by the name."""
     milestones: tuple[str, ...] = ()
-    """Patterns of names that are milestones, like `"*-phase1"`, beside those that say so."""
+    """Name patterns of milestones, like `"*-phase1"`; a name like `milestone-3` or `final` counts
+    without one."""
     milestone_every_steps: int = 0
-    """Every multiple of so many steps is a milestone; 0: none."""
+    """Every checkpoint at a multiple of this step number is a milestone; 0: none."""
     interruption_hours: float = 0.0
-    """Mean time between two interruptions of one box, in hours; 0: as the platform's, if known."""
+    """Mean time between two interruptions of a box, in hours; 0: that of the platform, if known."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +107,18 @@ class MirrorSettings:
     """Section `[mirror]`: where verified checkpoints are copied to."""
 
     to: str = ""
-    """A folder of another disk, `user@host:path`, or `remote:path` of rclone; empty: nowhere."""
+    """A folder on another disk, `user@host:path`, or `remote:path` of rclone; empty: no copies."""
     runs: tuple[str, ...] = ()
-    """Names of the runs whose checkpoints are copied; empty: of all."""
+    """Names of the runs whose checkpoints are copied; empty: all runs."""
     best_only: bool = False
-    """Copy the best one only, not every one that passed."""
+    """Copy only the best checkpoint, not every verified one."""
     limit_bytes_per_s: int = 0
-    """Bytes that are sent per second at most, like `"20MB"`; 0: no limit."""
+    """Most bytes sent per second, like `"20MB"`; 0: no limit."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Everything, with the origin of each value."""
+    """The whole configuration, with the origin of each value."""
 
     alerts: Alerts = field(default_factory=Alerts)
     watch: Watch = field(default_factory=Watch)
@@ -122,7 +126,7 @@ class Config:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     mirror: MirrorSettings = field(default_factory=MirrorSettings)
     limits: Mapping[str, Any] = field(default_factory=dict)
-    """Sentinel name -> its Limits."""
+    """Name of a sentinel -> its ``Limits``."""
     disabled: frozenset[str] = frozenset()
     """Sentinels switched off by `enabled = false`."""
     path: str = ""
@@ -132,9 +136,10 @@ class Config:
 
     @property
     def alert_urls(self) -> tuple[str, ...]:
-        """All alert URLs: configuration, `urls_file`, environment. Secrets: never print.
+        """All alert URLs: configuration, `urls_file`, environment. They are secrets: never print.
 
-        A relative `urls_file` lies beside the configuration file.
+        A relative `urls_file` is relative to the folder of the configuration file. Raises
+        ConfigError when it cannot be read.
         """
         urls = list(self.alerts.urls)
         if self.alerts.urls_file:

@@ -1,4 +1,4 @@
-"""Secrets in log lines never leave the box: they are masked in evidence and messages."""
+"""Mask secrets in log lines, so that evidence and messages never carry them off the box."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 _WORD = r"(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|credentials?|authorization)"
 _PASSWORD = r"(?:passw(?:or)?d|passphrase|pwd)"
-# Counters of tokens and the special tokens of a tokenizer are no secrets.
+# Numbers after "token" (counters) and special tokens like <pad> or [CLS] are no secrets.
 _VALUE = r"(?!(?:bearer|basic|token)\s|[<\[({]|[\d.,eE+\-%/]+(?![^\s\"',;&)\]}]))[^\s\"',;&]{6,}"
 
 _SECRETS = re.compile(
@@ -33,8 +33,8 @@ _PIECES = re.compile(r"[/?&=:@#,]+")
 def mask(text: str) -> str:
     """``text`` with everything that looks like a credential replaced by ``***``.
 
-    A bare 40-digit hexadecimal word counts (tracker keys look like that); commit hashes are
-    lost with it, which costs less than a key on a phone.
+    A word of 40 hexadecimal digits is masked, because keys of trackers look like that. Commit
+    hashes look the same and are masked too; that does less harm than a key in a push.
     """
     return _SECRETS.sub(_hide, text)
 
@@ -44,9 +44,9 @@ def _hide(match: re.Match[str]) -> str:
 
 
 def mask_urls(text: str, urls: Iterable[str]) -> str:
-    """``text`` without any piece of ``urls``: user, password, host, token, topic.
+    """``text`` with every part of ``urls`` masked: user, password, host, token, topic.
 
-    Which piece is the secret differs from service to service, so all of them are.
+    Services differ in which part is the secret; therefore all of them are masked.
     """
     pieces: set[str] = set()
     for url in urls:

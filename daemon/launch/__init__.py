@@ -1,1 +1,1 @@
-"""Launching and finding runs."""
+"""Starting runs, and finding the runs that are already going."""

@@ -1,6 +1,6 @@
-"""Where a run saves its checkpoints: by its command line, its open files, its folders.
+"""Find out where a run saves its checkpoints: from its command line, open files and folders.
 
-Reads names and sizes only, and at most :data:`LOOK` directory entries.
+Reads names and sizes only, and at most :data:`LOOK` entries of each folder.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ DIRECTORY_OPTIONS = frozenset(
 """Options that name a directory to write to, whether or not it is there yet: of transformers,
 torchtune, nanoGPT, Megatron-LM, fairseq, LitGPT, Lightning, hydra configurations, MosaicML."""
 PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt", "output", "out"])
-"""Options that may as well name a model to load: believed only when the directory exists."""
+"""Options that may also name a model to load: used only when they name an existing directory."""
 USUAL = ("out", "checkpoints", "ckpt", "ckpts", "output", "outputs", "lightning_logs")
-"""Folders that frameworks and tutorials write to when nobody says otherwise."""
+"""Default output folders of frameworks and tutorials."""
 BIG = 1 << 20
-"""A file above this, with such a suffix and open for writing, is a checkpoint being saved;
-vocabularies, optimizer hyper-parameters and scaler states are smaller."""
+"""Bytes. A larger file with one of :data:`SUFFIXES` that is open for writing is a checkpoint being
+saved; vocabularies, optimizer hyper-parameters and scaler states are smaller."""
 LOOK = 2000
+"""Directory entries looked at per folder, so that a folder of millions of files costs little."""
 
 _OPTION = re.compile(r"^(?:--?|\+{1,2})?([A-Za-z][\w.\-]*)(?:=(.*))?$", re.DOTALL)
 _STEP_FOLDER = re.compile(
@@ -52,7 +53,7 @@ _STEP_FOLDER = re.compile(
 
 
 def from_argv(argv: Sequence[str], cwd: str) -> Iterator[str]:
-    """Directories that the command line names, absolute, in its order."""
+    """Absolute paths of the directories that the command line names, in its order."""
     words = list(argv[1:])
     for index, word in enumerate(words):
         match = _OPTION.match(word)
@@ -102,9 +103,10 @@ def _above_steps(folder: Path) -> Path:
 
 
 def from_usual_names(cwd: str, started_at: float) -> Iterator[str]:
-    """Folders of the usual names under ``cwd`` that hold checkpoints, or are new and empty.
+    """Folders under ``cwd`` with one of the :data:`USUAL` names that may be the output folder.
 
-    ``started_at``, epoch seconds: an empty ``out`` made since then waits for its first save.
+    They hold files with a checkpoint suffix, or are empty and were changed after ``started_at``
+    (epoch seconds): then the run has probably created them and not saved yet.
     """
     for name in USUAL:
         folder = Path(cwd, name)
@@ -119,7 +121,10 @@ def from_usual_names(cwd: str, started_at: float) -> Iterator[str]:
 
 
 def _walk(folder: Path, depth: int = 4) -> Iterator[str]:
-    """Names below ``folder``, which must be there; ``lightning_logs`` is four deep."""
+    """Names of all entries below ``folder``, four levels deep (as ``lightning_logs`` needs).
+
+    Raises OSError when ``folder`` cannot be listed; folders below that cannot be are skipped.
+    """
     with os.scandir(folder) as entries:
         for entry in entries:
             yield entry.name
@@ -135,7 +140,10 @@ def _try_walk(folder: Path, depth: int) -> Iterator[str]:
 
 
 def checkpoint_dirs(main: Process, ranks: Sequence[Process], started_at: float) -> tuple[str, ...]:
-    """All of the above; the usual names only when nothing better is known."""
+    """The checkpoint directories of a run, by command line and open files.
+
+    Only when these give nothing, folders with usual names under the working directory count.
+    """
     found = dict.fromkeys(
         path for process in (main, *ranks[:1]) for path in from_argv(process.argv, process.cwd)
     )

@@ -1,7 +1,7 @@
-"""Find the training runs of this box by themselves, or describe the one behind a pid.
+"""Find the training runs of this box, or describe the run that a given process belongs to.
 
-Only reads: /proc, directory entries, and ``tmux list-panes``. Nothing is started in, written
-to or asked of a training process.
+This only reads /proc, directory entries, and the output of ``tmux list-panes``. The training
+processes are not touched: no signal, no ptrace, no file of theirs is written.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from .tmux import attach_tmux
 MIN_CPU = 0.5
 """Cores. A training without a GPU uses at least one; servers and editors idle well below."""
 LOOK_S = 0.4
-"""How long CPU use is looked at: 40 ticks, so that half a core is told within 3 %."""
+"""Seconds over which CPU use is measured: 40 clock ticks, so that half a core is known within
+3 % of a core."""
 
 _ONLY_BUSY = "taken for a training only because it keeps the CPU busy"
+"""Note of a run in which nothing else looks like a training."""
 _RDZV = re.compile(r"^--rdzv[-_]id(?:=(.*))?$")
 _FACELESS = frozenset(("main", "run", "cli", "app", "__main__", ""))
 _NO_NAME = frozenset(("", "none", "bash", "sh", "interactive", "wrap", "default"))
@@ -38,10 +40,10 @@ _NO_NAME = frozenset(("", "none", "bash", "sh", "interactive", "wrap", "default"
 
 @dataclass(frozen=True, slots=True)
 class FoundRun(RunSpec):
-    """A run that was found; a :class:`RunSpec` with one thing more."""
+    """A run that was found: a :class:`RunSpec`, and its tmux pane if it prints into one."""
 
     pipe_pane: PipePane | None = None
-    """It prints into a tmux pane: :func:`attached` makes that readable."""
+    """Set if the run prints into a tmux pane; :func:`attached` copies that into a log."""
 
 
 def discover(
@@ -88,10 +90,11 @@ def describe(
     proc: str = "/proc",
     log_dir: str | None = None,
 ) -> FoundRun:
-    """The run that process ``pid`` belongs to, whatever it looks like.
+    """The run that process ``pid`` belongs to, even if the process does not look like training.
 
-    A rank or a data loader leads to its launcher; a shell keeps its place and takes the
-    training below it as its ranks. Raises UsageError when there is no such process.
+    For a rank or a data loader worker, the main process is its launcher. For a shell, the shell
+    stays the main process, and the training processes below it are the ranks. Raises UsageError
+    when there is no such process.
     """
     processes = Processes(proc)
     process = processes.get(pid)
@@ -116,7 +119,7 @@ def _holds(one: RunProcesses, process: Process) -> bool:
 
 
 def _parent_twin(process: Process, processes: Processes) -> Process:
-    """A forked worker has the command line of its parent."""
+    """The topmost ancestor with the same command line: a forked worker keeps its parent's."""
     parent = processes.get(process.ppid)
     while parent is not None and parent.argv == process.argv and not is_excluded(parent):
         process, parent = parent, processes.get(parent.ppid)
@@ -124,9 +127,10 @@ def _parent_twin(process: Process, processes: Processes) -> Process:
 
 
 def attached(found: FoundRun) -> FoundRun:
-    """Copy the run's tmux pane into a log from now on, and follow that log.
+    """Copy the run's tmux pane into a log from now on; return the run with that log.
 
-    Raises what :func:`.tmux.attach_tmux` raises; a run without a pane comes back as it is.
+    A run without a pane is returned unchanged. Raises Refused and UsageError, as
+    :func:`.tmux.attach_tmux` does.
     """
     pane = found.pipe_pane
     if pane is None:
@@ -172,20 +176,20 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
 
 
 def _user_of(process: Process, proc: str) -> str:
-    """The user it runs as: the name, or the number of one that has no name here."""
-    import psutil  # here: most runs are our own, and nobody has to be named
+    """Name of the user that the process runs as; the number, where that user has no name."""
+    import psutil  # imported here because it is needed only for processes of other users
 
     theirs, psutil.PROCFS_PATH = psutil.PROCFS_PATH, proc
     try:
         return str(psutil.Process(process.pid).username())
-    except (psutil.Error, IndexError, ValueError):  # the last two: a /proc that tells less
+    except (psutil.Error, IndexError, ValueError):  # the last two: an incomplete copy of /proc
         return "its user"
     finally:
         psutil.PROCFS_PATH = theirs
 
 
 def _supervisor_option(process: Process | None, option: str) -> str | None:
-    """What our supervisor was told, when ``process`` is one."""
+    """Value of a command-line option of our supervisor; ``None`` if ``process`` is not one."""
     if process is None or not any(word.endswith(SUPERVISORS) for word in process.argv):
         return None
     given = dict(zip(process.argv, process.argv[1:], strict=False))
@@ -193,8 +197,11 @@ def _supervisor_option(process: Process | None, option: str) -> str | None:
 
 
 def name_of(main: Process, processes: Processes) -> str:
-    """What a person would call it: the name given to ``middlewatch run``, the Slurm job, the
-    rendezvous, the script; the folder where the script is only ``main.py``."""
+    """The name of the run that ``main`` belongs to.
+
+    The first of: the name given to ``middlewatch run``, the Slurm job, the rendezvous id, the
+    script. A script with a general name (``main.py``) is replaced by its folder.
+    """
     for parent in processes.ancestors(main):
         given = _supervisor_option(parent, "--name")
         if given:
@@ -220,7 +227,10 @@ def _rendezvous(argv: Sequence[str]) -> str:
 
 
 def _script(main: Process) -> str:
-    """The script or module that trains, without folder and suffix; for a launcher, its."""
+    """Name of the training script or module, without folder and suffix.
+
+    For a launcher it is the script that the launcher was told to start.
+    """
     name = program(main).name
     if name in LAUNCHERS:
         words = main.argv[1:]

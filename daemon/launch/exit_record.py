@@ -1,4 +1,4 @@
-"""The exit file of a run: what the supervisor wrote down when the command ended."""
+"""Read the exit file of a run: what the supervisor wrote when the command ended."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class ExitRecord:
 
 
 def read_exit(exit_file: str) -> ExitRecord | None:
-    """The record, from its place or from the copy in memory; ``None``: not ended, or unknown.
+    """The record from the exit file, else from its copy in /dev/shm.
 
-    A reserved but empty file (all spaces) after the process is gone means that the supervisor did
-    not live to see the end: the box went down, or somebody killed the supervisor.
+    ``None`` while the command runs, or if no record was written. An exit file of spaces only, after
+    the process is gone, means that the supervisor ended before the command: the box went down, or
+    somebody killed the supervisor.
     """
     for path in (exit_file, spare_path(exit_file)):
         record = _read(path)
@@ -44,7 +45,7 @@ def read_exit(exit_file: str) -> ExitRecord | None:
 
 
 def _read(path: str) -> ExitRecord | None:
-    """One file, believed only when it is a regular one of ours or of root."""
+    """The record in one file; ``None`` unless it is a regular file that we or root own."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -61,7 +62,10 @@ def _read(path: str) -> ExitRecord | None:
 
 
 def _trusted(uid: int) -> bool:
-    """``/dev/shm`` is open to all: only our own files count, unless we are root and read all."""
+    """True for files of our own user or root; for root every file.
+
+    Everybody can write to ``/dev/shm``, so a file of another user may be forged.
+    """
     return os.geteuid() == 0 or uid in (0, os.geteuid())
 
 
@@ -83,5 +87,5 @@ def _parse(data: bytes) -> ExitRecord | None:
 
 
 def _whole(value: Any) -> int | None:
-    """An integer or null; anything else is an error of the file."""
+    """An integer or ``None``; raises TypeError or ValueError for anything else."""
     return None if value is None else int(value)

@@ -1,8 +1,9 @@
-"""Which processes train, and which of them are one run.
+"""Which processes train, and which of them belong to the same run.
 
-A process is a candidate when it holds a GPU, looks like training (:mod:`.programs`) or, on a
-box that shows no GPU process, is a Python that uses the CPU. Candidates climb to the topmost
-launcher or candidate above them; everything below one top is one run.
+A process is a candidate when it uses a GPU, looks like training (:mod:`.programs`) or, on a
+box without any process on a GPU, is a Python process that uses the CPU. For each candidate the
+topmost launcher or candidate among its ancestors is found; all candidates with the same one are
+one run.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ sshd systemd init tmux screen SCREEN containerd-shim runc dockerd docker-init ti
 login
 """
 OUTSIDE = frozenset(_OUTSIDE.split())
-"""Where a climb ends: from here on it is the box, not the run. (Names as in /proc/PID/comm.)"""
+"""Ancestors with these names (as in /proc/PID/comm) belong to the box and not to the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunProcesses:
-    """One run: the process it stands and falls with, and its ranks in order."""
+    """One run: its main process, with whose end the run ends, and its ranks in order.
+
+    ``ranks`` are pairs of rank number (``None`` if unknown) and process.
+    """
 
     main: Process
     ranks: tuple[tuple[int | None, Process], ...]
@@ -67,19 +71,22 @@ def find(
 
 
 def _runs_python(process: Process) -> bool:
-    """A Python that was told what to run."""
+    """True for a Python interpreter with arguments, so not an interactive one."""
     return program(process).python and len(process.argv) > 1
 
 
 def _helper_of_excluded(process: Process, processes: Processes) -> bool:
-    """``python -c …`` below a program that does not train is a worker of that program."""
+    """True for ``python -c …`` started by a program that does not train: its worker process."""
     parent = processes.get(process.ppid)
     what = program(process)
     return parent is not None and what.python and not what.script and is_excluded(parent)
 
 
 def top(process: Process, processes: Processes, candidates: Mapping[int, Process]) -> Process:
-    """The topmost launcher above, through any shells; else the last candidate without a gap."""
+    """The topmost launcher among the ancestors, also above shells.
+
+    Without a launcher: the topmost ancestor that is reached through candidates only.
+    """
     best, gap = process, False
     for parent in processes.ancestors(process):
         if is_launcher(parent) or (parent.pid in candidates and not gap):
@@ -95,7 +102,7 @@ def top(process: Process, processes: Processes, candidates: Mapping[int, Process
 def group(
     processes: Processes, candidates: Mapping[int, Process], gpu_pids: Collection[int] = ()
 ) -> list[RunProcesses]:
-    """Candidates as runs, oldest first."""
+    """The candidates grouped into runs, the oldest run first."""
     members: dict[int, list[Process]] = {}
     for process in candidates.values():
         members.setdefault(top(process, processes, candidates).pid, []).append(process)
@@ -108,9 +115,9 @@ def group(
 def group_of(
     main: Process, members: Sequence[Process], processes: Processes, gpu_pids: Collection[int] = ()
 ) -> RunProcesses:
-    """Tell ranks from workers: a rank is the topmost member with its number.
+    """Separate ranks from workers: of all members with the same RANK, the topmost is the rank.
 
-    Data loaders and compile workers are children of a rank and inherit its environment.
+    Data loader and compile workers are children of a rank and inherit its environment.
     """
     by_rank: dict[int, Process] = {}
     for process in sorted(members, key=_age):
@@ -132,7 +139,7 @@ def group_of(
 def _without_numbers(
     main: Process, members: Sequence[Process], gpu_pids: Collection[int]
 ) -> RunProcesses:
-    """torch.multiprocessing.spawn sets the ranks inside: the GPU tells who works."""
+    """Ranks without RANK in their environment (torch.multiprocessing.spawn): those on a GPU."""
     on_gpu = sorted((p for p in members if p.pid in gpu_pids), key=_age)
     if len(on_gpu) > 1:
         return RunProcesses(main, tuple((None, process) for process in on_gpu), len(on_gpu))
@@ -144,8 +151,11 @@ def _age(process: Process) -> tuple[int, int]:
 
 
 def _merged(groups: Iterable[RunProcesses]) -> list[RunProcesses]:
-    """Ranks without a common launcher (started by hand, by srun) that meet at one address
-    are one run, unless two of them claim the same rank."""
+    """Join groups without a common launcher (started by hand or by srun) into one run.
+
+    They belong together when they use the same master address or Slurm step, unless two of them
+    have the same rank.
+    """
     result: list[RunProcesses] = []
     meeting: dict[tuple[str, str], int] = {}
     for one in sorted(groups, key=lambda g: _age(g.main)):
@@ -159,7 +169,7 @@ def _merged(groups: Iterable[RunProcesses]) -> list[RunProcesses]:
 
 
 def _joined(one: RunProcesses, other: RunProcesses) -> RunProcesses:
-    """Both as one; it stands and falls with the part that holds the lowest rank."""
+    """Both groups as one run, with the main process of the group that has the lowest rank."""
     ranks = tuple(sorted((*one.ranks, *other.ranks), key=lambda pair: pair[0] or 0))
     main = one.main if ranks[0] in one.ranks else other.main
     return RunProcesses(main, ranks, max(one.world_size or 0, other.world_size or 0, len(ranks)))
@@ -170,7 +180,7 @@ def _disjoint(one: RunProcesses, other: RunProcesses) -> bool:
 
 
 def _meeting_place(one: RunProcesses) -> tuple[str, str] | None:
-    """Where the ranks of a group of more than one find each other."""
+    """(address, port) or (job, step) where the ranks find each other; ``None`` for one rank."""
     rank, process = one.ranks[0]
     if rank is None or (one.world_size or 1) < 2:
         return None

@@ -1,8 +1,9 @@
-"""The talk between launcher and supervisor: two FIFOs in a private folder.
+"""The exchange between launcher and supervisor: two FIFOs in a private folder.
 
-One hands over the orders (so that the environment shows up on no command line and no disk,
-and reaches the supervisor also through tmux and systemd, which start it with their own), the
-other brings back one line: the pid of the command, or why it could not be started.
+Through one FIFO the launcher sends the orders: working directory, command and environment. So the
+environment is written to no command line and no disk, and reaches the supervisor also when tmux or
+systemd start it with an environment of their own. Through the other FIFO the supervisor answers
+with one line: the pid of the command, or why it could not be started.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from types import TracebackType
 from ..system.clock import Clock, SystemClock
 
 PIPE_BYTES = 1 << 20
-"""fs.pipe-max-size for everybody; most orders then fit without waiting for the reader."""
+"""Largest pipe that a user without privileges may have (default of fs.pipe-max-size); most orders
+fit into it, so that writing does not wait for the reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartReport:
-    """What the supervisor said. ``code`` is 0 when the command runs, else its exit code."""
+    """Answer of the supervisor. ``code`` is 0 when the command runs, else 126 or 127, and
+    ``reason`` says why it does not."""
 
     supervisor_pid: int
     pid: int = 0
@@ -45,7 +48,7 @@ def pack(cwd: str, argv: Sequence[str], env: Mapping[str, str]) -> bytes:
 
 
 class Handshake:
-    """The two FIFOs, for as long as the talk lasts."""
+    """A context manager that owns the two FIFOs and removes them at its end."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -55,7 +58,7 @@ class Handshake:
         self.report = str(self._folder / "report")
         os.mkfifo(self.orders, 0o600)
         os.mkfifo(self.report, 0o600)
-        # Open for both ways, the orders need no reader yet to be opened and written.
+        # Opened for reading and writing, the FIFO can be opened and written without a reader.
         self._out = os.open(self.orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._in = os.open(self.report, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with contextlib.suppress(OSError):
@@ -75,7 +78,10 @@ class Handshake:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def talk(self, orders: bytes, seconds: float) -> StartReport | None:
-        """Hand over the orders and wait for the answer; ``None``: none within ``seconds``."""
+        """Send the orders and wait for the answer.
+
+        ``None`` without an answer within ``seconds``, or when the supervisor died without one.
+        """
         end = self._clock.monotonic() + seconds
         poller = select.poll()
         poller.register(self._in, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Where a run lives: what would end it, and what shows it."""
+"""Where a run lives: in a Slurm job, a container, a systemd unit, tmux, screen or none of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ def _paths(process: Process) -> Iterator[str]:
 
 
 def container_id(process: Process) -> str | None:
-    """The 64 hex digits of the container it runs in, seen from outside of it."""
+    """Id (64 hex digits) of the process's container; ``None`` outside of containers.
+
+    It is visible only from outside of the container.
+    """
     match = _CONTAINER.search(process.cgroup)
     return match[1] if match else None
 
 
 def unit_of(process: Process) -> str | None:
-    """The systemd service it belongs to; a login or a container engine is not one."""
+    """Name of the process's systemd service; login and container services do not count."""
     for path in _paths(process):
         units = [unit for unit in _UNIT.findall(path) if not _LOGIN.match(unit)]
         if units:
@@ -38,9 +41,9 @@ def unit_of(process: Process) -> str | None:
 def home_of(process: Process, processes: Processes, ours: Process | None, pane: bool) -> str:
     """``slurm``, ``docker``, ``systemd``, ``nohup``, ``tmux``, ``screen`` or ``process``.
 
-    ``ours`` is the process that looks: a container or a unit that holds it as well is the
-    box, not a home. ``pane``: its terminal is a tmux pane. ``nohup`` goes before tmux because
-    such a run outlives the session it was started in.
+    ``ours`` is the process of middlewatch: a container or unit that it is in as well counts as the
+    box. ``pane``: the terminal of the run is a tmux pane. ``nohup`` is checked before tmux because
+    a run with nohup survives the end of its tmux server.
     """
     environ = process.environ
     if _SLURM.search(process.cgroup) or "SLURM_JOB_ID" in environ:

@@ -1,7 +1,8 @@
-"""Where a run prints to, and how that can be read without touching it.
+"""Find out where a run prints to, and how that can be read without touching the run.
 
-A file is a log; the other end of a pipe is searched among all processes (``tee``, a shell
-redirection behind it); a terminal may be a tmux pane. What cannot be read is said in words.
+A file is a log. For a pipe, the process that reads it is searched, and what that one writes
+(``tee``, a shell redirection behind it). A terminal may be a tmux pane. Output that cannot be read
+becomes a note for a person.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from .homes import container_id, unit_of
 from .tmux import Pane, attach_command, pane_of
 
 HOPS = 4
-"""Pipes followed one behind the other: ``python | tee a | ts | tee b`` has three."""
+"""Pipes that are followed one after the other: ``python | tee a | ts | tee b`` has three."""
 _LOG_NAME = re.compile(r"\.(log|out|err|txt|jsonl|ndjson)(\.\d+)?$|(^|[_\-.])(stdout|stderr|log)$")
 
 
 @dataclass(frozen=True, slots=True)
 class PipePane:
-    """How to make a tmux pane readable: pass it to :func:`.tmux.attach_tmux`."""
+    """The arguments for :func:`.tmux.attach_tmux`, which copies a tmux pane into a log."""
 
     tty: str
     target: str
     """The pane's id, as ``tmux -t`` takes it."""
     log: str
-    """The file proposed for the copy. Not there yet, or at least not written by tmux."""
+    """The file proposed for the copy; tmux does not write to it yet."""
     socket: str
     since: str = ""
     """The command as typed, to find the start of the run in the scroll-back."""
@@ -38,7 +39,7 @@ class PipePane:
 
 @dataclass(slots=True)
 class Outputs:
-    """What was found out. ``logs`` keeps the order in which they were found."""
+    """Logs in the order in which they were found, and notes on output that cannot be read."""
 
     logs: list[str] = field(default_factory=list)
     log_via: dict[str, str] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class Outputs:
     pane: Pane | None = None
 
     def add_log(self, process: Process, file: OpenFile) -> None:
-        """Take a regular file as a log, by its name while that still leads to it."""
+        """Add a regular file as a log: by its path, or by /proc if the path is another file."""
         name = file.target
         if _links(file.via) == 0:
             name = name.removesuffix(" (deleted)")
@@ -59,13 +60,13 @@ class Outputs:
             self.logs.append(path)
 
     def add_note(self, text: str) -> None:
-        """Say it once."""
+        """Add a note, unless it is there already."""
         if text not in self.notes:
             self.notes.append(text)
 
 
 def _links(via: str) -> int:
-    """Names that the file still has; 1 when that cannot be known."""
+    """Number of hard links of the file, 0 when it is deleted; 1 when it cannot be read."""
     try:
         return os.stat(via).st_nlink
     except OSError:
@@ -73,7 +74,7 @@ def _links(via: str) -> int:
 
 
 def _same(path: str, via: str) -> bool:
-    """``path`` leads to the open file: not deleted, not rotated away, not another container's."""
+    """True if ``path`` is still the open file: not deleted, rotated, or of another container."""
     try:
         named, opened = os.stat(path), os.stat(via)
     except OSError:
@@ -82,7 +83,7 @@ def _same(path: str, via: str) -> bool:
 
 
 class OutputFinder:
-    """Finds the outputs of processes within one look at the box."""
+    """Finds the outputs of processes, in one snapshot of the processes of the box."""
 
     def __init__(self, processes: Processes, log_dir: str | None) -> None:
         self._processes = processes
@@ -90,7 +91,10 @@ class OutputFinder:
         self._panes: dict[str, Pane | None] = {}
 
     def outputs(self, holders: Sequence[Process], name: str) -> Outputs:
-        """Of the main process and the ranks of one run; ``name`` names a new log."""
+        """Outputs of ``holders``, the main process and the ranks of one run.
+
+        ``name`` is the name of the run, for the file name of a proposed copy of a tmux pane.
+        """
         found = Outputs()
         for process in holders:
             if not process.files:
@@ -107,14 +111,15 @@ class OutputFinder:
                     found.add_log(process, file)
         if not found.logs and not found.notes:
             found.add_note(
-                "stdout goes to /dev/null and no other log is open: only GPU, CPU and disk"
+                "stdout goes to /dev/null and no other log is open: "
+                "only GPU, CPU and disk are watched"
             )
         return found
 
     def _follow(
         self, process: Process, file: OpenFile, found: Outputs, name: str, hops: int
     ) -> None:
-        """One stdout or stderr to where it ends."""
+        """Follow one stdout or stderr through at most ``hops`` pipes to a file or terminal."""
         if file.regular:
             found.add_log(process, file)
         elif file.target.startswith("pipe:["):
@@ -127,14 +132,14 @@ class OutputFinder:
             found.add_note(f"prints to {where}; that cannot be followed as a file")
 
     def _pipe(self, process: Process, file: OpenFile, found: Outputs, name: str, hops: int) -> None:
-        """The readers at the other end, and what they write."""
+        """Find the processes that read the pipe, and add the logs that they write."""
         container = container_id(process)
         if container:
             found.add_note(f"prints to its container's log: docker logs -f {container[:12]}")
         readers = self._processes.pipe_readers(file.target)
         if not readers and not container:
             found.add_note(
-                f"prints to a pipe ({file.target}) whose reader is not to be seen from here: "
+                f"prints to a pipe ({file.target}) whose reader cannot be seen: "
                 "another user's process, or the container's log (docker logs)"
             )
         for reader in readers:
@@ -149,7 +154,7 @@ class OutputFinder:
                 self._follow(reader, out, found, name, hops - 1)
 
     def _terminal(self, process: Process, tty: str, found: Outputs, name: str) -> None:
-        """A pane of tmux can be copied; of screen too; a plain terminal cannot."""
+        """Note how to copy a terminal into a log: possible in tmux and screen only."""
         environ = process.environ
         if tty not in self._panes:
             self._panes[tty] = pane_of(tty, [environ.get("TMUX", "")])
@@ -170,7 +175,7 @@ class OutputFinder:
         )
 
     def _piped_pane(self, pane: Pane, found: Outputs) -> None:
-        """The pane is copied already: find the file, if it is the only one of that server."""
+        """The pane has a ``pipe-pane`` already: find its file, if the tmux server has only one."""
         copies: dict[str, tuple[Process, OpenFile]] = {}
         for child in self._processes.descendants(pane.server_pid):
             source, sink = child.file(0), child.file(1)
@@ -180,7 +185,7 @@ class OutputFinder:
         if len(copies) == 1:
             found.add_log(*next(iter(copies.values())))
         else:
-            found.add_note(f"tmux pane {pane.id} is piped already, where to could not be found out")
+            found.add_note(f"tmux pane {pane.id} is piped already; the target was not found")
 
     def _log(self, process: Process, name: str) -> str:
         folder = self._log_dir or process.outside(process.cwd)

@@ -1,4 +1,7 @@
-"""What a command line plans: ``--max_steps 5000``, ``save_total_limit=3`` and kin."""
+"""Read planned steps and kept checkpoints from a command line.
+
+For example ``--max_steps 5000`` or ``save_total_limit=3``.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _COUNT = re.compile(r"[1-9]\d{0,3}")
 
 
 def kept_saves(command: Sequence[str]) -> int | None:
-    """How many checkpoints the trainer shall keep; ``None`` where it is not told, or all."""
+    """How many checkpoints the trainer keeps; ``None`` if the command does not say, or all."""
     words = list(command)
     for place, word in enumerate(words):
         flag, equals, value = word.partition("=")

@@ -1,4 +1,4 @@
-"""What a process is, by its command line, environment and memory: a launcher, a trainer, neither."""
+"""Classify a process by command line, environment and memory maps: launcher, trainer or neither."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ dcgmi nv-hostengine Xorg aws gsutil gcloud hf huggingface-cli dvc meson scons se
 cython compileall
 """
 NOT_TRAINING = frozenset(_NOT_TRAINING.split())
-"""Programs that are Python, busy, or on the GPU, without training."""
+"""Programs that run Python, use the CPU or hold a GPU, but do not train."""
 NOTEBOOKS = frozenset({"ipykernel", "ipykernel_launcher"})
-"""Trusted only when they hold a GPU: then somebody trains in a notebook."""
+"""Notebook kernels; one that holds a GPU counts as a training."""
 SUPERVISORS = ("daemon/launch/supervisor.py", "daemon/keeper.py")
-"""How the path of our supervisor ends; the second is that of 0.1.0, whose runs go on."""
+"""How the path of our supervisor ends; the second is of 0.1.0, whose runs may still go on."""
 HELPERS = (
     "multiprocessing.resource_tracker",
     "multiprocessing.semaphore_tracker",
@@ -43,7 +43,7 @@ HELPERS = (
     *SUPERVISORS,
     "# middlewatch loader",
 )
-"""Pieces of a command line that mark somebody's helper process (and our own)."""
+"""Parts of a command line that mark auxiliary processes, of Python, torch and middlewatch."""
 RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 SIZE_NAMES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
@@ -57,16 +57,16 @@ _FLAG_WITH_VALUE = frozenset(("-X", "-W", "--check-hash-based-pycs"))
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a command line runs: ``name`` is a script, module or executable without its folder."""
+    """What a command line runs: ``name`` is a script, module or executable, without folder."""
 
     name: str
     python: bool
     script: bool
-    """There is a script or a module: not an interactive interpreter, not ``-c``."""
+    """True for a script, module or executable; false for an interactive Python or ``-c``."""
 
 
 def program(process: Process) -> Program:
-    """Look through ``python -u -m package.module`` and ``python3.11 /path/script.py``."""
+    """The program of a process; for Python, the script or module that it was told to run."""
     argv = process.argv
     first = PurePosixPath(argv[0]).name if argv else process.comm
     interpreter = bool(_PYTHON.match(first))
@@ -87,12 +87,12 @@ def program(process: Process) -> Program:
 
 
 def is_launcher(process: Process) -> bool:
-    """It starts ranks and waits for them."""
+    """True for a program that starts ranks and waits for them."""
     return program(process).name in LAUNCHERS
 
 
 def is_excluded(process: Process) -> bool:
-    """Nothing that anybody would want to be woken for."""
+    """True for programs that do not train: nobody wants an alert about them."""
     name = program(process).name
     if name.partition(".")[0] in NOT_TRAINING or name == "py.test":
         return True
@@ -101,12 +101,12 @@ def is_excluded(process: Process) -> bool:
 
 
 def is_notebook(process: Process) -> bool:
-    """The kernel of a notebook."""
+    """True for the kernel of a Jupyter notebook."""
     return program(process).name in NOTEBOOKS
 
 
 def first_number(environ: Mapping[str, str], names: Iterable[str]) -> int | None:
-    """The first of these variables that holds a number."""
+    """The first of these variables that is a decimal number; ``None`` if none is."""
     for name in names:
         value = environ.get(name, "")
         if value.isdecimal() and len(value) < 10:
@@ -115,7 +115,7 @@ def first_number(environ: Mapping[str, str], names: Iterable[str]) -> int | None
 
 
 def rank_of(process: Process) -> int | None:
-    """Its rank; on a single node the local rank will do (Lightning sets only that one)."""
+    """Its rank; on node 0 also by LOCAL_RANK alone, because Lightning sets only that one."""
     rank = first_number(process.environ, RANK_NAMES)
     if rank is None and process.environ.get("NODE_RANK", "0") == "0":
         rank = first_number(process.environ, ("LOCAL_RANK",))
@@ -123,7 +123,7 @@ def rank_of(process: Process) -> int | None:
 
 
 def looks_like_training(process: Process) -> bool:
-    """By what it is, not by what it does at this moment: a hung run must be found, too."""
+    """True for a training, by its program and not by its activity: a hung run counts, too."""
     what = program(process)
     if is_launcher(process) or (what.script and what.name in TRAINERS):
         return True

@@ -1,7 +1,8 @@
-"""Start a command so that it outlives the SSH session, and keep how it ended.
+"""Start a command so that it survives the end of the SSH session, and record how it ends.
 
-Three ways to detach; all run the same supervisor (:mod:`.supervisor`) and differ only in who is
-above it. None of them is a parent whose death ends the command.
+There are three ways to detach it (setsid, tmux, systemd). All run the same supervisor
+(:mod:`.supervisor`) and differ only in its parent process; the end of that parent does not end the
+command.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from .handshake import Handshake, StartReport, pack
 Via = Literal["setsid", "tmux", "systemd"]
 
 REPORT_S = 15.0
-"""Patience with the supervisor. It answers in 50 ms; a box that swaps or starts its first tmux
-server was seen to need 3 s."""
+"""Seconds to wait for the answer of the supervisor. It takes 50 ms; on a box that swapped, or that
+had to start its first tmux server, up to 3 s were measured."""
 TOOL_S = 20.0
-"""Patience with ``tmux`` and ``systemd-run`` themselves."""
+"""Seconds to wait for ``tmux`` and ``systemd-run`` themselves (our choice)."""
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-]+")
@@ -37,7 +38,7 @@ _PYTHON = re.compile(rb"^(python|pypy)[\d.]*$")
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A command that runs. ``look`` is the shell command that shows it, if there is one."""
+    """A command that was started. ``look`` is a shell command that shows it, or empty."""
 
     pid: int
     start_ticks: int
@@ -61,9 +62,9 @@ def launch(
 ) -> Launched:
     """Start ``command`` detached and return as soon as it runs.
 
-    ``via`` ``None`` means ``setsid``: it needs no tool, works in containers and over plain
-    SSH, and nobody's ``kill-server`` or cgroup clean-up can take the run along. ``tmux`` adds
-    a session ``mw-NAME`` that shows the log, ``systemd`` a transient unit ``mw-NAME``.
+    ``via`` ``None`` means ``setsid``: it needs no tool, works in containers and over SSH, and the
+    run is not ended by ``tmux kill-server`` or the clean-up of a systemd unit. ``tmux`` adds a
+    session ``mw-NAME`` that shows the log, ``systemd`` a transient unit ``mw-NAME``.
 
     ``env`` is the environment of the command (default: the caller's). Unless
     ``keep_buffering``, ``PYTHONUNBUFFERED=1`` is added to it, and a command that is not
@@ -104,8 +105,8 @@ def launch(
 def line_buffered(command: list[str], cwd: Path, env: Mapping[str, str]) -> list[str]:
     """``command`` behind ``stdbuf``, unless it is Python (which does not use C's stdout).
 
-    ``stdbuf`` turns into the command by exec, so the pid is the command's. It works by
-    LD_PRELOAD, which is why it is kept away from programs that gain nothing by it.
+    ``stdbuf`` replaces itself by the command (exec), so the pid stays the same. It works through
+    LD_PRELOAD, and is therefore not used for programs that gain nothing from it.
     """
     stdbuf = shutil.which("stdbuf", path=env.get("PATH"))
     if stdbuf is None:
@@ -113,7 +114,7 @@ def line_buffered(command: list[str], cwd: Path, env: Mapping[str, str]) -> list
     search = None if "/" in command[0] else env.get("PATH", os.defpath)
     found = shutil.which(str(cwd / command[0]) if search is None else command[0], path=search)
     if found is None or _is_python(Path(found)):
-        return command  # not found: the supervisor says so, in the words of exec
+        return command  # if it was not found, the supervisor reports the error of exec
     return [stdbuf, "-oL", "-eL", *command]
 
 
@@ -171,7 +172,7 @@ def _via_setsid(supervisor: list[str], name: str) -> str:
 
 def _via_tmux(supervisor: list[str], name: str) -> str:
     session = f"mw-{safe_name(name)}"
-    # The size is that of no terminal: lines of the log are not wrapped before somebody looks.
+    # A wide pane, so that lines of the log are not wrapped before somebody attaches to it.
     command = ["tmux", "new-session", "-d", "-s", session, "-x", "200", "-y", "50", "--"]
     _tool([*command, *supervisor, "--show"], f"tmux session {session}")
     return f"tmux attach -t {session}"
@@ -188,11 +189,12 @@ def _via_systemd(supervisor: list[str], name: str) -> str:
 
 
 def _properties() -> list[str]:
-    """What a unit needs to be as harmless as a shell in the background.
+    """Properties with which a unit treats the run like a process started from a shell.
 
-    KillMode=process: the death of the supervisor is not the end of the run. OOMPolicy=continue:
-    one killed data loader does not take the unit down. TimeoutStopSec: a checkpoint may be
-    written on SIGTERM. Limits: those of the caller, not the service defaults (1024 files).
+    KillMode=process: the end of the supervisor does not end the run. OOMPolicy=continue: a data
+    loader worker killed for memory does not stop the unit. TimeoutStopSec: there is time to write
+    a checkpoint on SIGTERM. Limits: those of the caller, not the defaults of services (1024
+    files).
     """
     properties = {"KillMode": "process", "OOMPolicy": "continue", "TimeoutStopSec": "15min"}
     for limit in ("NOFILE", "MEMLOCK", "NPROC", "STACK", "CORE"):
@@ -206,7 +208,11 @@ def _limit(value: int) -> str:
 
 
 def _tool(command: list[str], what: str) -> None:
-    """Run the supervisor, tmux or systemd-run until it has detached; its complaint becomes ours."""
+    """Run the supervisor, tmux or systemd-run until it has detached.
+
+    Raises UsageError with its output when it fails or cannot be run, MiddlewatchError when it does
+    not return within :data:`TOOL_S`.
+    """
     try:
         with tempfile.TemporaryFile() as said:  # a pipe would stay open in what it detaches
             code = subprocess.run(
@@ -230,7 +236,7 @@ def _tool(command: list[str], what: str) -> None:
 
 
 def safe_name(name: str) -> str:
-    """``name`` as a tmux session and a systemd unit can have it."""
+    """``name`` with only the characters that tmux sessions and systemd units may have."""
     return _UNSAFE.sub("-", name).strip("-")[:60] or "run"
 
 
@@ -239,8 +245,8 @@ def _launched(
 ) -> Launched:
     if report is None:
         raise MiddlewatchError(
-            f"the supervisor did not say within {REPORT_S:.0f} s that {command[0]} runs",
-            hint=f"look into {log}; the box may be overloaded or out of memory",
+            f"the supervisor did not confirm within {REPORT_S:.0f} s that {command[0]} runs",
+            hint=f"read {log}; the box may be overloaded or out of memory",
         )
     if report.code:
         raise UsageError(f"cannot start {command[0]}: {report.reason}", hint=f"also in {log}")

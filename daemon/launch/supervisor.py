@@ -1,14 +1,14 @@
-"""The supervisor: starts one command, outlives the terminal, writes down how the command ended.
+"""The supervisor: starts one command, survives the terminal, records how the command ended.
 
-A stand-alone program, run as ``python -I -S supervisor.py`` by :mod:`.launch.start`. It stays beside the
-training for days, so it imports nothing but ``os`` and built-in modules (it is as small as a
+A stand-alone program, run as ``python -I -S supervisor.py`` by :mod:`.launch.start`. It runs beside
+the training for days, so it imports nothing but ``os`` and built-in modules (to stay as small as a
 bare interpreter), holds no file of the training open and does nothing but wait.
 
-- The command writes straight into the log file, through no pipe: its output does not depend
-  on the supervisor, the daemon or a terminal. A killed supervisor costs the exit status, nothing else.
-- The exit file exists at full size (4 KiB of spaces) before the command starts and is
-  overwritten in place, so that a disk that fills up meanwhile cannot swallow the record.
-  Where even that fails, a copy goes to ``/dev/shm`` at once and the write is tried again.
+- The command writes directly into the log file, through no pipe: its output does not depend on the
+  supervisor, the daemon or a terminal. If the supervisor is killed, only the exit status is lost.
+- The exit file exists at full size (4 KiB of spaces) before the command starts and is overwritten
+  in place, so that the record can be written even if the disk is full by then. If that fails, a
+  copy is written to ``/dev/shm`` at once, and the write is tried again.
 - Signals of a terminal are ignored; SIGTERM is passed on to the process group of the command.
 
 Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (two FIFOs of the
@@ -26,7 +26,7 @@ import os
 import sys
 import time
 
-# The built-in module under ``signal``: the enums of ``signal`` itself cost 0.8 MB for good.
+# The built-in module behind ``signal``: the enums of ``signal`` would cost 0.8 MB of memory.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
@@ -34,15 +34,16 @@ else:
     import _signal
 
 RECORD_BYTES = 4096
-"""One page, one disk block: written by a single call, never half there."""
+"""One memory page and one disk block, so that a single call writes all of it or nothing."""
 SPARE_DIR = "/dev/shm"
 RETRIES_S = (1, 5, 15, 30, 60, 120, 300)
-"""Waits between attempts to write the exit file: about nine minutes, in which a person or a
-clean-up has a chance to free the disk. The copy in memory is there from the first second."""
+"""Seconds between attempts to write the exit file: about nine minutes in total, in which a person
+or a clean-up may free the disk. The copy in /dev/shm exists from the first attempt on."""
 ORDERS_S = 30
-"""The launcher waits half as long for our report; later orders come from nobody."""
+"""Seconds to wait for the orders. The launcher waits half as long for our report, so after that
+nobody sends any."""
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-"""What every shell answers for these two (POSIX, 2.8.2)."""
+"""Exit codes of every shell for these two cases (POSIX, 2.8.2)."""
 
 TERMINAL_SIGNALS = (
     _signal.SIGHUP,
@@ -56,7 +57,7 @@ TERMINAL_SIGNALS = (
 
 
 def spare_path(exit_file: str) -> str:
-    """Where the copy of an exit record goes when its own place cannot be written."""
+    """Path of the copy that is written when the exit file itself cannot be written."""
     return f"{SPARE_DIR}/middlewatch-exit{exit_file[-200:].replace('/', '!')}"
 
 
@@ -74,7 +75,7 @@ def record(fields: dict[str, object]) -> bytes:
 
 
 def write_whole(path: str, data: bytes) -> bool:
-    """Write ``data`` at the start of ``path`` in place and to the disk; say whether it worked."""
+    """Overwrite ``path`` with ``data`` in place, and sync it; ``False`` when that failed."""
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError:
@@ -91,14 +92,14 @@ def write_whole(path: str, data: bytes) -> bool:
 
 
 def reserve(exit_file: str) -> None:
-    """Give the record its room before there is anything to record."""
+    """Create the exit file at its full size before the command starts."""
     blank = b" " * (RECORD_BYTES - 1) + b"\n"
-    write_whole(exit_file, blank)  # when this fails, the copy in memory will have to do
-    forget_spare(exit_file)  # one of an older run must not speak for this one
+    write_whole(exit_file, blank)  # if this fails, only the copy in /dev/shm will be written
+    forget_spare(exit_file)  # a copy of an older run must not be read for this one
 
 
 def forget_spare(exit_file: str) -> None:
-    """Remove the copy in memory."""
+    """Remove the copy in /dev/shm."""
     try:
         os.unlink(spare_path(exit_file))
     except OSError:
@@ -106,7 +107,7 @@ def forget_spare(exit_file: str) -> None:
 
 
 def save(exit_file: str, data: bytes) -> None:
-    """Write the record; on failure keep a copy in memory and go on trying for a while."""
+    """Write the record; if that fails, write a copy to /dev/shm and try again for a while."""
     if write_whole(exit_file, data):
         return
     write_whole(spare_path(exit_file), data)
@@ -137,7 +138,7 @@ def read_orders(path: str) -> tuple[bytes, list[bytes], dict[bytes, bytes]]:
 
 
 def set_oom_score(score: str) -> str:
-    """Set our own, and return what it was; an empty string when it may not be known."""
+    """Set our own oom_score_adj and return its old value; empty when it cannot be changed."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:
             before = file.read().strip()
@@ -173,7 +174,7 @@ def execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
 
 
 def defaults() -> None:
-    """Signals as a fresh login has them; Python ignores SIGPIPE and SIGXFSZ, we SIGHUP."""
+    """Reset all signals to their defaults: Python ignores some (SIGPIPE), the supervisor others."""
     fixed = {_signal.SIGKILL, _signal.SIGSTOP}
     for signum in _signal.valid_signals() - fixed:
         _signal.signal(signum, _signal.SIG_DFL)
@@ -181,7 +182,7 @@ def defaults() -> None:
 
 
 def become(log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]) -> None:
-    """In the forked child: turn into the command. Raises OSError when it cannot be."""
+    """In the forked child: replace it by the command. Raises OSError when that is not possible."""
     os.setsid()
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
@@ -198,7 +199,7 @@ def start(
     log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]
 ) -> tuple[int, int, str]:
     """Fork and exec: pid, exit code (0 when it runs) and the reason why it does not."""
-    ours, theirs = os.pipe()  # closes by itself when the exec succeeds
+    ours, theirs = os.pipe()  # the exec closes the child's end if it succeeds
     pid = os.fork()
     if pid == 0:
         try:
@@ -219,7 +220,7 @@ def start(
 
 
 def detach() -> None:
-    """Leave the caller: own session, no terminal, nobody's child, nobody's directory."""
+    """Detach from the caller by a double fork: a session of its own, no terminal, no parent."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -228,9 +229,9 @@ def detach() -> None:
 
 
 def follow(log: str, command: int) -> int:
-    """Show the log on our terminal through ``tail`` until ``command`` has ended: its pid.
+    """Show the log on our terminal with ``tail`` until ``command`` has ended; the pid of ``tail``.
 
-    Ctrl-C does not end it, because it inherits what we ignore; the end of the terminal does.
+    Ctrl-C does not end it, because it inherits our ignored signals; a closed terminal does.
     """
     pid = os.fork()
     if pid:
@@ -243,7 +244,7 @@ def follow(log: str, command: int) -> int:
 
 
 def release(keep_streams: bool) -> None:
-    """Hold nothing that somebody may want to unmount, rotate or close."""
+    """Close all files and leave the directory, so that we block no unmount and no rotation."""
     os.chdir("/")
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0,) if keep_streams else (0, 1, 2):
@@ -252,7 +253,7 @@ def release(keep_streams: bool) -> None:
 
 
 def pass_on_sigterm(pid: int) -> None:
-    """From now on SIGTERM ends the command's process group, and we stay to write it down."""
+    """Pass SIGTERM on to the command's process group; the supervisor itself does not end."""
 
     def terminate(*_: object) -> None:
         try:
@@ -273,7 +274,7 @@ def ending(pid: int, ticks: int, started: float, status: int, rss: int) -> dict[
         "signal": os.WTERMSIG(status) if signaled else None,
         "core": os.WCOREDUMP(status),
         "started_at": started,
-        "ended_at": time.time(),  # noqa: TID251  (no daemon here, so no clock of its)
+        "ended_at": time.time(),  # noqa: TID251  (the daemon's clock is not available here)
         "max_rss_bytes": rss,
     }
 
@@ -296,17 +297,17 @@ def never_ran(code: int) -> dict[str, object]:
 def supervise(options: dict[str, str]) -> int:
     """The whole life of a supervisor; returns its exit code, that of the command."""
     log_path, exit_file = options["--log"], options["--exit-file"]
-    os.closerange(3, 1024)  # whatever tmux or systemd left open is not for the command
-    # Open before we fork: if we die without a word, the launcher sees the end of the FIFO.
+    os.closerange(3, 1024)  # the command must not inherit what tmux or systemd left open
+    # Opened before the fork: if we die without a report, the launcher sees the end of the FIFO.
     report = os.open(options["--report"], os.O_WRONLY | os.O_CLOEXEC)
     if "--detach" in options:
         detach()
-    _signal.alarm(ORDERS_S)  # a launcher that died leaves a FIFO that never speaks
+    _signal.alarm(ORDERS_S)  # if the launcher has died, nothing will come through the FIFO
     cwd, argv, env = read_orders(options["--orders"])
     _signal.alarm(0)
     for signum in TERMINAL_SIGNALS:
         _signal.signal(signum, _signal.SIG_IGN)
-    # The kernel should shoot anyone else first; without the right to ask it stays as it is.
+    # The OOM killer should choose any other process first. Without the right it stays as it is.
     oom = set_oom_score("-500")
     log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     reserve(exit_file)
@@ -329,9 +330,9 @@ def supervise(options: dict[str, str]) -> int:
     rss = usage.ru_maxrss * 1024  # the kernel counts KiB here
     save(exit_file, record(ending(pid, ticks, started, status, rss)))
     if tail:
-        os.waitpid(tail, 0)  # the pane closes with us: let it show the last lines
+        os.waitpid(tail, 0)  # the pane closes when we end: let it show the last lines first
     code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code  # as a shell says it
+    return code if code >= 0 else 128 - code  # like a shell: 128 + number of the signal
 
 
 def parse(args: list[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """tmux panes: which one a terminal belongs to, and how to copy what it prints into a file.
 
-``pipe-pane`` does not touch the program in the pane: tmux writes a copy of what it draws.
+``pipe-pane`` does not touch the program in the pane: tmux itself copies what the pane shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..system.errors import Refused, UsageError
 
 ANSWER_S = 3.0
-"""A tmux server answers in 5 ms; one that is stopped never does."""
+"""Seconds to wait for a tmux server. It answers in 5 ms; one stopped by SIGSTOP never does."""
 _FORMAT = "#{pane_tty}\t#{pane_id}\t#{pane_pipe}\t#{pid}\t#{session_name}"
 
 
@@ -70,9 +70,9 @@ def attach_tmux(
 ) -> None:
     """Append what pane ``pane_id`` prints from now on to ``log``.
 
-    ``since`` is the command as it was typed: when the scroll-back still has the line, what
-    follows it is written first, so that the steps of the last hours are there. Without that
-    line the scroll-back may be another run's and is left out.
+    ``since`` is the command as it was typed. If the scroll-back still has that line, the text
+    after it is written first, so that the log also has the steps before this call. Without that
+    line the scroll-back may belong to another run and is left out.
 
     Raises Refused when the pane has a pipe already (``pipe-pane -o`` would close it), and
     UsageError when there is no such pane or the log cannot be written.
@@ -95,18 +95,18 @@ def attach_tmux(
 
 
 def quoted(path: str) -> str:
-    """``path`` for the shell of ``pipe-pane``, past tmux's own ``#{…}`` and strftime."""
+    """``path`` quoted for the shell, with tmux's own ``#{…}`` and strftime codes escaped."""
     return shlex.quote(path).replace("#", "##").replace("%", "%%")
 
 
 def attach_command(pane: Pane, log: str) -> str:
-    """The command a person may type instead."""
+    """The shell command with which a person can do the same as :func:`attach_tmux`."""
     inner = f"exec cat >> {quoted(log)}"
     return f"tmux -S {shlex.quote(pane.socket)} pipe-pane -o -t {pane.id} {shlex.quote(inner)}"
 
 
 def _tmux(socket: str | None, *args: str) -> str:
-    """Ask a server. Raises UsageError with its complaint."""
+    """Output of one tmux command. Raises UsageError with tmux's message when it fails."""
     if shutil.which("tmux") is None:
         raise UsageError("tmux is not installed")
     where = ["-S", socket] if socket else []

@@ -1,4 +1,4 @@
-"""Telling people: which change of an incident is worth a push, and reminding them."""
+"""Pushes about incidents: which change of an incident is worth one, reminders, silences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .watched_run import WatchedRun
 
 
 class Alerter:
-    """Decides and composes; the phone delivers."""
+    """Decides which changes are pushed and composes the messages; the outbox delivers them."""
 
     def __init__(self, context: Context, loop: Loop, log_line: Callable[[str], None]) -> None:
         self._context = context
@@ -47,7 +47,10 @@ class Alerter:
             self._log_line(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
 
     def alert(self, watched: WatchedRun, change: Change) -> None:
-        """Push first, then write down."""
+        """Push the change if it is worth a push, then store the incident.
+
+        In this order, so that the stored incident says whether it was pushed (``alerted_at``).
+        """
         incident = change.incident
         if change.kind in QUIET:
             self._context.save_incident(incident)
@@ -60,7 +63,7 @@ class Alerter:
         self._context.save_incident(incident)
 
     def alert_end(self, watched: WatchedRun) -> None:
-        """Push that a run reached its end, once and if that is wanted."""
+        """Push that a run finished: once, and only if ``[alerts] finished`` is set."""
         if watched.end_alerted:
             return
         watched.end_alerted = True
@@ -70,9 +73,10 @@ class Alerter:
             self._push(messages.finished(name, self._context.host, status))
 
     def remind(self) -> None:
-        """Repeat open critical incidents ever more rarely until somebody looks.
+        """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
 
-        One that opened during a silence is told when the silence is over.
+        The reminders end when a person acknowledges the incident. An incident that opened during
+        a silence is pushed for the first time when the silence is over.
         """
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
         for incident in self._context.incidents.open():
@@ -117,7 +121,7 @@ class Alerter:
         )
 
     def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
-        """Push nothing about ``run`` and class ``trouble`` (empty: any) for a while."""
+        """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
         now = self._context.clock.now()
         made = {"run": run, "class": trouble, "until": now + for_s}
         self._silences = [s for s in self._silences if s["until"] > now] + [made]
@@ -143,13 +147,13 @@ class Alerter:
         return queued is not None and queued.state != "silent"
 
     def pump(self) -> None:
-        """Take the notifier's answers, send what is due."""
+        """Take the answers of the notifier child, and send the messages that are due."""
         if self.outbox.busy() or self._fd is not None:
             self.outbox.pump(self._context.clock.now(), self._context.clock.monotonic())
             self._wire()
 
     def _wire(self) -> None:
-        """Wait on the notifier's answers; its pipe is another with every child."""
+        """Let the loop watch the notifier's pipe; every new notifier child has a new pipe."""
         if self._fd is not None:
             self._loop.unwatch(self._fd, self.pump)
         self._fd = self.outbox.fileno()
@@ -158,7 +162,7 @@ class Alerter:
 
 
 def _queued(context: Context, log_line: Callable[[str], None]) -> list[Queued]:
-    """What a crash left in the store; a message that cannot be read is said and left out."""
+    """Messages of the store that may still have to be sent; unreadable ones are logged."""
     found = []
     for message_id, doc in context.store.all("message"):
         try:

@@ -56,7 +56,7 @@ SAVE_S = 50.0
 
 
 class App:
-    """Everything the daemon owns, on one loop."""
+    """The resident daemon: owns all its parts and runs them on one loop in one thread."""
 
     def __init__(
         self, state: StateDir, config: Config, clock: Clock, *, drill: bool = False
@@ -90,7 +90,7 @@ class App:
     # -- life ---------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Watch until told to stop; then save, and let everything go."""
+        """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
         context = self.context
         for source in (Nvml(self._clock), self._kernel):
@@ -110,10 +110,10 @@ class App:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
         self.log_line(f"watching {len(context.living_runs())} runs, state in {context.state.root}")
         sdnotify.notify(f"READY=1\nSTATUS=watching {len(context.living_runs())} runs")
-        # What is here now stays: the collector need not walk it again and again.
+        # The objects of this moment stay for good: the garbage collector may skip them.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(10_000, 20, 50)  # little of what a second makes is a cycle
+        gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
         try:
             self._loop.run()
         finally:
@@ -121,7 +121,7 @@ class App:
             self._close()
 
     def _stop_soon(self) -> None:
-        """Leave after the answer to whoever asked for it."""
+        """Stop after a short delay, in which the client that asked gets its answer."""
         self._loop.later(0.05, self._loop.stop)
 
     def _listen_to_signals(self) -> None:
@@ -133,14 +133,15 @@ class App:
         self._loop.watch(read, lambda: _drain(read))
 
     def _close(self) -> None:
-        """One part that will not go must not keep the others from being saved."""
+        """Save and close all parts; an exception in one of them does not stop the others."""
         parts = [self._save, self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
         parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
         self.log_line("stopped")
-        # Last: whoever waits for the socket to go may start the next daemon at once.
+        # Last, because `middlewatch stop` waits until the socket is gone, and the next daemon may
+        # then start at once.
         self._server.close()
         self._loop.close()
         os.close(self._lock)
@@ -151,7 +152,7 @@ class App:
             print(f"{iso(self._clock.now())} {mask(text)}", file=sys.stderr, flush=True)
 
     def _bug(self, error: Exception) -> None:
-        self.log_line("a bug of middlewatch:\n" + "".join(traceback.format_exception(error)))
+        self.log_line("a bug in middlewatch:\n" + "".join(traceback.format_exception(error)))
 
     # -- runs ---------------------------------------------------------------------------
 
@@ -164,7 +165,10 @@ class App:
         return watched
 
     def _take_up(self, run: str, doc: dict[str, Any]) -> None:
-        """A run from before a restart; one that cannot be read is a bug, told and left out."""
+        """Continue with a stored run after a restart of the daemon.
+
+        A stored run that cannot be read raises; the loop logs that as a bug and goes on without it.
+        """
         written = read_index(str(self.context.state.checkpoint_index(run)))
         known = doc.get("index") or {}
         if (
@@ -172,7 +176,8 @@ class App:
             and written["run"] == run
             and written["updated_at"] > known.get("updated_at", "")
         ):
-            doc = {**doc, "index": written}  # `checkpoints --rescan` wrote it while we were away
+            # `checkpoints --rescan` wrote this index while no daemon was running.
+            doc = {**doc, "index": written}
         self._add(run, RunSpec.from_json(doc["spec"]), doc)
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
@@ -189,7 +194,7 @@ class App:
         return watched
 
     def _watch_disks(self) -> None:
-        """Follow the mounts that the living runs touch, and our own."""
+        """Watch the mounts of all living runs, of /dev/shm and of the state directory."""
         places: dict[str, list[str]] = {
             "state": [str(self.context.state.root)],
             "shm": ["/dev/shm"],
@@ -204,7 +209,10 @@ class App:
         self._disks = self.context.pump.add(Disks(places), self._take_box)
 
     def _take_box(self, seen: Iterable[Observation]) -> None:
-        """What all runs share: samples go to the box, the rest to every living run."""
+        """Distribute what a source of the whole box saw.
+
+        Samples go to the history of the box; events and source states to every living run.
+        """
         living = self.context.living_runs()
         for one in seen:
             if isinstance(one, (DiskSample, GpuSample)):
@@ -217,11 +225,11 @@ class App:
                     run.add_observations([one])
 
     def _kept(self) -> list[RunCheckpoints]:
-        """What the mirror may copy."""
+        """The checkpoints of every run, from which the mirror chooses what to copy."""
         return [run.run_checkpoints() for run in self.context.runs.values()]
 
     def _copied(self, run: str) -> None:
-        """A copy was begun, made or given up."""
+        """The mirror started, finished or gave up a copy of this run: write its files again."""
         if run in self.context.runs:
             self._publisher.publish(self.context.runs[run])
 
@@ -237,7 +245,7 @@ class App:
             soon.cancel()
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
-            return  # over, or the tick has judged it already
+            return  # the run has ended, or the tick has judged it already
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -257,7 +265,7 @@ class App:
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._alerter.alert(watched, change)
-        if change.kind != "joined":  # nothing that those who follow would show
+        if change.kind != "joined":  # `incidents --follow` does not show these
             incident = self.context.incident_json(change.incident)
             self._server.publish({"change": change.kind, "incident": incident})
 
@@ -267,7 +275,7 @@ class App:
         self._alerter.pump()
 
     def _save(self) -> None:
-        """Refresh every page, remind, tidy up."""
+        """Write every status page and index again, send reminders, trim the store."""
         for watched in self.context.living_runs():
             self._loop.serve(partial(self._publisher.publish, watched))
         self._loop.serve(self._alerter.remind)
@@ -276,7 +284,7 @@ class App:
 
 
 def _known_incidents(store: Store, log_line: Callable[[str], None]) -> list[Incident]:
-    """What the store remembers; an incident that cannot be read is said and left out."""
+    """The incidents in the store; one that cannot be read is logged and left out."""
     found = []
     for incident_id, doc in store.all("incident"):
         try:
@@ -289,7 +297,7 @@ def _known_incidents(store: Store, log_line: Callable[[str], None]) -> list[Inci
 
 
 def _kernel_events() -> Any:
-    """Kernel records through the same signatures as every other log."""
+    """A function that matches kernel log lines with the same signatures as other logs."""
     reader = LogReader("kernel")
 
     def events(text: str, now: float) -> list[LogEvent]:
@@ -305,7 +313,10 @@ def _drain(fd: int) -> None:
 
 
 def _lock(state: StateDir) -> int:
-    """Hold the state directory: two daemons never run on one. Raises Refused."""
+    """Lock the state directory, so that only one daemon uses it; returns the descriptor.
+
+    Raises Refused when another daemon holds it, UsageError when it cannot be used.
+    """
     try:
         state.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -323,7 +334,7 @@ def _lock(state: StateDir) -> int:
             f"a daemon (pid {holder or 'unknown'}) already watches with {state.root}",
             "stop it with `middlewatch stop`, or use another --state-dir",
         ) from error
-    with contextlib.suppress(OSError):  # a full disk must not keep us from watching it
+    with contextlib.suppress(OSError):  # the daemon must start on a full disk, too
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
     return fd

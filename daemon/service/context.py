@@ -25,7 +25,7 @@ from .watched_run import WatchedRun
 
 @dataclass(slots=True)
 class Context:
-    """One owner, one thread, no locks."""
+    """Created by the app, used by its parts in one thread; therefore without locks."""
 
     state: StateDir
     config: Config
@@ -38,7 +38,7 @@ class Context:
     box_sources: list[Pumped] = field(default_factory=list)
     durability: PathDurability = field(default_factory=PathDurability)
     drill: bool = False
-    """Every push is marked: nothing of this is real trouble."""
+    """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
     @property
     def host(self) -> str:
@@ -50,7 +50,7 @@ class Context:
         return [r for r in self.runs.values() if r.alive]
 
     def find_run(self, name: object) -> WatchedRun:
-        """By id, by name, or the newest living run when nothing is named.
+        """The run with this id or name; the newest living one of several, or without a name.
 
         Raises UsageError when there is none.
         """
@@ -64,11 +64,11 @@ class Context:
         return max(known, key=lambda r: (r.alive, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
-        """Write an incident down with the next flush."""
+        """Put an incident into the store; it is on disk after the next flush."""
         self.store.put("incident", incident.id, incident.to_json(), self.clock.now())
 
     def page_of(self, incident: Incident) -> HandbookPage | None:
-        """What the handbook says of its class."""
+        """The handbook page of its class; ``None`` where there is none."""
         return page(incident.trouble)
 
     def incident_json(self, incident: Incident) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Context:
         return status
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
-        """How often it saves, and how often it should."""
+        """How often the run saves, and the advised interval between saves."""
         told = save_interval.interruptions(self.config, self.durability.platforms)
         return save_interval.advise(save_interval.measure(watched.history, now), *told)
 

@@ -1,4 +1,9 @@
-"""What the daemon answers on its socket, one method per question."""
+"""The answers of the daemon on its socket: one handler method per question.
+
+The questions and the shapes of the answers are described in docs/wire-format.md. A handler raises
+UsageError for a question that cannot be answered, and KeyError, TypeError or ValueError for a
+malformed one; the server sends these to the client.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ from .watched_run import WatchedRun
 
 Question = Mapping[str, Any]
 LONGEST_SILENCE_S = 30 * 86400.0
-"""A silence is somebody's "not now"; one without an end would be a broken alarm."""
+"""30 days, our choice: a silence that never ends would switch the alerts off for good."""
 
 
 class Handlers:
@@ -61,7 +66,7 @@ class Handlers:
         }
 
     def outbox(self, question: Question) -> list[dict[str, Any]]:
-        """Every push that is kept, oldest first, and what became of it."""
+        """Every push in the store, oldest first, and whether it was delivered."""
         shown = ("id", "title", "kind", "incident", "state", "attempts", "error", "results")
         messages = sorted(
             (doc for _, doc in self._context.store.all("message")), key=lambda d: d["created_at"]
@@ -73,11 +78,11 @@ class Handlers:
         ]
 
     def ping(self, question: Question) -> dict[str, Any]:
-        """Who is there."""
+        """Process id, version and host name of the daemon."""
         return {"pid": os.getpid(), "version": __version__, "host": self._context.host}
 
     def overview(self, question: Question) -> dict[str, Any]:
-        """Everything one screen needs."""
+        """Everything that the overview screen shows."""
         context = self._context
         now = context.clock.now()
         living = context.living_runs()
@@ -99,16 +104,16 @@ class Handlers:
         }
 
     def runs(self, question: Question) -> list[dict[str, Any]]:
-        """Every run it knows."""
+        """The status of every run that the daemon knows."""
         return [self._context.status(r) for r in self._context.runs.values()]
 
     def status(self, question: Question) -> dict[str, Any]:
-        """One run and its box."""
+        """The status of one run, with the report of its box."""
         watched = self._context.find_run(question.get("run"))
         return {**self._context.status(watched), "box": self._context.box_report(watched)}
 
     def incidents(self, question: Question) -> list[dict[str, Any]]:
-        """Open incidents, or all."""
+        """Open incidents, or all with ``all``; only those of one run with ``run``."""
         run = self._context.find_run(question["run"]).spec.id if question.get("run") else None
         incidents = self._context.incidents
         chosen = incidents.all() if question.get("all") else incidents.open()
@@ -122,10 +127,11 @@ class Handlers:
         return watched.index
 
     def rescan(self, question: Question) -> dict[str, Any]:
-        """Believe no verdict about the checkpoints of a run any more.
+        """Verify all checkpoints of a run again, whatever their known verdicts are.
 
-        A run that is over has nobody who looks: the command verifies, writes the index and asks
-        again with ``rebuilt``.
+        The daemon does this for a living run (``by_daemon`` is true). The checkpoints of an ended
+        run are not watched any more: the command verifies them itself, writes the index, and asks
+        again with ``rebuilt``, so that the daemon takes over the new index.
         """
         context = self._context
         watched = context.find_run(question.get("run"))
@@ -149,7 +155,7 @@ class Handlers:
         }
 
     def watch(self, question: Question) -> dict[str, Any]:
-        """Put a run under watch; one that already is stays as it is."""
+        """Put a run under watch; a run that is already watched stays as it is."""
         if not isinstance(question["spec"], dict):
             raise UsageError("the specification of a run is an object")
         spec = RunSpec.from_json(question["spec"])
@@ -166,7 +172,7 @@ class Handlers:
         return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
 
     def ack(self, question: Question) -> dict[str, Any]:
-        """A person has seen an incident."""
+        """Acknowledge an incident: no more reminders of it."""
         incident = self._context.incidents.get(str(question["id"]))
         if incident is None:
             raise UsageError(
@@ -178,23 +184,23 @@ class Handlers:
         return self._context.incident_json(incident)
 
     def silence(self, question: Question) -> dict[str, Any]:
-        """No pushes about a run or a class for a while."""
+        """Push nothing about a run or a class for ``for_s`` seconds."""
         run = self._context.find_run(question["run"]).spec.id if question.get("run") else ""
         for_s = float(question["for_s"])
         if not 0 < for_s <= LONGEST_SILENCE_S:
-            raise UsageError("a silence lasts more than nothing and at most 30 days")
+            raise UsageError("a silence must be longer than 0 and at most 30 days")
         made = self._alerter.silence(run, str(question.get("class") or ""), for_s)
         self._context.store.flush()
         return {**made, "until": iso(made["until"])}
 
     def stop(self, question: Question) -> dict[str, Any]:
-        """Leave, once this answer is on its way."""
+        """Stop the daemon after this answer was sent."""
         self._stop()
         return {"pid": os.getpid()}
 
 
 def _same(one: RunSpec, other: RunSpec) -> bool:
-    """The same process; or, where none is known, the same logs."""
+    """True for the same process; if no process is known, for the same logs."""
     if other.pid is not None:
         return (one.pid, one.start_ticks) == (other.pid, other.start_ticks)
     return one.pid is None and set(one.logs) == set(other.logs)

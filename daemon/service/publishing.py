@@ -1,4 +1,7 @@
-"""Writing down what is true: the run's files and the store, after the person was told."""
+"""Writing the files of a run (status page, checkpoint index) and the store.
+
+A change is pushed first and written afterwards, so that a full or slow disk delays no alert.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,13 @@ from .context import Context
 from .watched_run import WatchedRun
 
 FORGET_S = 7 * 86400.0
-"""Ended runs and resolved incidents leave memory after a week; the store keeps the newest."""
+"""Ended runs and resolved incidents are dropped from memory after a week (our choice)."""
 KEEP_DOCS = 1000
+"""Incidents, and messages, that the store keeps when it grew past its limit; the newest."""
 
 
 class Publisher:
-    """Writes status pages, indexes and the store; a full disk is said once, not forever."""
+    """Writes status pages, indexes and the store; the same write error is logged only once."""
 
     def __init__(self, context: Context, log_line: Callable[[str], None]) -> None:
         self._context = context
@@ -29,7 +33,7 @@ class Publisher:
         self._indexes: dict[str, dict[str, Any]] = {}
 
     def publish(self, watched: WatchedRun) -> None:
-        """Write the run's files and commit."""
+        """Write the run's status page and index, and commit the run to the store."""
         now, context, run = self._context.clock.now(), self._context, watched.spec.id
         watched.index_stale = False
         watched.reindex(now, RankingRules.of(context.config))
@@ -45,7 +49,7 @@ class Publisher:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 write_whole(str(folder / "training_status.md"), text)
-                if fresh:  # one that did not change is as true as it was
+                if fresh:  # an index that did not change is not written again
                     write_index(str(folder / "checkpoints_index.json"), watched.index)
             except OSError as error:
                 trouble = f"cannot write {folder}: {error.strerror}"
@@ -59,7 +63,7 @@ class Publisher:
         self._complained = trouble
 
     def tidy(self) -> None:
-        """Forget what ended a week ago, and keep the store within its bounds."""
+        """Forget what ended more than a week ago, and trim the store to its largest size."""
         now, context = self._context.clock.now(), self._context
         for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:

@@ -1,7 +1,7 @@
-"""The control socket: commands and screens ask here.
+"""The control socket, over which commands and screens ask the daemon.
 
-A Unix socket that only its owner can open, one JSON line per question. A client that does
-not read its answer is dropped, never waited for.
+A Unix socket that only its owner can open; one JSON line per question and per answer. The daemon
+never waits for a client: one that does not read its answers is disconnected.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from ..system.loop import Loop
 
 Handler = Callable[[Mapping[str, Any]], Any]
 MAX_CLIENTS = 64
+"""Connections at the same time (our choice); one more replaces the oldest that does not follow."""
 MAX_QUESTION = 1 << 20
 """Bytes of one question: a run specification with thousands of ranks fits."""
 MAX_BACKLOG = jsonlines.MAX_LINE
 """Bytes a client may leave unread before it is dropped."""
 PENDING = 128
-"""Connections that may wait to be taken: a script that asks in parallel gets them all."""
+"""Backlog of ``listen``: so many clients can connect at once before one is refused."""
 
 
 class _Client:
-    """One connection: what it asked so far, and what it has not read yet."""
+    """One connection, with the bytes received so far and the bytes not sent yet."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -40,7 +41,10 @@ class _Client:
 
 
 class Server:
-    """Answers questions by ``handlers`` and keeps followers informed."""
+    """Answers questions with ``handlers``, and sends changes to the clients that follow.
+
+    Raises UsageError when ``path`` is too long for a socket, Refused when it cannot be bound.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,7 @@ class Server:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
-            # We hold the lock of the state directory: a socket that is there is a leftover.
+            # We hold the lock of the state directory, so an existing socket is a leftover.
             self.path.unlink(missing_ok=True)
             listener.bind(str(self.path))
         except OSError as error:
@@ -81,14 +85,14 @@ class Server:
         try:
             sock, _ = self._listener.accept()
         except (BlockingIOError, ConnectionError):
-            return  # it went away
+            return  # the client has disconnected already
         except OSError:
-            # Out of descriptors: the one who waits would wake us again and again.
+            # No descriptors left: the waiting client would wake the loop again and again.
             self._loop.unwatch(self._listener.fileno())
             self._loop.later(1.0, self._accept_again)
             return
         if len(self._clients) >= MAX_CLIENTS:
-            # Whoever asked nothing for the longest time has to go, not the newest.
+            # Disconnect the oldest client that does not follow, not the new one.
             stale = next((c for c in self._clients.values() if not c.follows), None)
             if stale is None:
                 sock.close()
@@ -130,7 +134,7 @@ class Server:
             op = str(question.get("op"))
             handler = self._handlers.get(op)
             if handler is None:
-                raise UsageError(f"unknown question {op!r}; this daemon may be older than you")
+                raise UsageError(f"unknown question {op!r}; the daemon may be older")
             answer = jsonlines.encode({"ok": True, "data": handler(question)})
             client.follows = client.follows or op == "follow"
             return answer
@@ -138,7 +142,7 @@ class Server:
             return _no(str(error), error.hint, error.exit_code)
         except (ValueError, KeyError, TypeError) as error:
             return _no(f"malformed question: {error}", "", 2)
-        except Exception as error:  # noqa: BLE001 - the boundary: a bug answers, it does not kill
+        except Exception as error:  # noqa: BLE001 - a bug must not end the daemon
             self._tell_bug("answering failed:\n" + "".join(traceback.format_exception(error)))
             return _no(f"internal error: {type(error).__name__}: {error}", "see its log", 5)
 
@@ -163,7 +167,7 @@ class Server:
             self._loop.watch(client.sock.fileno(), lambda: self._read(client))
 
     def publish(self, data: Any) -> None:
-        """Send one line to everyone who follows."""
+        """Send one line to every client that follows."""
         line = jsonlines.encode({"ok": True, "data": data})
         for client in list(self._clients.values()):
             if client.follows:
@@ -177,7 +181,7 @@ class Server:
             client.sock.close()
 
     def close(self) -> None:
-        """Hang up on everyone and take the socket file away."""
+        """Close all connections and remove the socket file."""
         for client in list(self._clients.values()):
             self._drop(client)
         self._loop.unwatch(self._listener.fileno())

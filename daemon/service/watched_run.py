@@ -1,4 +1,4 @@
-"""One run under watch: its sources, what they saw, and how it stands."""
+"""One run under watch: its sources, the history of what they saw, and its state."""
 
 from __future__ import annotations
 
@@ -45,18 +45,21 @@ from ..system.pump import Pump, Pumped
 from ..system.worker import JsonWorker
 
 URGENT = (Step, LogEvent, ProcessEnded)
-"""Observations that are judged at once; the rest waits for the next second."""
+"""Observations that are judged at once; all others are judged with the next tick (1 s)."""
 SUSPECT_S = 5.0
-"""Between two looks for processes whose stack would help to judge a silence."""
+"""Seconds between two choices of the processes whose stacks are taken during a silence."""
 SETTLE_S = 8.0
-"""Seconds after the end of a run in which its last lines, counters and saves still count."""
+"""Seconds after the end of a run in which its last log lines, counters and saves are still read."""
 LATE_RECORD_S = 60.0
-"""The same where our own supervisor has yet to write down how the run ended: on a full disk, or one
-that hangs, it tries again and again."""
+"""The same while the exit record of our supervisor is missing: on a full or hanging disk the
+supervisor tries several times to write it."""
 
 
 class WatchedRun:
-    """Sources, history and state of one run."""
+    """Sources, history and state of one run.
+
+    ``saved`` is what :meth:`save` gave before a restart of the daemon; times are epoch seconds.
+    """
 
     def __init__(
         self,
@@ -115,7 +118,11 @@ class WatchedRun:
     def start_sources(
         self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
-        """Start every source of a run that has not ended; ``ends`` are told by a person."""
+        """Start every source of a run that has not ended.
+
+        ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
+        the run that the configuration names (origin -> epoch seconds).
+        """
         self._urgent = urgent
         self._pump = pump
         spec = self.spec
@@ -146,14 +153,14 @@ class WatchedRun:
             self._pumped.append(pump.add(self._checkpoints, self.add_observations))
 
     def stop_sources(self, pump: Pump) -> None:
-        """Let every source go."""
+        """Close every source."""
         self._forget_stacks()
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped = []
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
-        """Keep what a source saw; wake the judge for what cannot wait."""
+        """Add what a source saw to the history; ask for a judgement at once if it is urgent."""
         self.history.keep_time(self.clock.now(), self.clock.monotonic())
         urgent = False
         for one in seen:
@@ -170,7 +177,10 @@ class WatchedRun:
             self._urgent()
 
     def _note_checkpoints(self) -> None:
-        """Take over what is on disk now; pruned ones go without an observation."""
+        """Copy the known checkpoints from the source to the history.
+
+        A deleted checkpoint disappears here: no observation is made of it.
+        """
         if self._checkpoints is not None:
             self.history.saving_at = self._checkpoints.growing()
             known = self.copies.marked(self._marked(self._checkpoints.checkpoints()))
@@ -179,9 +189,9 @@ class WatchedRun:
                 self.index_stale = True
 
     def look_closer(self, view: View, silence_s: float, limits: HangLimits | None) -> None:
-        """Sample wait channels and I/O with every look once the steps have been silent.
+        """Sample wait channels and I/O at every read while no step came for ``silence_s`` seconds.
 
-        Beyond the limit of a hang (``limits``), stacks as well.
+        If the silence may be a hang by ``limits`` (``None``: never), take stacks as well.
         """
         marks = self.history.step_times
         if self._processes is None:
@@ -195,7 +205,7 @@ class WatchedRun:
             self._take_stacks(tuple(Suspect(*one) for one in suspects(view, limits)))
 
     def _take_stacks(self, wanted: tuple[Suspect, ...]) -> None:
-        """Look where these processes stand; there is such a source only while it is asked."""
+        """Take the stacks of these processes; the source exists only while it is needed."""
         if self._stacks is None:
             if not wanted or self._pump is None:
                 return
@@ -221,11 +231,11 @@ class WatchedRun:
 
     @property
     def alive(self) -> bool:
-        """Not ended as far as we know."""
+        """True until the end of the run was seen and its last observations were taken."""
         return self.ended_at is None
 
     def view(self, now: float) -> View:
-        """What the sentinels are shown."""
+        """The history as the sentinels see it at ``now``."""
         self.history.keep_time(now, self.clock.monotonic())
         return self.history.view(now)
 
@@ -248,10 +258,10 @@ class WatchedRun:
         return True
 
     def _doubted(self, seen: CheckpointSeen) -> CheckpointSeen:
-        """A checkpoint saved since the loss is not a number is whole, but no good.
+        """Call a checkpoint unverifiable that was saved after the loss became NaN or infinite.
 
-        While its numbers were not looked at it is called unverifiable, not corrupt; nobody is
-        advised to resume from it.
+        Its files are whole, but as long as its weights were not read they are probably not finite:
+        nobody is advised to resume from it. Other checkpoints are returned unchanged.
         """
         since = self.history.not_finite_since
         if since is None or seen.state != "ok" or seen.level in ("finite", "load"):
@@ -283,7 +293,7 @@ class WatchedRun:
         self.copies.into(self.index)
 
     def run_checkpoints(self) -> RunCheckpoints:
-        """Its checkpoints, for the mirror."""
+        """The checkpoints of this run, as the mirror needs them."""
         name, folders = self.spec.id.rpartition("-")[0], self.spec.checkpoint_dirs
         saving_at = self.history.saving_at if self.alive else None
         return RunCheckpoints(
@@ -291,7 +301,7 @@ class WatchedRun:
         )
 
     def rescan(self, now: float) -> bool:
-        """Have every checkpoint verified again; ``False`` where nobody looks any more."""
+        """Have every checkpoint verified again; ``False`` if the source is closed or missing."""
         if self._checkpoints is None or not self.alive:
             return False
         self._checkpoints.rescan(now)
@@ -338,7 +348,7 @@ class WatchedRun:
         }
 
     def notes(self) -> list[str]:
-        """Things a person should know that are no trouble."""
+        """Sentences for a person that are worth knowing and no trouble."""
         notes = list(self.spec.notes)
         if any(row["buffered"] for row in facts.logs(self.history, self.spec)):
             notes.append(
@@ -350,7 +360,7 @@ class WatchedRun:
         for tail in self._tails.values():
             notes += [tail.detail] if tail.detail else []
             if tail.skipped_bytes:
-                began = f"{tail.path} was read from {size(tail.skipped_bytes)} on"
+                began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
                 notes.append(f"{began}; its line numbers count from there")
         return notes
 
@@ -360,7 +370,7 @@ class WatchedRun:
         return self.history.memory[-1] if self.history.memory else None
 
     def save(self) -> dict[str, Any]:
-        """What a restarted daemon needs."""
+        """The state that a restarted daemon needs, as plain JSON values."""
         return {
             "spec": self.spec.to_json(),
             "state": self.state,
@@ -380,7 +390,7 @@ class WatchedRun:
 
 
 def _in_session(seen: Observation, session: Session) -> Observation:
-    """An end, with what else went at that time; a look keeps the time when all was there."""
+    """Add to the end of the main process what ended with it: its terminal, or the box."""
     if isinstance(seen, ProcessesSeen):
         session.check_terminal(seen.at)
     elif isinstance(seen, ProcessEnded) and seen.main:

@@ -1,1 +1,1 @@
-"""Sources: each reads one thing of the box and says what it saw."""
+"""Sources: each reads one thing of the box and yields observations of it."""

@@ -1,12 +1,12 @@
-"""Memory of the control group that a run lives in, and the kills it has suffered.
+"""Memory of the control group (cgroup) of a run, and the OOM kills in it.
 
-The limit that ends a run may sit in the group of its process or in any group above it; what
-is measured is the group with the lowest one, because everything below shares it. Version 2,
-version 1 and both at once are read, also from inside a container, where the groups further
-up cannot be seen. Without any memory group the figures are those of the whole box.
+The limit that ends a run may be set on the group of its process or on any group above it. The
+group with the lowest limit is measured, because everything below it shares that limit. Version 2,
+version 1 and both at once are read, also from inside a container, where the groups further up
+cannot be seen. Without any memory group the figures are those of the whole box.
 
-``oom_kill`` counters only ever grow. Kills are counted as differences, and what was counted
-is kept over restarts of the watch together with the identity of each counter.
+``oom_kill`` counters never decrease. Kills are counted as differences between reads; the counts
+and the identity of each counter are kept over restarts of the daemon.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from ..system.errors import Unsupported
 from ..system.source import Source
 
 MEASURE_EVERY = 5
-"""Reads between two measurements: the kernel adds up memory.stat anew for each, which costs
-more than all counters; a validation that takes memory for some seconds is still seen."""
+"""Reads between two measurements: the kernel computes memory.stat for each of them, which costs
+more than reading all counters. A validation that uses memory for some seconds is still seen."""
 SETTLE_EVERY = 60
-"""Reads after which the groups are looked up anew: limits are changed, processes moved."""
+"""Reads after which the groups are looked up again: limits may change, processes may be moved."""
 YOUNG_READS = 10
-"""Reads in which every second one looks them up: a launcher may put itself into its group
-only after the watch has begun."""
+"""During the first reads every second one looks the groups up: a launcher may put itself into its
+group only after the daemon began to watch it."""
 _FIRST_NAMESPACE = "cgroup:[4026531835]"
 """Inode that the kernel gives to the control group namespace of the box itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a restarted watch needs to go on counting."""
+    """What a restarted daemon needs to go on counting."""
 
     boot_id: str = ""
     directory: str = ""
@@ -62,9 +62,9 @@ class Counted:
 class CgroupMemory(Source):
     """One :class:`MemorySample` of the group of ``pid`` per read.
 
-    ``resume`` is what :meth:`state` gave before a restart of the watch. ``root`` stands
-    before /proc and before every path that mountinfo tells. ``read`` raises Unsupported when
-    the process is gone and nothing is known of where it lived.
+    ``resume`` is what :meth:`state` gave before a restart of the daemon. ``root`` is put before
+    /proc and before every path from mountinfo. ``read`` raises Unsupported when the process is
+    gone and its group was never found.
     """
 
     name = "cgroup"
@@ -80,7 +80,8 @@ class CgroupMemory(Source):
         self._gauge: Gauge | None = None
         self._groups: list[Cgroup] = []
         self._above: Cgroup | None = None
-        """The group above those counted: its recursive counter outlives ours (version 2)."""
+        """The group above those counted. In version 2 its counter includes the groups below, and
+        remains when they are removed."""
         self._name = ""
         self._limit: int | None = None
         self._reads = 0
@@ -97,7 +98,7 @@ class CgroupMemory(Source):
             self._resume(resume)
 
     def state(self) -> dict[str, object]:
-        """What a restarted watch needs to go on counting; plain JSON values."""
+        """What a restarted daemon needs to go on counting; plain JSON values."""
         seen = {path: self._seen[path] for path in self._counted & self._seen.keys()}
         counted = Counted(self._boot, self._directory, self._total, seen)
         saved: dict[str, object] = codec.dump(counted)
@@ -108,7 +109,7 @@ class CgroupMemory(Source):
         young = self._reads < YOUNG_READS and self._reads % 2 == 0
         due = young or self._reads % SETTLE_EVERY == 0
         self._reads += 1
-        # Counted before the groups are let go: one may have vanished with its last kill.
+        # Count before closing the groups: one of them may have been removed after its last kill.
         gone = self._count()
         if gone or due:
             self._settle()
@@ -144,7 +145,7 @@ class CgroupMemory(Source):
         if self._gauge is not None:
             with contextlib.suppress(OSError):
                 return self._gauge.read()
-        # The group has gone this moment: go on with the nearest one above.
+        # The group was removed just now: go on with the nearest one above.
         self._settle()
         assert self._gauge is not None
         return self._gauge.read()
@@ -152,7 +153,7 @@ class CgroupMemory(Source):
     # -- where the process lives --------------------------------------------------------
 
     def _settle(self) -> None:
-        """Find the groups from that of the process up, and open what is read of them."""
+        """Find the groups, from that of the process upwards, and open the files that are read."""
         self._let_go()
         if self._meminfo is None:
             self._meminfo = procfs.KeptFile(f"{self._root}/proc/meminfo")
@@ -176,8 +177,8 @@ class CgroupMemory(Source):
     def _locate(self) -> tuple[str, CgroupLayout | None]:
         """Set the directory of the process; return the top of its tree and its layout.
 
-        A process that is ending is shown in the root group by version 1, and one that is
-        gone nowhere: both are believed to be where they last were.
+        Version 1 shows a process that is ending in the root group; a process that is gone is shown
+        nowhere. For both, the last known directory is kept.
         """
         table = mounts.table(f"{self._root}{mounts.TABLE}")
         self._lives = self._alive()
@@ -190,7 +191,7 @@ class CgroupMemory(Source):
                     self._directory = found
                     return top, layout
         elif self._ticks is None and not self._directory:
-            raise Unsupported(f"process {self._pid} is gone: its control group cannot be told")
+            raise Unsupported(f"process {self._pid} is gone: its control group is not known")
         for mount in table if self._directory else ():
             top, known = self._root + mount.point, layout_of(mount, V1, V2)
             if known and f"{self._directory}/".startswith(f"{top}/"):
@@ -207,7 +208,7 @@ class CgroupMemory(Source):
     def _lowest_limit(self, chain: list[Cgroup]) -> tuple[int | None, int]:
         """The lowest limit, and the index of the group nearest to the process that has it.
 
-        A limit above the memory of the box never bites and is none.
+        A limit above the memory of the box is never reached and does not count.
         """
         assert self._meminfo is not None
         lowest = kibibytes(self._meminfo.read(), b"MemTotal:") or UNLIMITED
@@ -225,9 +226,9 @@ class CgroupMemory(Source):
         return limit, index
 
     def _pressure_file(self, group: Cgroup | None) -> str | None:
-        """Version 2 tells the pressure of each group; otherwise only the box has one.
+        """Path of the memory pressure file; version 2 has one per group, else only the box has one.
 
-        That of the box is ours only where no limit is ours and we are not in a container.
+        That of the box is used only if the run has no limit and we are not in a container.
         """
         if group and group.layout is V2:
             return f"{group.directory}/memory.pressure"
@@ -254,9 +255,9 @@ class CgroupMemory(Source):
     # -- kills --------------------------------------------------------------------------
 
     def _begin_counters(self) -> None:
-        """Take the present value of a counter never seen as zero kills.
+        """Start to count: the present value of a counter that is new to us means zero kills.
 
-        Once the process is gone no group is added: what else dies there is not the run.
+        After the process is gone no group is added, because kills in it do not concern the run.
         """
         if self._lives:
             self._counted = {group.directory for group in self._groups}
@@ -271,17 +272,17 @@ class CgroupMemory(Source):
             self._total = self._total or 0
             inode, _ = self._seen.setdefault(group.directory, (group.inode, raw))
             if inode != group.inode:
-                # Made anew since we last looked, so all its kills happened since then.
+                # The group was created again since the last read: all its kills are new.
                 self._seen[group.directory] = (group.inode, 0)
         here = {group.directory for group in watched}
         self._seen = {path: seen for path, seen in self._seen.items() if path in here}
 
     def _count(self) -> bool:
-        """Add what the counters have grown by; whether a group is gone.
+        """Add the growth of the counters to the total; ``True`` if a group was removed.
 
-        A counter of version 2 holds the kills of everything below, so the largest growth is
-        all of them, and when a group takes its counter with it the one above still knows.
-        Version 1 counts each kill only in the group of the victim.
+        A counter of version 2 includes all groups below, so the largest growth is the total; when
+        a group was removed, the counter of the group above is used. Version 1 counts each kill
+        only in the group of the killed process, so the growths are added.
         """
         growths = [(group, self._growth(group)) for group in self._groups]
         above = self._growth(self._above) if self._above else None
@@ -294,7 +295,7 @@ class CgroupMemory(Source):
         return gone
 
     def _growth(self, group: Cgroup) -> int | None:
-        """Kills since the last look; ``None`` when the group is gone."""
+        """Kills since the last read; ``None`` when the group was removed."""
         try:
             raw = group.kills()
         except OSError:
@@ -310,7 +311,7 @@ class CgroupMemory(Source):
         known = codec.load_or_new(Counted, saved)
         self._total = known.kills
         if known.boot_id != self._boot:
-            return  # other counters, and the process is another one
+            return  # after a reboot both the counters and the process are different ones
         self._directory = known.directory
         self._seen = known.seen
         self._counted = set(known.seen)
@@ -318,8 +319,7 @@ class CgroupMemory(Source):
     # -- pressure -----------------------------------------------------------------------
 
     def _avg10(self) -> tuple[float | None, float | None]:
-        """Percent of the last ten seconds in which something, and in which everything, had to
-        wait for memory."""
+        """Percent of the last 10 s in which some, and in which all, tasks waited for memory."""
         if self._pressure is None:
             return None, None
         try:

@@ -1,9 +1,9 @@
-"""Follow the folders a run saves its checkpoints to.
+"""Follow the folders to which a run saves its checkpoints.
 
-Small looks every two seconds find what is new, growing or gone; a checkpoint that has stood
-still is handed to the verifier, a child process that lives only while there is work. A save
-that is under way is ``pending``: it becomes ``corrupt`` or ``incomplete`` only when nobody has
-written for a good while and no process holds it open.
+A quick scan every two seconds finds checkpoints that are new, growing or gone. One that has not
+changed for a while is given to the verifier, a child process that exists only while there is work.
+A save that is still being written is ``pending``. It becomes ``corrupt`` or ``incomplete`` only
+after it did not change for longer (the ``…_PATIENCE_S`` below) and no process holds it open.
 """
 
 from __future__ import annotations
@@ -23,55 +23,57 @@ from ..system.worker import module_argv
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
 VERIFIER_DEADLINE_S = 120.0
-"""Of one answer. Our choice, reckoned and not measured: 1,000 shards on a cold network disk at
-50 ms each take 50 s, and this is twice that."""
+"""Seconds for one answer. Our choice, estimated and not measured: 1,000 shards on a cold network
+disk at 50 ms each take 50 s, and this is twice that."""
 
 SETTLE_S = 3.0
-"""Stillness before the verifier is asked: one look and a half. Asking too early costs a check
-(under 10 ms) and no false verdict, because of the patience below."""
+"""Seconds without a change before the verifier is asked: one scan and a half. Asking too early
+costs one check (under 10 ms) and gives no false verdict, because of the waits below."""
 FILE_PATIENCE_S = 12.0
-"""Stillness before a single file that is not whole is called so. Our choice: well inside the
+"""Seconds without a change before a single damaged file is reported. Our choice: well within the
 30 s in which a verdict is due; a writer that pauses for longer still holds the file open."""
 FOLDER_PATIENCE_S = 90.0
 """The same for a folder: between two of its files, with none open, a trainer may gather the
-optimizer state of all ranks. Our choice, not measured: generous, as the price is a late word."""
+optimizer state of all ranks. Our choice, not measured: long, as the only cost is a late report."""
 CORRUPT_PATIENCE_S = 24.0
-"""The same for a folder in which a file is cut that nobody holds open: between two of its files
-all that are there are whole. With a look at all files every 32 s it is told within a minute."""
+"""The same for a folder with a truncated file that no process holds open: a writer that pauses
+between two files leaves only whole ones. As all files are looked at every 32 s, such a folder is
+reported within a minute."""
 GONE_STILL_S = 2.0
-"""The same for a file once the run has ended and nobody holds it open: the watch of a run lasts
-a few seconds longer than the run."""
+"""The same for a file after the run has ended and no process holds it open: an ended run is
+watched for only a few seconds more."""
 QUIET_S = 4.0
-"""Nothing has grown for this long, two looks, before data is read: a save has the disk for
-itself."""
+"""Seconds (two scans) in which nothing grew, before data is read: reading must not slow a save."""
 READ_S = 1.0
-"""Of reading after one look (two seconds): small checkpoints are read one after the other, of a
-large one what the verifier gives for one question."""
+"""Seconds of reading after one scan (every 2 s): several small checkpoints, or of a large one the
+part that the verifier reads for one question."""
 SMALL_BYTES = 64 << 20
-"""So little is read at any time: it takes less than the tenth of a second that a disk needs to
-write what a save brings in."""
+"""A checkpoint up to this size is read at any time: it takes less than the tenth of a second that
+a disk needs to write what a save brings in."""
 MOST_PUT_OFF_S = 300.0
-"""Unless there never was such a time for so long: a run that always saves is verified too."""
+"""Data is read after this time even if there was no quiet moment: a run that saves all the time is
+verified as well."""
 WRITER_PATIENCE_S = 600.0
-"""The same while a process holds it open for writing: after ten minutes it is said anyway."""
+"""Seconds without a change before damage is reported although a process holds a file open for
+writing."""
 _MOST_FAILURES = 3
-"""Verifiers that may die over one checkpoint before it is ``unverifiable``."""
+"""Verifiers that may die while checking one checkpoint before it is called ``unverifiable``."""
 LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0
-"""Stillness after which a temporary that no process holds open belongs to nobody any more; of a
-folder, whose writer may gather the state of all ranks between two files, twice as long. That
-is told as a note, within a minute."""
+"""Seconds without a change after which a temporary file, or folder, that no process holds open
+counts as left behind. Twice as long for a folder, whose writer may gather the state of all ranks
+between two files. It is reported as a note, within a minute."""
 
 
 class Verifier(Protocol):
-    """The part of ``daemon.child.JsonChild`` that is used here."""
+    """The methods of :class:`..system.worker.JsonWorker` that are used here."""
 
     @property
     def waiting(self) -> bool:
-        """An answer is outstanding."""
+        """True while an answer is outstanding."""
         ...
 
     def ask(self, message: Mapping[str, Any], mono: float) -> bool:
-        """Send a question; ``False`` while none can be taken."""
+        """Send a question; ``False`` if it could not be sent."""
         ...
 
     def answers(self) -> list[dict[str, Any]]:
@@ -79,11 +81,11 @@ class Verifier(Protocol):
         ...
 
     def fileno(self) -> int | None:
-        """What to wait on."""
+        """The descriptor that the answers come through; ``None`` without a child."""
         ...
 
     def overdue(self, mono: float) -> float:
-        """Seconds past the deadline."""
+        """Seconds past the deadline of the outstanding answer; 0 if it is not overdue."""
         ...
 
     def restart(self) -> None:
@@ -99,10 +101,10 @@ class CheckpointDir(Source):
     """The checkpoints of one run. Folders need not exist yet.
 
     Yields a :class:`CheckpointSeen` in state ``pending`` when a checkpoint appears or changes,
-    and another one with its verdict. :meth:`checkpoints` is the truth at any time: a checkpoint that
-    was pruned is simply no longer in it. A temporary that nobody writes any more is told as
-    ``incomplete`` without a level, and as ``pending`` when it grows again or is gone; it is
-    never among the known.
+    and another one with its verdict. :meth:`checkpoints` always has the present state: no
+    observation is made of a deleted checkpoint, it is only missing there. A temporary that nobody
+    writes any more is reported as ``incomplete`` without a level, and as ``pending`` when it grows
+    again or is gone; it is never in :meth:`checkpoints`.
     """
 
     every_s = 2.0
@@ -116,9 +118,10 @@ class CheckpointDir(Source):
         earlier: Iterable[Mapping[str, Any]] = (),
         since: float = math.inf,
     ) -> None:
-        """``earlier``: entries of the index as it was before; what was read then is still so
-        as long as the files are the same. ``since``: when this run was first watched; what was
-        saved later is read to its end, also by the watch that follows on a killed one."""
+        """``settle_s``: seconds without a change before a checkpoint is verified. ``earlier``:
+        entries of the last index, whose verdicts hold as long as the files are unchanged.
+        ``since``: when the daemon began to watch this run (epoch seconds); the data of checkpoints
+        saved later is read in full, also by a daemon that was restarted."""
         self.name = "checkpoint_dir:" + ",".join(directories)
         self._finder = CheckpointFinder(directories)
         self._verify = verify
@@ -127,20 +130,20 @@ class CheckpointDir(Source):
         self._followed: dict[str, Followed] = {}
         self._asked: Followed | None = None
         self._reading = False
-        """What was asked is to read the data."""
+        """The outstanding question is to read the data, not only the structure."""
         self._grew_at: float | None = None
         self._refused_at: float | None = None
         self._put_off_at: float | None = None
-        """Since when data waits to be read."""
+        """When reading data was first put off; ``None`` if it is not put off."""
         self._since = since
         self._asked_at = self._spent_s = 0.0
-        """Of the data that was read since the last look."""
+        """When the last reading began, and the seconds spent on reading since the last scan."""
         self._first = True
         self.writer_gone = False
-        """The run's main process has ended: what stands still now stays as it is."""
+        """The run's main process has ended: a file that does not change will not be finished."""
 
     def fds(self) -> Iterable[int]:
-        """The verifier, while it lives."""
+        """The pipe of the verifier, while there is one."""
         fd = self._verify.fileno()
         return () if fd is None else (fd,)
 
@@ -156,7 +159,7 @@ class CheckpointDir(Source):
         return found
 
     def read(self, now: float) -> Iterable[CheckpointSeen]:
-        """Look once. Raises OSError when a folder is there and none can be read."""
+        """Scan the folders once. Raises OSError when folders exist and none can be read."""
         found = [*self._take_answers(now), *self._look(self._finder.scan(now), now)]
         found += self._hurry(now)
         self._ask_next(now)
@@ -165,28 +168,28 @@ class CheckpointDir(Source):
         return found
 
     def stalled(self, now: float) -> str | None:
-        """Why verdicts are overdue: a verifier hangs in the kernel, or none can be started."""
+        """Why verdicts are overdue, if for so long no verifier could be started; else ``None``."""
         if self._refused_at is None or abs(now - self._refused_at) < VERIFIER_DEADLINE_S:
             return None
-        return f"no verifier can be started for {abs(now - self._refused_at):.0f} s"
+        return f"no verifier could be started for {abs(now - self._refused_at):.0f} s"
 
     def close(self) -> None:
         """End the verifier."""
         self._verify.close()
 
     def checkpoints(self) -> list[CheckpointSeen]:
-        """Every checkpoint that is there now, by time of save."""
+        """Every checkpoint on disk now, by time of save."""
         found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
         return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
 
     def rescan(self, now: float) -> None:
-        """Believe no verdict any more: structures are checked at once, data in its budget."""
+        """Verify everything again: structures at once, data at the usual rate of reading."""
         for followed in self._followed.values():
             if followed.seen is not None and not followed.place.leftover:
                 followed.forget(now)
 
     def growing(self) -> float | None:
-        """When bytes of any checkpoint or temporary last grew; ``None`` if they never did."""
+        """When a checkpoint or temporary last grew, in epoch seconds; ``None``: never."""
         return self._grew_at
 
     def _look(self, places: Mapping[str, CheckpointPath], now: float) -> Iterator[CheckpointSeen]:
@@ -218,21 +221,22 @@ class CheckpointDir(Source):
         self._first = False
 
     def _meet(self, place: CheckpointPath, now: float) -> Followed:
-        """A checkpoint seen for the first time: what is old already has stood still."""
+        """Begin to follow a checkpoint; one with old files counts as unchanged since their time."""
         mark = fingerprint_of(place)
         saved_at = mark.newest_ns / 1e9
         old = mark.files > 0 and saved_at < now - self._settle_s
         followed = Followed(place, mark, saved_at if old else now)
         followed.fresh = not self._first or saved_at >= self._since
         followed.earlier = self._earlier.get(place.path)
-        followed.skipped = len(self._followed) % FULL_LOOK_EVERY  # not all at one look
+        # Spread the full looks, so that not all checkpoints are due in the same scan.
+        followed.skipped = len(self._followed) % FULL_LOOK_EVERY
         if not self._first and mark.bytes:
             followed.grew_at = now
         self._followed[place.path] = followed
         return followed
 
     def _ask_next(self, now: float) -> None:
-        """Hand the newest checkpoint that stands still to the verifier, one at a time."""
+        """Give the newest checkpoint that is due to the verifier; one question at a time."""
         if self._asked is not None or self._verify.waiting:
             return
         due = (f for f in self._followed.values() if not f.settled and self._is_due(f, now))
@@ -247,15 +251,16 @@ class CheckpointDir(Source):
         self._asked.asked = self._asked.fingerprint
 
     def _ask_data(self, now: float) -> None:
-        """Have the data of the newest whole checkpoint read, a bit of it.
+        """Have a part of the data of the newest whole checkpoint read.
 
-        Only what was written since we look, and the newest: a restart must not read them all.
+        Only checkpoints saved since the run is watched, else the newest, are read: a restart of the
+        daemon must not read all that are on disk.
         """
         if self._asked is not None or self._verify.waiting:
             return
         whole = [f for f in self._followed.values() if f.seen and (f.seen.state == "ok" or f.again)]
         fresh = [f for f in whole if f.fresh and not f.done]
-        # What was begun is ended first: saves may come faster than one can be read.
+        # Finish the one that was begun: saves may come faster than one can be read.
         first = (f for f in (fresh or whole) if f.began is not None and not f.done)
         followed = next(first, None) or max(
             fresh or whole, key=lambda f: f.fingerprint.newest_ns, default=None
@@ -272,11 +277,11 @@ class CheckpointDir(Source):
             followed.asked = followed.fingerprint
 
     def _busy(self, now: float) -> bool:
-        """Bytes of a save have just arrived."""
+        """True while a save is probably being written."""
         return self._grew_at is not None and abs(now - self._grew_at) < QUIET_S
 
     def _is_due(self, followed: Followed, now: float) -> bool:
-        still_s = abs(now - followed.changed_at)  # a clock set back must not stop us
+        still_s = abs(now - followed.changed_at)  # also right after the clock was set back
         if followed.place.leftover:
             alone = followed.place.kind is None
             patience = LEFTOVER_STILL_S if alone else LEFTOVER_FOLDER_STILL_S
@@ -289,7 +294,7 @@ class CheckpointDir(Source):
             followed, self._asked = self._asked, None
             reading, self._reading = self._reading, False
             if followed is None or followed.asked != followed.fingerprint:
-                continue  # pruned, or it went on growing: its turn comes again
+                continue  # it was deleted, or changed meanwhile: then it is asked about again
             if "error" in answer or answer.get("path") != followed.path:
                 yield from self._failed(
                     followed, str(answer.get("error", "no answer")), now, reading=reading
@@ -304,7 +309,7 @@ class CheckpointDir(Source):
     def _judge(
         self, followed: Followed, answer: Mapping[str, object], now: float
     ) -> Iterator[CheckpointSeen]:
-        """Take a verdict, unless the save may still be going on."""
+        """Take a verdict, unless the save may still be under way."""
         if followed.place.leftover:
             if answer.get("writer") is None:
                 followed.settled = followed.left = True
@@ -328,7 +333,7 @@ class CheckpointDir(Source):
         yield followed.add_verdict(answer, now)
 
     def _hurry(self, now: float) -> Iterator[CheckpointSeen]:
-        """Notice a verifier that is stuck, or that died with the question."""
+        """Restart a verifier that does not answer; note the failure of one that died."""
         reason = "the verifier died"
         if self._verify.overdue(now):
             self._verify.restart()
@@ -353,7 +358,7 @@ class CheckpointDir(Source):
 
 
 def _counts(followed: Followed) -> bool:
-    """Worth telling: no temporary, and no folder that only has a number in its name."""
+    """True for a checkpoint: no temporary, and not only a folder with a number in its name."""
     if followed.place.leftover:
         return False
     return followed.fingerprint.weights and (

@@ -1,7 +1,7 @@
 """CPU time that a run may use: the quota of its control groups, and how often it ran out.
 
-The quota may sit in the group of the process or in any group above it; the lowest one is what
-stops the run, and that group counts the periods in which it did. Version 1 (``cpu.stat`` and
+The quota may be set on the group of the process or on any group above it. The lowest one limits the
+run, and that group counts the periods in which it was used up. Version 1 (``cpu.stat`` and
 ``cpu.cfs_quota_us``) and version 2 (``cpu.stat`` and ``cpu.max``) are read, both at once and
 from inside a container as well.
 """
@@ -19,14 +19,14 @@ from ..system.errors import Unsupported
 from ..system.source import Source
 
 SETTLE_EVERY = 3
-"""Reads after which the groups are looked up anew: a quota is set while a run lives."""
+"""Reads after which the groups are looked up again: a quota may be set during a run."""
 
 
 class CpuQuota(Source):
-    """One :class:`CpuQuotaSample` of the tightest group of ``pid`` per read.
+    """One :class:`CpuQuotaSample` per read, of the group of ``pid`` with the lowest quota.
 
-    ``root`` stands before /proc and before every path that mountinfo tells. ``read`` raises
-    Unsupported where no control group accounts CPU time; a process that is gone gives nothing.
+    ``root`` is put before /proc and before every path from mountinfo. ``read`` raises Unsupported
+    where no control group accounts CPU time; for a process that is gone it returns nothing.
     """
 
     name = "cpu_quota"
@@ -42,7 +42,7 @@ class CpuQuota(Source):
         self._cores: float | None = None
 
     def read(self, now: float) -> Iterable[CpuQuotaSample]:
-        """One look; the quota itself is looked up every third time."""
+        """Read the counters; the quota itself is looked up at every third read."""
         if self._reads % SETTLE_EVERY == 0 or self._stat is None:
             self._settle()
         self._reads += 1
@@ -51,7 +51,7 @@ class CpuQuota(Source):
         try:
             data = self._stat.read()
         except OSError:
-            self._let_go()  # the group is gone: found anew at the next look
+            self._let_go()  # the group was removed: look it up again at the next read
             return ()
         layout = self._layout
         throttled_s = (procfs.number(data, layout.throttled) or 0) / layout.per_s

@@ -1,16 +1,16 @@
-"""Space and inodes of every file system that a run touches.
+"""Free space and inodes of every file system that a run uses.
 
-Each place of a run (its checkpoint directory, its log, …) is resolved to the mount it lies
-on without touching anything that may hang: links are followed by hand, and the walk stops at
-the first directory of a network or FUSE file system. Those are asked through one child each,
-so that a dead server stalls nobody but itself. All others are asked directly, at 2 µs a call.
+Each path of a run (its checkpoint directory, its log, …) is resolved to its mount without calls
+that may hang: links are followed by our own code, which stops at the first directory of a network
+or FUSE file system. Each of those is queried by a child process of its own, so that a dead server
+blocks only that child. All other file systems are queried directly, at 2 µs a call.
 
-A confined service sees every mount read-only, and some under names that only it knows. So a
-mount is taken as the first process of the box has it, where that one has the same file system
-at the same place.
+A systemd service with file system protection sees every mount read-only, and some under other
+names. Therefore a mount is taken as process 1 sees it, if that has the same file system at the
+same path.
 
-``statvfs`` is asked of the place itself rather than of its mount point: below a directory
-with a project quota (XFS, ext4) the numbers are those of the quota.
+``statvfs`` is called for the path itself and not for its mount point: below a directory with a
+project quota (XFS, ext4) the numbers are those of the quota.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ from ..system.source import Source
 from ..system.worker import JsonWorker
 
 DEADLINE_S = 10.0
-"""A busy NFS server may take seconds; after ten nobody can write a checkpoint there either."""
+"""Seconds for an answer. A busy NFS server may need some; if it needs more than ten, no checkpoint
+can be written to it either (our choice)."""
 REMOTE_EVERY = 5
-"""Reads between two questions to a network file system: each is a call over the network."""
+"""Reads between two queries of a network file system: each is a call over the network."""
 SETTLE_EVERY = 60
-"""Reads after which the mounts are looked at anew: something may be mounted over a place."""
+"""Reads after which the mounts are resolved again: something may be mounted over a path."""
 GIVE_UP_S = 300.0
-"""Overdue for so long, a child is replaced: its question may hang on a mount that has been
-taken away and mounted again meanwhile, and would never be answered."""
+"""Seconds overdue after which a child is replaced: it may hang on a mount that was unmounted and
+mounted again, and would never answer."""
 MOST_CHILDREN = 8
-"""Network mounts watched at most: a child is 8 MB of memory."""
+"""Network mounts watched at most: each child uses 8 MB of memory."""
 _PROJECT_QUOTAS = frozenset({"ext4", "f2fs", "xfs"})
-"""Where ``statvfs`` of a directory may tell the size of its quota."""
+"""File systems on which ``statvfs`` of a directory may give the size of its quota."""
 _CHILD = Path(__file__).with_name("programs") / "disk.py"
 
 
 class Space(NamedTuple):
-    """What ``statvfs`` tells, in its own units."""
+    """The result of ``statvfs``, in its own units (blocks of ``frsize`` bytes, inodes)."""
 
     frsize: int
     blocks: int
@@ -58,7 +59,7 @@ class Space(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A path of the run, as far as it exists, and the mount it lies on."""
+    """A path of the run, as far as it exists, and its mount."""
 
     path: str
     mount: Mount
@@ -67,7 +68,7 @@ class _Place(NamedTuple):
 
 
 class _Volume:
-    """What is sampled as one: the places with the same file system and the same quota."""
+    """All places with the same file system and the same quota; they give one sample."""
 
     def __init__(self, place: _Place, mount: str) -> None:
         self.path = place.path
@@ -82,7 +83,7 @@ class _Volume:
             self.holds = (*self.holds, place.holds)
 
     def sample(self, space: Space, now: float) -> DiskSample | None:
-        """``None`` when the file system tells no size at all."""
+        """A sample; ``None`` when the file system reports no size."""
         if space.blocks <= 0 or space.frsize <= 0:
             return None
         counted = 0 < space.files < 1 << 63 and space.favail <= space.files
@@ -99,14 +100,17 @@ class _Volume:
         )
 
     def _read_only(self, flag: int) -> bool:
-        """As everybody else finds it. ``flag`` tells only that when our own mount is writable."""
+        """Whether the mount is read-only for other processes.
+
+        ``flag`` is that of our own mount, so it says nothing if only ours is read-only.
+        """
         if self._place.read_only_here and not self._place.mount.read_only:
             return "ro" in self._place.mount.options
         return bool(flag & os.ST_RDONLY)
 
 
 class _Remote:
-    """A volume that is asked through a child."""
+    """A volume that is queried by a child process."""
 
     def __init__(self, volume: _Volume) -> None:
         self.volume = volume
@@ -139,9 +143,9 @@ class _Remote:
 class Disks(Source):
     """One :class:`DiskSample` per volume and read.
 
-    ``places`` maps what lies there (``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``,
-    ``shm``) to absolute paths, which need not exist. ``root`` stands before every path that
-    is looked at. Two bind mounts of one file system are one volume.
+    ``places`` maps what is stored there (``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``,
+    ``shm``) to absolute paths, which need not exist. ``root`` is put before every path. Two bind
+    mounts of one file system are one volume.
     """
 
     name = "disk"
@@ -163,18 +167,18 @@ class Disks(Source):
         self._stale = True
 
     def fds(self) -> Iterable[int]:
-        """The answers of the children."""
+        """The pipes through which the children answer."""
         return [fd for r in self._remotes.values() if (fd := r.child.fileno()) is not None]
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
-        """A child has answered, or is gone."""
+        """Take the answers of the child behind ``fd``; it may also have ended."""
         for remote in list(self._remotes.values()):
             if remote.child.fileno() == fd:
                 return list(remote.take(now))
         return []
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Sample what answers at once, and ask the rest."""
+        """Sample local volumes, and ask the children about the network ones."""
         if self._stale or self._reads % SETTLE_EVERY == 0:
             self._settle()
         out = []
@@ -201,11 +205,11 @@ class Disks(Source):
 
     @property
     def impaired(self) -> str:
-        """The network mounts beyond ``MOST_CHILDREN``, which nobody watches."""
+        """A sentence about the network mounts that are not watched because there are too many."""
         if not self._unwatched:
             return ""
         others = ", ".join(self._unwatched)
-        return f"not watched, being beyond {MOST_CHILDREN} network mounts: {others}"
+        return f"not watched, because only {MOST_CHILDREN} network mounts are: {others}"
 
     def close(self) -> None:
         """End the children."""
@@ -227,7 +231,7 @@ class Disks(Source):
         return volume.sample(space, now)
 
     def _settle(self) -> None:
-        """Find out anew where the places lie."""
+        """Resolve all places to their mounts again."""
         self._stale = False
         mounts = Mounts(mounted.table(f"{self._root}{mounted.TABLE}"), self._root)
         of_all = Mounts(mounted.table_of_first(self._root), self._root)
@@ -249,19 +253,19 @@ class Disks(Source):
         self._settle_remotes(remote)
 
     def _settle_local(self, local: dict[tuple[str, int], _Volume], place: _Place) -> None:
-        """Bind mounts of one device are one volume, directories under a quota are another."""
+        """Add a place to its volume: one per device, and one more per directory with a quota."""
         name, blocks = place.mount.point, 0
         if place.mount.fstype in _PROJECT_QUOTAS:
             try:
                 blocks = os.statvfs(place.path).f_blocks
                 if blocks != os.statvfs(self._root + name).f_blocks:
                     name = place.path.removeprefix(self._root)
-            except OSError:  # the next look says what is wrong with it
+            except OSError:  # the next read reports what is wrong with it
                 blocks = -1
         _merge(local, (place.mount.device, blocks), place, name)
 
     def _settle_remotes(self, wanted: dict[str, _Volume]) -> None:
-        """Keep the children of mounts that are still there."""
+        """Keep the children of mounts that still exist, end others, start new ones."""
         names = sorted(wanted)
         self._unwatched = tuple(wanted[name].mount for name in names[MOST_CHILDREN:])
         names = names[:MOST_CHILDREN]

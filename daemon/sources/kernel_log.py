@@ -1,13 +1,13 @@
-"""The kernel's own log, ``/dev/kmsg``: Xids, OOM kills, I/O errors, read-only remounts.
+"""The kernel log, ``/dev/kmsg``: Xids, OOM kills, I/O errors, read-only remounts.
 
 One read gives one record, ``priority,sequence,microseconds,flags;text``, followed by lines
 that begin with a blank and hold ``KEY=value`` pairs (Documentation/ABI/testing/dev-kmsg).
-Every record has a sequence number that grows by one until the next boot, so that after a
-restart of the daemon on the same boot nothing is told twice, and nothing is missed that the
-kernel still holds. At the very first start, and after a boot, only what comes from now on
-counts: what lies in the buffer happened before anybody was watching.
+Every record has a sequence number that grows by one until the next boot. So after a restart of the
+daemon without a reboot no record is reported twice, and none is missed that the kernel still
+holds. At the very first start, and after a reboot, only new records count: those in the buffer
+are older than the watch.
 
-Most containers have no kernel log, or one that must not be read; that is an absence.
+Most containers have no kernel log, or may not read it; then the source is unsupported.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..system.errors import Unsupported
 from ..system.source import Source
 
 RECORDS = 200
-"""Handed on per call, and then nothing until the next second: a driver in agony writes tens
-of thousands of lines a second that all say the same."""
+"""Records processed per call; the next ones are read a second later. A failing driver may write
+tens of thousands of lines a second that all say the same."""
 SKIPPED = 200_000
-"""Records passed over at the start at most; a 16 MiB buffer, the largest seen, holds fewer."""
+"""Records skipped at the first start at most; the largest buffer seen (16 MiB) holds fewer."""
 RECORD_BYTES = 8192
-"""The kernel's CONSOLE_EXT_LOG_MAX; a smaller buffer is refused with EINVAL."""
+"""The kernel's CONSOLE_EXT_LOG_MAX; a read into a smaller buffer fails with EINVAL."""
 
 _KMSG = os.makedev(1, 11)
 _ESCAPED = re.compile(rb"\\x([0-9a-fA-F]{2})")
@@ -45,7 +45,7 @@ class KernelRecord(NamedTuple):
 
     sequence: int
     uptime_s: float
-    """Seconds since boot, as the kernel stamped it."""
+    """Seconds since boot, by the time stamp of the kernel."""
     level: int
     """0 emergency .. 7 debug."""
     text: str
@@ -71,15 +71,14 @@ class Position:
 
 
 class KernelLog(Source):
-    """``match`` is asked about every line of text and says what it means, if anything.
+    """Events of the kernel log: ``match`` gives the events that a line of text means.
 
-    ``saved`` is what ``state`` gave before a restart. Raises Unsupported where there is no
-    kernel log to be read.
+    ``saved`` is what :meth:`state` gave before a restart of the daemon.
     """
 
     name = "kernel_log"
     every_s = 10.0
-    """The device wakes us for every record; this is for one that cannot be waited on."""
+    """Seconds. The loop reads at every record; this is for a device that cannot be polled."""
 
     def __init__(
         self, match: Match, saved: dict[str, Any] | None = None, path: str = "/dev/kmsg"
@@ -89,7 +88,7 @@ class KernelLog(Source):
         self.lost = 0
         """Records that the kernel overwrote before they could be read."""
         self.more = False
-        """Whether a call stopped at its limit: the next one goes on."""
+        """True when a call stopped at ``RECORDS``; the next call continues there."""
         self._fd = -1
         self._boot = procfs.boot_id()
         last = codec.load_or_new(Position, saved)
@@ -97,18 +96,18 @@ class KernelLog(Source):
 
     @property
     def detail(self) -> str:
-        """What is missing, in words for a person."""
+        """What is missing from the log, as a sentence for a person."""
         return (
             f"{self.lost} records were overwritten before they could be read" if self.lost else ""
         )
 
     def fds(self) -> Iterable[int]:
-        """The device, unless this second's share has been read."""
+        """The device, unless a call stopped at its limit."""
         return (self._fd,) if self._fd >= 0 and not self.more else ()
 
     @property
     def due_at(self) -> float | None:
-        """At once while records are left over from a call."""
+        """0 (at once) while records are left over from a call, else ``None``."""
         return 0.0 if self.more else None
 
     def ready(self, fd: int, now: float) -> Iterable[LogEvent]:
@@ -118,7 +117,7 @@ class KernelLog(Source):
     def read(self, now: float) -> Iterable[LogEvent]:
         """Events of at most ``RECORDS`` new records; ``line`` is the sequence number.
 
-        Raises Unsupported where the kernel log cannot be had, OSError when it broke.
+        Raises Unsupported where the kernel log cannot be opened, OSError when a read fails.
         """
         if self._fd < 0:
             self._open()
@@ -151,7 +150,7 @@ class KernelLog(Source):
         try:
             mode = os.stat(self.path)
             if not stat.S_ISCHR(mode.st_mode) or mode.st_rdev != _KMSG:
-                # Some containers link it to their console: a read would take typed input.
+                # Some containers link it to their console: a read would consume typed input.
                 raise Unsupported(f"{self.path} is something else here, not the kernel log")
             self._fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             self._pass_over()
@@ -160,7 +159,7 @@ class KernelLog(Source):
             raise Unsupported(_why_not(self.path, error)) from error
 
     def _pass_over(self) -> None:
-        """At the first start: learn the newest sequence number, past all that is there."""
+        """At the first start: skip all records in the buffer, to learn the newest number."""
         if self._sequence is not None:
             return
         for _ in range(SKIPPED):
@@ -177,11 +176,11 @@ class KernelLog(Source):
         except BlockingIOError:
             return None
         except BrokenPipeError:
-            # The next read goes on with the oldest record that is left, and the gap in the
-            # sequence numbers tells how many are missing.
+            # The next read continues with the oldest record that is left; the gap in the
+            # sequence numbers is the number of missing records.
             return b""
         except OSError:
-            self.close()  # opened anew at the next look, from the last record on
+            self.close()  # the next read opens it again and continues after the last record
             raise
 
     def _new(self, raw: bytes) -> KernelRecord | None:
@@ -207,7 +206,7 @@ class KernelLog(Source):
 
 def _why_not(path: str, error: OSError) -> str:
     if error.errno in (errno.EPERM, errno.EACCES):
-        return f"{path} must not be read here (it takes root or CAP_SYSLOG outside a container)"
+        return f"{path} may not be read here (this needs root or CAP_SYSLOG outside a container)"
     if error.errno in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
         return f"{path} does not exist here, as in most containers"
     return f"{path} cannot be read here: {error.strerror}"

@@ -1,9 +1,9 @@
-"""Open a log, and find it again: after a restart of the daemon, a rename, a copy.
+"""Open a log, and find it again after a restart of the daemon, a rename or a copy.
 
-Numbers alone do not tell files apart: an inode number is used again as soon as its file is
-gone, and a device number may change with every boot. So a place in a log is kept with two
-fingerprints of the content before it: of the *head* of the file, and of the *mark*, the bytes
-just before the offset.
+Device and inode numbers are not enough to recognise a file: an inode number is reused as soon as
+its file is gone, and a device number may change with every boot. So a position in a log is kept
+with two checksums of the content before it: of the *head* (the first bytes of the file), and of
+the *mark* (the bytes just before the offset).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from zlib import crc32
 from ..system.errors import Unsupported
 
 PRINT_BYTES = 256
-"""Of each fingerprint. One line of text tells most logs apart; 256 bytes get past a common
-banner, and cost nothing next to the system call."""
+"""Bytes under each checksum. One line of text distinguishes most logs; 256 bytes reach beyond a
+common banner, and reading them costs no more than the system call."""
 CHUNK_BYTES = 64 * 1024
-"""Handed to the reader at once; larger chunks are no faster and cost resident memory."""
+"""Bytes given to the reader at once; larger chunks are no faster and use more memory."""
 SIBLINGS = 10_000
 """Directory entries looked at in search of the old file: about 10 ms."""
 ROTATIONS = 20
-"""Numbered siblings looked at. logrotate and Python's handlers are rarely told to keep more."""
+"""Numbered siblings looked at. logrotate and Python's handlers rarely keep more."""
 COPIES = 32
-"""Of those, files named like the log that are opened to compare their content."""
+"""Files with a name like the log's that are opened to compare their content."""
 SEARCHES = 20
 """Searches for the old file while files beside it are being renamed: one rotation renames as many
 as a handler keeps."""
@@ -37,14 +37,14 @@ SETTLED_NS = 20_000_000
 """A folder unchanged for this long is at rest: the kernel stamps changes by its tick, 10 ms at
 most (CONFIG_HZ=100)."""
 LINE_BYTES = 64 * 1024
-"""How far back the start of the last line is looked for; the parsers clip longer lines."""
+"""How far back the start of the last line is searched; the parsers cut longer lines."""
 
 Identity = tuple[int, int]
-"""(device, inode): good for as long as the file is held open, and no longer."""
+"""(device, inode): identifies a file only while it is held open."""
 
 
 class FilePosition(NamedTuple):
-    """A position in a file, told by content."""
+    """A position in a file, recognised by the content before it."""
 
     inode: int
     offset: int
@@ -55,7 +55,7 @@ class FilePosition(NamedTuple):
     """CRC-32 of the ``mark_len`` bytes before the offset."""
     mark_len: int
     mtime_ns: int
-    """Last change seen: a copy of the file cannot have been made before."""
+    """Last change seen, in ns since the epoch: a copy of the file must be newer."""
 
     @classmethod
     def parse(cls, state: Mapping[str, Any]) -> FilePosition | None:
@@ -79,8 +79,8 @@ class FilePosition(NamedTuple):
 class OpenLog:
     """An open log and the position in it.
 
-    The mark is read again with every read: a log that was truncated and grew past the old
-    offset between two looks no longer holds it.
+    The mark is read again with every read: a log that was truncated and grew past the old offset
+    between two reads has other bytes there.
     """
 
     def __init__(self, fd: int, offset: int) -> None:
@@ -88,9 +88,9 @@ class OpenLog:
         self.fd = fd
         self.offset = 0
         self._head = self._mark = b""
-        self._ahead = 0  # up to here there are only NUL bytes behind the offset
+        self._ahead = 0  # from the offset up to here there are only NUL bytes
         self.at_end = False
-        """Whether the newest ``read`` met the end."""
+        """Whether the newest ``read`` reached the end of the file."""
         try:
             look = os.fstat(fd)
             self.stand_at(offset)
@@ -102,9 +102,10 @@ class OpenLog:
         """Last change before the newest read, as far as was seen."""
 
     def read(self, want: int) -> bytes | None:
-        """Text behind the offset, about ``want`` bytes; ``None``: truncated or written anew.
+        """The next ``want`` bytes of text or fewer; ``None``: the file was truncated or rewritten.
 
-        Empty at the end, and when only NUL bytes were passed: then ``at_end`` is false.
+        Empty at the end of the file, and when only NUL bytes were skipped: then ``at_end`` is
+        false.
         """
         known = len(self._mark)
         data = os.pread(self.fd, known + want, self.offset - known)
@@ -112,8 +113,8 @@ class OpenLog:
             return None
         data = data[known:]
         self.at_end = len(data) < want
-        # NUL bytes at the end may still be written over: a log that was allocated in advance
-        # fills up from its front.
+        # NUL bytes at the end may still be overwritten: a preallocated log is filled from its
+        # front.
         data = data.rstrip(b"\0")
         if not data:
             self.at_end = self.at_end or not self._over_nuls(want)
@@ -125,7 +126,7 @@ class OpenLog:
         return data.lstrip(b"\0")
 
     def stand_at(self, offset: int) -> None:
-        """Go on from ``offset``."""
+        """Continue at ``offset``."""
         known = min(offset, PRINT_BYTES)
         self._head = os.pread(self.fd, known, 0)
         self._mark = os.pread(self.fd, known, offset - known)
@@ -133,7 +134,7 @@ class OpenLog:
         self._ahead = 0
 
     def place(self) -> FilePosition:
-        """The position in a form that can be kept."""
+        """The position, in a form that can be stored."""
         head, mark = self._head, self._mark
         return FilePosition(
             inode=self.identity[1],
@@ -150,15 +151,15 @@ class OpenLog:
         os.close(self.fd)
 
     def _same_head(self) -> bool:
-        # In a file no longer than its head, the mark has told that already.
+        # In a file that is no longer than the head, comparing the mark was enough.
         head = self._head
         return self.offset <= len(head) or os.pread(self.fd, len(head), 0) == head
 
     def _over_nuls(self, known: int) -> bool:
-        """Look for text behind ``known`` NUL bytes, a chunk per call; False: there is none yet.
+        """Search for text after ``known`` NUL bytes, one chunk per call; False: none yet.
 
-        A writer without ``O_APPEND`` whose log was truncated leaves as many NUL bytes as it
-        wrote before; a hole, where the file system has holes.
+        If a log is truncated whose writer does not use ``O_APPEND``, the writer continues at its
+        old offset. The bytes before it read as NUL; most file systems store them as a hole.
         """
         ahead = max(self._ahead, self.offset + known)
         try:
@@ -175,10 +176,10 @@ class OpenLog:
 
 
 def open_log(name: str) -> int:
-    """A descriptor to read from.
+    """Open the log ``name`` for reading; returns the descriptor.
 
     Raises FileNotFoundError, PermissionError, IsADirectoryError or another OSError, and
-    Unsupported for a pipe or a device: reading would take the bytes from somebody else.
+    Unsupported for a pipe or a device: reading would take the bytes away from another reader.
     """
     try:
         mode = os.stat(name).st_mode
@@ -197,7 +198,7 @@ def open_same(name: str, place: FilePosition) -> int | None:
 
 
 def find(path: str, place: FilePosition) -> int | None:
-    """Open what was read as ``path``: the same file, whatever it is called now, or a copy.
+    """Open the file that was read as ``path``, also under another name, or else a copy of it.
 
     A rotation during the search can hide the file: it is renamed between the listing and the
     opening. So the search is repeated until it finds the file or the folder is at rest.
@@ -228,14 +229,14 @@ def _changed_ns(folder: str) -> int:
 
 
 def find_copy(path: str, place: FilePosition) -> int | None:
-    """Open a copy that was made beside ``path`` before ``path`` was truncated."""
+    """Open a copy beside ``path`` that was made before ``path`` was truncated."""
     return _first_copy(_candidates(path, place)[1], place)
 
 
 def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
-    """The numbered file that was written after ``identity``, now itself ``path.N``.
+    """Name and identity of the rotated file that follows ``identity``, itself now ``path.N``.
 
-    ``None`` when that is ``path`` itself, or when the file is not among the numbered ones.
+    ``None`` when ``path`` itself follows it, or when no ``path.N`` has that identity.
     """
     newer: tuple[str, Identity] | None = None
     for number in range(1, ROTATIONS + 1):
@@ -243,7 +244,7 @@ def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
         try:
             look = os.stat(name)
         except OSError:
-            continue  # while they are being renamed, there is a gap
+            continue  # while the files are being renamed, a number may be missing
         if (look.st_dev, look.st_ino) == identity:
             return newer
         newer = name, (look.st_dev, look.st_ino)
@@ -251,7 +252,7 @@ def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
 
 
 def last_line(fd: int) -> int:
-    """Offset at which the last line begins, if it is unfinished; else the size."""
+    """Offset of the start of the last line if that is unfinished, else the size of the file."""
     size = os.fstat(fd).st_size
     start = max(0, size - LINE_BYTES)
     newline = os.pread(fd, size - start, start).rfind(b"\n")
@@ -259,7 +260,7 @@ def last_line(fd: int) -> int:
 
 
 def recent(fd: int, reach_bytes: int) -> int:
-    """Offset of the first line that begins in the last ``reach_bytes``; 0 for a shorter file."""
+    """Offset of the first line in the last ``reach_bytes`` of the file; 0 for a shorter file."""
     start = os.fstat(fd).st_size - reach_bytes
     if start <= 0:
         return 0
@@ -275,13 +276,13 @@ def _candidates(path: str, place: FilePosition) -> tuple[list[str], list[str]]:
         with os.scandir(folder or ".") as entries:
             for entry in islice(entries, SIBLINGS):
                 alike = entry.name.startswith(base)
-                # Without a byte to compare, an inode number that came back says nothing.
+                # Without content to compare, an inode number that was reused proves nothing.
                 if entry.inode() == place.inode and (alike or place.offset):
                     moved.append(entry.path)
                 elif alike and entry.name != base and place.mark_len == PRINT_BYTES:
                     copies.append(entry.path)
     except OSError:
-        pass  # a folder that can be searched but not listed: then by name only
+        pass  # the folder cannot be listed: then only ``path`` itself is tried
     return moved, copies[:COPIES]
 
 

@@ -2,17 +2,17 @@
 
 What happens to a log, and what is done:
 
-- renamed and created anew: the old one is read to its end, then those between (``a.log.2``,
-  ``a.log.1``), then the new one from its start, as soon as it holds a byte. A writer that
-  keeps the old file open is so followed until somebody really uses the new one.
-- truncated (``> a.log``): from 0 again. If a copy was made first (copytruncate), its rest is
-  read before. A writer without ``O_APPEND`` then leaves a hole of NUL bytes: skipped.
-- deleted: followed through the open file; what appears under the name later comes next.
-- not there, not readable, a directory, a pipe: raised at every look until it is better,
-  unless the old file is still open and there to be followed.
+- renamed and created again: the old file is read to its end, then the rotated ones between
+  (``a.log.2``, ``a.log.1``), then the new file from its start, as soon as it is not empty. So the
+  old file is followed as long as its writer keeps it open and nobody writes to the new one.
+- truncated (``> a.log``): read from 0 again. If a copy was made first (copytruncate), the rest of
+  the copy is read before. The NUL bytes that a writer without ``O_APPEND`` leaves are skipped.
+- deleted: followed through the open file; a new file with the same name is read after it.
+- missing, not readable, a directory or a pipe: raised at every read until that changes, unless
+  the old file is still open and can be followed.
 
-Not seen: bytes written to the old file after the new one was used; the middle ones of several
-rotations that are named by date, when nobody looked in between; anything in a ``.gz``.
+Not seen: bytes written to the old file after the new one was used; when several rotations with
+dates in their names happen between two reads, the files in the middle; anything in a ``.gz``.
 """
 
 from __future__ import annotations
@@ -44,18 +44,19 @@ from .log_file import (
 )
 
 READ_BYTES = 256 * 1024
-"""One call stops reading after this much, so that a backlog of any size starves nobody: the
-parsers take 50 ms for it when every line holds metrics (5 MiB/s), 2 ms when few do."""
+"""Bytes after which one call stops reading, so that a large backlog does not delay other sources:
+the parsers need 50 ms for it when every line has metrics (5 MiB/s), 2 ms when few have."""
 SIP_BYTES = 16 * 1024
-"""The first read of a call: most growth is less, and a large buffer costs more than its use."""
+"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time."""
 TICK_S = 2.0
-"""Coarsest clock of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
-it may change again without a sign in its modification time."""
+"""Coarsest time stamps of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
+this time may change again with the same modification time."""
 REACH_BYTES = 16 << 20
-"""How far back a log that is there already is read: hours of most runs, seconds of our time.
-What is older is history; `middlewatch replay` reads a whole log."""
+"""How much of an existing log is read at the start: hours of most runs, in a few seconds.
+`middlewatch replay` reads a whole log."""
 BEAT_S = 10.0
-"""A LogGrowth at least this often, and a new attempt at missing inotify watches."""
+"""Seconds after which a LogGrowth is reported in any case (the heartbeat), and missing inotify
+watches are tried again."""
 
 TailState = dict[str, Any]
 """What :meth:`LogTail.state` gives: plain JSON values."""
@@ -63,12 +64,12 @@ TailState = dict[str, Any]
 
 @dataclass(slots=True)
 class Progress:
-    """How far a log is read, apart from the position in its file."""
+    """What is known about the reading of a log, apart from the position in its file."""
 
     open_line: bool = False
-    """What was read last was no whole line."""
+    """The text read last does not end with a newline."""
     skipped_bytes: int = 0
-    """Bytes before the place where reading began; lines are counted from there."""
+    """Bytes before the offset where reading began; lines are counted from there."""
     size: int | None = None
     grown_at: float = 0.0
     chunk_bytes: int = 0
@@ -95,12 +96,11 @@ class LogParser(Protocol):
 class LogTail(Source):
     """One log of a run.
 
-    ``ready`` reads when the shared inotify descriptor brought a hint for this log, ``read``
-    in any case. After each call, ``due_at`` says whether to call ``read`` before the next
-    heartbeat. ``via`` (``/proc/PID/fd/N``) is opened in place of a log that has no name any
-    more, and then kept. ``offset`` is what ``state`` gave before a restart; the caller hands
-    in a reader restored from its ``reader`` entry. With ``from_start=False`` a log that is
-    there at the first look is read from its last line on.
+    ``ready`` reads if inotify reported a change of this log, ``read`` in any case. After each
+    call, ``due_at`` says whether to call ``read`` before the next heartbeat. ``via``
+    (``/proc/PID/fd/N``) is opened instead of ``path`` for a log that was deleted. ``offset`` is
+    what ``state`` gave before a restart; the caller restores ``reader`` from its ``reader`` entry.
+    With ``from_start=False`` a log that exists at the first read is read from its last line on.
     """
 
     every_s = 1.0
@@ -119,9 +119,9 @@ class LogTail(Source):
         self.path = path
         self.reader = reader
         self.more = False
-        """Whether there was more to read than one call may: call ``read`` again soon."""
+        """True when a call stopped at ``READ_BYTES``: call ``read`` again soon."""
         self.detail = f"followed through {via}" if via else ""
-        """What is special about the file now, in words for a person."""
+        """What is special about the file now (deleted, rotated, …), for a person."""
         self._nameless = False
         self._via = via
         self._from_start = from_start
@@ -136,32 +136,32 @@ class LogTail(Source):
 
     @property
     def skipped_bytes(self) -> int:
-        """Bytes before the place where reading began; lines are counted from there."""
+        """Bytes before the offset where reading began; lines are counted from there."""
         return self._now.skipped_bytes
 
     @property
     def due_at(self) -> float | None:
-        """0 while there is a backlog: ``read`` is wanted at once; else the heartbeat is enough."""
+        """0 (at once) while there is more to read; ``None``: the heartbeat is enough."""
         return 0.0 if self.more else None
 
     @property
     def impaired(self) -> str:
-        """Told while the log has no name any more: what is in it is lost with its writer."""
+        """Not empty while the log is deleted: its content will be lost when its writer ends."""
         return self.detail if self._nameless else ""
 
     def fds(self) -> Iterable[int]:
-        """The shared inotify descriptor, unless it rests or has nothing of ours."""
+        """The shared inotify descriptor; nothing while there is no watch of this log."""
         return self._hints.fds()
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
-        """Take the hints; read if one is for this log."""
+        """Take the inotify events; read if one is about this log."""
         return self.read(now) if self._hints.collect(now) else ()
 
     def read(self, now: float) -> Iterable[Observation]:
-        """What is new, as the reader understands it, and how the log stands.
+        """The observations in the new text, and a LogGrowth if the log grew or a heartbeat is due.
 
         Raises FileNotFoundError, PermissionError, IsADirectoryError or another OSError, or
-        Unsupported (pipe, device), when there is nothing else to tell.
+        Unsupported (pipe, device), when nothing could be read.
         """
         self._hints.clear(now)
         beat = not 0 <= now - self._beat_at < BEAT_S
@@ -177,19 +177,19 @@ class LogTail(Source):
             self._advance(said, now)
         except (OSError, Unsupported) as error:
             if isinstance(error, OSError) and error.errno == errno.ESTALE:
-                self._let_go()  # the server forgot this handle: find the file again by content
+                self._let_go()  # the NFS handle is stale: find the file again by its content
             if not said and not self._taken:
                 raise
-            # What was read comes first; the trouble is still there at the next look.
+            # Return what was read first; the error will be raised at the next read.
         finally:
-            if beat:  # after the file: should descriptors be scarce, it needs one more
+            if beat:  # after opening the file, which needs a descriptor more urgently
                 self._hints.ask(self._file.fd if self._file is not None else -1)
         if self._file is not None and (self._note_size(now) or self._taken or beat):
             said.append(self._growth(now))
         return said
 
     def state(self) -> TailState:
-        """Where reading stands, with the state of the reader, for ``offset`` after a restart."""
+        """The position and the state of the reader: ``offset`` after a restart."""
         place = self._file.place() if self._file is not None else self._resume
         return {
             **(place._asdict() if place else {}),
@@ -198,7 +198,7 @@ class LogTail(Source):
         }
 
     def close(self) -> None:
-        """Close the file and drop the watches; ``state`` stays true."""
+        """Close the file and remove the inotify watches; ``state`` stays valid."""
         self._let_go()
         self._hints.close()
 
@@ -214,11 +214,11 @@ class LogTail(Source):
         return _stamp(look) == self._seen
 
     def _advance(self, said: list[Observation], now: float) -> None:
-        """Read on, from file to file, until the end or ``READ_BYTES``."""
+        """Read, from file to file, up to the end of the newest or ``READ_BYTES``."""
         file = self._file or self._open_first(said, now)
         while True:
-            # The next file is looked for before the last bytes of this one are read: whoever
-            # writes to the next one has written its last here.
+            # Look for the next file before reading the last bytes of this one: a writer that
+            # already uses the next file will write nothing more to this one.
             following = self._following(file)
             look = os.fstat(file.fd)
             if not self._drain(file, said, now):
@@ -238,7 +238,7 @@ class LogTail(Source):
             file = opened
 
     def _drain(self, file: OpenLog, said: list[Observation], now: float) -> bool:
-        """Feed what is there; False when the file no longer holds what was read from it."""
+        """Feed the new text to the reader; False when the file was truncated or rewritten."""
         while self._taken < READ_BYTES:
             text = file.read(CHUNK_BYTES if self._taken else SIP_BYTES)
             if text is None:
@@ -250,18 +250,18 @@ class LogTail(Source):
             if file.at_end:
                 return True
             if not text:
-                self._taken += CHUNK_BYTES  # of NUL bytes: no text, but work
+                self._taken += CHUNK_BYTES  # NUL bytes count too: skipping them takes time
         self.more = True
         return True
 
     def _end_line(self, said: list[Observation], now: float) -> None:
-        """What follows comes from another file and must not be glued to half a line."""
+        """End an unfinished line: the next text is from another file and begins a new line."""
         if self._now.open_line:
             self._now.open_line = False
             said.extend(self.reader.feed(b"\n", now))
 
     def _note_size(self, now: float) -> bool:
-        """Whether the size is another than at the last look."""
+        """Note the size of the file; True if it changed since the last read."""
         size = self._looked_bytes
         before, self._now.size = self._now.size, size
         if before is None:
@@ -292,7 +292,7 @@ class LogTail(Source):
         try:
             fd = open_log(self._via or self.path)
         except FileNotFoundError:
-            self._from_start = True  # all of what comes is new
+            self._from_start = True  # the log will be created later: all of it is new
             raise
         if place is not None:
             if self._via and os.fstat(fd).st_ino != place.inode:
@@ -307,7 +307,7 @@ class LogTail(Source):
         return self._adopt(fd, self.skipped_bytes)
 
     def _following(self, file: OpenLog) -> tuple[str, Identity] | None:
-        """Name and (device, inode) of the file that comes after this one, if there is one."""
+        """Name and (device, inode) of the file to read after this one, if there is one."""
         if self._via:
             return None
         try:
@@ -326,7 +326,7 @@ class LogTail(Source):
         if between is not None:
             return between
         if not stat.S_ISREG(there.st_mode):
-            self.detail = "replaced by something that is no file, the old file is followed"
+            self.detail = "replaced by a directory or device, the old file is followed"
             return None
         if there.st_size == 0:
             self.detail = "rotated, the old file is followed until the new one is used"
@@ -340,14 +340,14 @@ class LogTail(Source):
         fd = open_log(name)
         look = os.fstat(fd)
         if (look.st_dev, look.st_ino) != identity:
-            os.close(fd)  # rotated once more in this very moment: the next look tells
+            os.close(fd)  # rotated again at this moment: the next read finds the right file
             return None
         self._end_line(said, now)
         self._now.size = 0
         return self._adopt(fd, 0)
 
     def _start_over(self, file: OpenLog, said: list[Observation], now: float) -> OpenLog:
-        """The file no longer holds what was read: go on in a copy of it, or from 0."""
+        """After a truncation: continue in a copy of the old content, else from 0."""
         copy = None if self._via else find_copy(self.path, file.place())
         if copy is not None:
             return self._adopt(copy, file.offset)
@@ -357,7 +357,7 @@ class LogTail(Source):
         return file
 
     def _adopt(self, fd: int, offset: int) -> OpenLog:
-        """Read on in this file; the one before is closed."""
+        """Continue in this file at ``offset``; the file before is closed."""
         file = OpenLog(fd, offset)
         self._release()
         self._file = file

@@ -1,12 +1,12 @@
-"""GPUs, as the NVIDIA driver tells; asked through a child that can be killed.
+"""GPUs, through NVML, the library of the NVIDIA driver; called in a child that can be killed.
 
-A GPU counts as lost only by the driver's word: NVML_ERROR_GPU_IS_LOST, or a card that it no
-longer lists. A driver that answers with an error, or not at all, says nothing about the GPUs:
-that is telemetry lost, and a training that already holds its context may well go on
-(a container whose device rules were reset by the host gets "Unknown Error" from then on).
+A GPU counts as lost only if the driver says so: NVML_ERROR_GPU_IS_LOST, or it no longer lists the
+GPU. A driver that answers with another error, or not at all, says nothing about the GPUs: then
+only the telemetry is lost, and a training that already has its CUDA context may go on (in a
+container whose device rules were reset by the host, NVML returns "Unknown Error").
 
-A card keeps the index that it was first seen under, although the driver counts anew after one
-has vanished: rules follow a card by its index.
+A GPU keeps the index under which it was first seen, although the driver renumbers the others after
+one is gone: the sentinels identify a GPU by its index.
 """
 
 from __future__ import annotations
@@ -28,30 +28,34 @@ from ..system.source import Source, TelemetryLost
 from ..system.worker import JsonWorker
 
 DEADLINE_S = 5.0
-"""An answer takes 1 to 50 ms; 5 s is long after any lock a healthy driver holds."""
+"""Seconds for an answer. It takes 1 to 50 ms; a healthy driver holds no lock for 5 s."""
 START_DEADLINE_S = 30.0
-"""Without persistence mode the first call loads the firmware of every board: seconds each."""
+"""Seconds for the first answer. Without persistence mode the first call loads the firmware of every
+GPU, which takes seconds for each."""
 DEAR_EVERY_S = 15.0
-"""Process lists and limits: as often as monitoring stacks usually scrape."""
+"""Seconds between reads of process lists and limits, which are slow: a usual scrape interval."""
 COUNTERS_EVERY_S = 4.0
-"""Error counters: a double-bit error has to be told within ten seconds."""
+"""Seconds between reads of error counters: a double-bit error is to be reported within 10 s."""
 FULL_LOAD = 0.8
-"""Utilisation at which a clock or a draw says what a card can do."""
+"""Utilisation (0 to 1) from which clock and power show what a GPU can do."""
 USUAL_SAMPLES = 30
-"""Samples at full load whose median is one look at it; half of them are enough for the first."""
+"""Samples at full load of which a median is taken; half of them are enough for the first one."""
 ECC_SHOWN_S = 60.0
-"""How long a grown ECC counter is told, so that a rule that looks every minute sees it."""
+"""Seconds for which a grown ECC counter is reported in the error text of the samples."""
 
 SLOWING = frozenset(
     {"hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal", "board_limit", "reliability"}
 )
 TOLD = SLOWING | {"sw_power_cap"}
-"""Clock event reasons passed on. A software power cap is the normal state of a busy GPU; it
-explains a clock, it is no trouble."""
+"""Clock event reasons that samples have. A software power cap is normal for a busy GPU: it is no
+trouble, but explains a low clock."""
 
 
 class Nvml(Source):
-    """All GPUs of the box, once a second. ``env`` replaces the environment of the child."""
+    """One :class:`GpuSample` per GPU of the box and second, and a LogEvent per Xid.
+
+    ``env`` replaces the environment of the child; ``deadline_s`` is the time for an answer.
+    """
 
     name = "nvml"
     every_s = 1.0
@@ -73,22 +77,22 @@ class Nvml(Source):
         self._counted: float | None = None
 
     def fds(self) -> Iterable[int]:
-        """The child's answers."""
+        """The pipe through which the child answers."""
         fd = self._child.fileno() if self._child else None
         return () if fd is None else (fd,)
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
-        """An answer has come, or the child is gone."""
+        """Take the answer of the child; it may also have ended. Raises as :meth:`read`."""
         samples = self._take(now)
         if self._failure:
             raise TelemetryLost(self._failure)
         return samples
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Ask again; the answer comes through ``ready`` (or is taken here, a turn later).
+        """Ask the child; its answer comes through ``ready``, or is taken at the next read.
 
-        Raises Unsupported where there is no NVIDIA driver, and TelemetryLost at every turn
-        from the driver's first error until its next good answer.
+        Raises Unsupported where there is no NVIDIA driver, and TelemetryLost at every read from
+        the driver's first error until its next good answer.
         """
         mono = self._clock.monotonic()
         if self._child is None:
@@ -109,7 +113,7 @@ class Nvml(Source):
         return samples
 
     def stalled(self, now: float) -> str | None:
-        """How long the driver has not answered, once that is longer than its deadline."""
+        """A sentence on how long the driver has not answered, if that is over the deadline."""
         if self._child is None or self._asked is None:
             return None
         mono = self._clock.monotonic()
@@ -142,7 +146,10 @@ class Nvml(Source):
         return JsonWorker(argv, self._deadline_s, self._env, start_deadline_s=start)
 
     def _take(self, now: float) -> tuple[Observation, ...]:
-        """Samples of the newest answer, and every Xid; notes a failure, raises Unsupported."""
+        """Samples of the newest answer, and the Xids of all answers.
+
+        Sets ``_failure`` after an error; raises Unsupported if the driver never worked.
+        """
         child = self._child
         if child is None:
             return ()
@@ -161,7 +168,7 @@ class Nvml(Source):
             xids = (xid for one in answers for xid in one.get("xids", ()))
             return (*samples, *(self._cards.reported(now, *xid) for xid in xids))
         if "unsupported" in answer:
-            child.restart()  # it has ended by itself; do not wait for the news
+            child.restart()  # after this answer it ends by itself: do not wait for its end
             if not self._worked:
                 raise Unsupported(answer["unsupported"])
         self._failure = str(answer.get("error") or answer.get("unsupported"))
@@ -177,7 +184,7 @@ def _ended(child: JsonWorker) -> str:
 
 
 class Usual:
-    """What a card does at full load: the best median of a half minute that was seen."""
+    """The usual value of a GPU at full load: the highest median of 30 samples seen so far."""
 
     __slots__ = ("_newest", "_since", "best")
 
@@ -198,18 +205,18 @@ class Usual:
 
 
 class KnownGpus:
-    """What is known of every card that was ever seen, by uuid."""
+    """What is known of every GPU that was ever seen, by uuid."""
 
     def __init__(self) -> None:
         self._names: dict[str, tuple[int, str]] = {}
         self._listed: dict[int, int] = {}
-        """The driver's present index -> ours."""
+        """The driver's present index -> the index under which we first saw that GPU."""
         self._ecc: dict[str, tuple[int, int, float]] = {}
         self._new: dict[str, int] = {}
         self._usual: dict[str, tuple[Usual, Usual]] = {}
 
     def samples(self, now: float, gpus: Iterable[Mapping[str, Any]]) -> tuple[GpuSample, ...]:
-        """One sample for each card, those included that the driver no longer lists."""
+        """One sample per GPU, including those that the driver no longer lists (``lost``)."""
         listed = list(gpus)
         present = {gpu["uuid"] for gpu in listed}
         found: dict[int, GpuSample] = {}
@@ -230,7 +237,7 @@ class KnownGpus:
         return tuple(found[index] for index in sorted(found))
 
     def reported(self, now: float, index: int | None, xid: int) -> LogEvent:
-        """An Xid that the driver has reported, in the words of the kernel log's reader."""
+        """An Xid reported by the driver, as the same event that the kernel log would give."""
         known = XIDS.get(xid)
         meaning = f": {known.meaning}" if known else ""
         card = "a GPU" if index is None else f"GPU {self._listed.get(index, index)}"
@@ -249,12 +256,12 @@ class KnownGpus:
         )
 
     def _missing_at(self, index: int, present: set[str | None]) -> str:
-        """The card that had this index and does not show its uuid any more."""
+        """Uuid of the known GPU with this index whose uuid the driver does not report now."""
         missing = (u for u, (i, _) in self._names.items() if i == index and u not in present)
         return next(missing, "")
 
     def _forget_others(self, index: int, uuid: str) -> None:
-        """A card that was swapped for another is not lost."""
+        """Forget other GPUs with this index: one that was replaced is not lost."""
         for other in [u for u, (i, _) in self._names.items() if i == index and u != uuid]:
             del self._names[other]
 

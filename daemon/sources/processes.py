@@ -1,9 +1,9 @@
-"""The processes of a run: its main one, its ranks, and whatever they start.
+"""The processes of a run: its main process, its ranks, and everything that they start.
 
-Once a second every process is read through a kept descriptor of its /proc/PID/stat. What
-costs more (I/O, the kernel function it sleeps in) is read every fifth time, or every time
-while somebody looks closer. A process once known is kept by identity: that its launcher died, or
-that it became a daemon, does not lose it.
+Once a second every process is read through an open descriptor of its /proc/PID/stat. What costs
+more (I/O counters, the kernel function it sleeps in) is read once a minute, or every time while
+``closer_look`` is set. A known process is identified by pid and start time, so it is still
+followed after its launcher died or it became a daemon.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from ..system import procfs
 from ..system.source import Source
 
 MOST = 256
-"""Processes sampled of one run. Eight ranks with 16 data loader workers each are 136; one
-descriptor each leaves most of the usual 1024 to the rest of the daemon."""
+"""Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. Each
+needs a descriptor; of the usual 1024 most are left to the rest of the daemon."""
 CLOSER_EVERY = 60
-"""Reads between two closer looks: three more files for each process, about 30 µs each. Who
-judges a hang asks for closer ones all the time (``closer_look``)."""
+"""Reads between two closer looks: three more files per process, about 30 µs each. While a hang is
+judged, every read is a closer look (``closer_look``)."""
 TREE_EVERY = 5
-"""Reads between two looks at the pids that are new on the box. Listing /proc and reading
-the parent of new ones costs a tenth of asking every process for its children."""
+"""Reads between two searches among the pids that are new on the box. Listing /proc and reading the
+parents of new pids costs a tenth of asking every process for its children."""
 FORGET_EVERY = 300
-"""Reads after which pids that were somebody else's are looked at anew."""
+"""Reads after which pids that did not belong to the run are checked again."""
 EXIT_FILE_READS = 3
-"""Reads (seconds) that the exit file may come later than the death of the main process."""
+"""Reads (seconds) to wait for the exit file after the end of the main process."""
 CORRECT_READS = 60
 """Reads after which an unknown exit status is no longer corrected by a late exit file."""
 _YOUNG_LOOKS = 2
-"""Tree looks in which the environment of a process is read again: between fork and exec it
-still is that of its launcher."""
+"""Searches in which the environment of a new process is read again: between fork and exec a process
+still has the environment of its launcher."""
 
 _Identity = tuple[int, int]
 
 
 class _Process:
-    """A known process and the open file that tells about it."""
+    """A known process, with its open /proc/PID/stat."""
 
     __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
@@ -52,18 +52,18 @@ class _Process:
         self.last = seen
         self.ticks = seen.start_ticks
         self.plain: ProcessSample | None = None
-        """Sample of ``raw`` without the dear figures; a process at rest is not read twice."""
+        """Sample of ``raw`` without the costly figures; used again while ``raw`` is unchanged."""
         self.rank: int | None = None
         self.environ = procfs.Ranks(None, None, None)
-        """As it was started: data loader workers have the variables of their rank as well."""
+        """RANK and related variables; data loader workers inherit those of their rank."""
         self.looks = 0
 
 
 class Processes(Source):
-    """Everything a run consists of, as :class:`ProcessesSeen` once a second.
+    """All processes of a run: one :class:`ProcessesSeen` a second, a :class:`ProcessEnded` per end.
 
-    ``root`` is where proc is mounted. Without a pid in ``spec`` there is nothing to see.
-    ``read`` raises PermissionError when the main process exists but is hidden from us.
+    ``root`` is where proc is mounted. Without a pid in ``spec``, ``read`` returns nothing. It
+    raises PermissionError when the main process exists but is hidden from us.
     """
 
     name = "processes"
@@ -71,7 +71,7 @@ class Processes(Source):
 
     def __init__(self, spec: RunSpec, root: str = procfs.PROC) -> None:
         self.closer_look = False
-        """Set while a hang is being judged: every read is a closer one then."""
+        """Set while a hang is judged: then every read is a closer look."""
         self._turned_away: set[int] = set()
         self._spec = spec
         self._root = root
@@ -82,7 +82,7 @@ class Processes(Source):
         self._stale = True
         self._elsewhere: set[int] = set()
         self._zombies: set[_Identity] = set()
-        """Reported as ended, but still there because nobody has reaped them."""
+        """Ended processes that were reported, but still exist because nobody has reaped them."""
         self._main_lost: procfs.Stat | None = None
         self._main_gone_for: int | None = None
         self._main_told: ProcessEnded | None = None
@@ -93,7 +93,7 @@ class Processes(Source):
         return len(self._turned_away)
 
     def read(self, now: float) -> Iterable[Observation]:
-        """One look: what has ended, then what lives."""
+        """First the processes that ended since the last read, then all that live."""
         if self._spec.pid is None:
             return []
         out: list[Observation] = []
@@ -126,7 +126,7 @@ class Processes(Source):
     # -- who belongs to the run ---------------------------------------------------------
 
     def _begin(self, now: float) -> Iterator[Observation]:
-        """Find the processes that the run was handed over with."""
+        """Find the processes that ``spec`` names."""
         main, ticks = self._main
         assert main is not None
         found = self._adopt(main, ticks)
@@ -142,7 +142,7 @@ class Processes(Source):
         self._look_for_children()
 
     def _adopt(self, pid: int, ticks: int | None = None) -> _Process | None:
-        """Begin to watch ``pid``; ``None`` when it is gone or (by its start) another one."""
+        """Begin to watch ``pid``; ``None`` if it is gone, or was started at another time."""
         if pid in self._known:
             return self._known[pid]
         try:
@@ -167,7 +167,7 @@ class Processes(Source):
         return process
 
     def _look_for_children(self) -> None:
-        """Take in new descendants, up to ``MOST`` processes."""
+        """Add new descendants, up to ``MOST`` processes."""
         self._stale = False
         self._turned_away.clear()
         self._zombies = {z for z in self._zombies if self._still_there(z)}
@@ -179,7 +179,7 @@ class Processes(Source):
         self._settle_ranks()
 
     def _look_at_box(self) -> None:
-        """Read the parent of every pid that is new on the box, until no more are ours."""
+        """Read the parent of every new pid of the box, and add the descendants of the run."""
         if self._reads % FORGET_EVERY == 0:
             self._elsewhere.clear()
         try:
@@ -189,7 +189,7 @@ class Processes(Source):
         self._elsewhere &= present
         parents: dict[int, list[int]] = {}
         for pid in present - self._elsewhere - self._known.keys():
-            # A process that left between listing and reading, or is not for us to see.
+            # OSError: the process ended between listing and reading, or may not be read.
             with contextlib.suppress(OSError):
                 seen = procfs.stat(pid, self._root)
                 if seen is not None:
@@ -200,7 +200,7 @@ class Processes(Source):
         self._elsewhere.update(pid for pids in parents.values() for pid in pids)
 
     def _take_in(self, pids: Iterable[int]) -> list[int]:
-        """The pids that were not known before and are watched now."""
+        """Begin to watch these pids; returns those that are new."""
         fresh = []
         for pid in pids:
             if pid in self._known:
@@ -215,10 +215,10 @@ class Processes(Source):
         return fresh
 
     def _settle_ranks(self) -> None:
-        """Find the ranks: the topmost processes with their RANK; workers only inherit it.
+        """Find the ranks: for each RANK, the topmost process with it; workers only inherit it.
 
-        A launcher may itself be started with a RANK (that of its node); it has no LOCAL_RANK
-        then and gives way to the process that has both.
+        A launcher may itself have a RANK (that of its node), but no LOCAL_RANK; then the process
+        that has both is the rank.
         """
         for process in self._known.values():
             if process.looks <= _YOUNG_LOOKS:
@@ -248,7 +248,7 @@ class Processes(Source):
         return False
 
     def _say_if_hidden(self, pid: int) -> None:
-        """A process that takes signals but has no directory is hidden by ``hidepid``."""
+        """Raise PermissionError if ``pid`` exists but ``hidepid`` hides its directory."""
         if self._root != procfs.PROC or procfs.exists(pid, self._root):
             return
         try:
@@ -262,7 +262,7 @@ class Processes(Source):
     # -- what they do -------------------------------------------------------------------
 
     def _look(self, process: _Process) -> procfs.Stat | None:
-        """``None`` when it is gone, or (in a copy of /proc) its pid is another one's."""
+        """Its stat now; ``None`` if it is gone, or (in a copy of /proc) the pid was reused."""
         raw = _content(process.file)
         if raw == process.raw:
             return process.last
@@ -299,7 +299,7 @@ class Processes(Source):
     def _end(
         self, pid: int, process: _Process, seen: procfs.Stat | None, now: float
     ) -> Iterator[Observation]:
-        """Forget an ended process and report it, the main one only when its status is in."""
+        """Forget an ended process and report its end; for the main one see ``_tell_main``."""
         process.file.close()
         del self._known[pid]
         self._stale = True
@@ -313,7 +313,7 @@ class Processes(Source):
         yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
 
     def _status(self, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
-        """Exit code and signal of a zombie, as far as the kernel tells us."""
+        """(exit code, signal) of a zombie, as far as the kernel lets us read them."""
         if seen is None or not seen.ended:
             return None, None
         status = procfs.exit_status(seen, self._root)
@@ -342,7 +342,7 @@ class Processes(Source):
             self._main_gone_for = None
 
     def _written_status(self) -> tuple[int | None, int | None] | None:
-        """What the supervisor wrote about the main process; ``None`` while it has not."""
+        """(exit code, signal) in the exit record of the main process; ``None``: none yet."""
         record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
         if record is None or not self._is_main(record):
             return None
@@ -350,14 +350,14 @@ class Processes(Source):
         return (record.exit_code, record.signal) if known else None
 
     def _is_main(self, record: ExitRecord) -> bool:
-        """An exit file of an earlier start of the same run does not count."""
+        """True for a record of this main process; the file may be of an earlier start."""
         pid, ticks = self._main
         theirs = record.start_ticks
         return record.pid == pid and (theirs is None or ticks is None or theirs == ticks)
 
 
 def _content(file: procfs.KeptFile) -> bytes:
-    """Empty when the process is gone."""
+    """Content of the file; empty when the process is gone."""
     try:
         return file.read()
     except OSError:

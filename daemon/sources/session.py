@@ -1,8 +1,8 @@
-"""What a process stands and falls with beside itself: its terminal, its container, its box.
+"""What may end together with a process: its terminal, its container, its box.
 
-Nobody sees the exit status of a process that was attached to. What went away together with it
-tells whether it was hung up on (its terminal closed) or lost with the whole box; both must be
-written down while it lives.
+The exit status of a process that middlewatch did not start cannot be read. But if its terminal, its
+container or the box went away at the same time, that was the cause of its end. To notice that, the
+state of all three is recorded while the process lives.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from middlewatch.sentinels.kit.observations import GoneWith
 from ..system import procfs
 
 AT_ONCE_S = 5.0
-"""The terminal was still there this short a time before the end: they went together. Looks are
-a second apart, and a shell gives its jobs a moment between SIGHUP and its own end."""
+"""Seconds. If the terminal was last seen this shortly before the end, both ended together. Looks
+are a second apart, and a shell waits a moment between SIGHUP to its jobs and its own end."""
 _PTS_MAJORS = range(136, 144)
 """Device numbers of pseudo terminals (Documentation/admin-guide/devices.txt)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What there was when the process was first looked at."""
+    """Boot, process 1, terminal and session leader when the process was first looked at."""
 
     boot: str = ""
     first: int = 0
     """When process 1 started, in ticks."""
     terminal: str | None = None
-    """One that can hang up on the process; empty for none, ``None`` for not looked yet."""
+    """A terminal whose end sends SIGHUP to the process; empty: none, ``None``: not looked yet."""
     leader: tuple[int, int] | None = None
-    """Process and start of the leader of its session, if another."""
+    """(pid, start ticks) of the leader of its session, if that is another process."""
 
 
 class Session:
-    """The surroundings of one process."""
+    """Box, container and terminal of one process. ``saved`` is what :meth:`state` gave before."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Session:
         self._changed = _changed(terminal) if terminal else None
 
     def check_terminal(self, now: float) -> None:
-        """Note that everything is still there; next to nothing without a terminal."""
+        """Note that the terminal is still there; does nothing for a process without one."""
         if self._terminal and not self._hung_up():
             self._alive_at = now
 
@@ -77,13 +77,13 @@ class Session:
         return ""
 
     def state(self) -> dict[str, Any]:
-        """For the store: a restarted daemon on a rebooted box needs to know what there was."""
+        """Plain JSON values for the store, from which a restarted daemon can notice a reboot."""
         there = Surroundings(self._boot, self._first, self._terminal, self._leader)
         saved: dict[str, Any] = codec.dump(there)
         return saved
 
     def _hung_up(self) -> bool:
-        # The next terminal that somebody opens gets the number of the one that was closed.
+        # A terminal that is opened later gets the number of the one that was closed.
         if self._changed is None or _changed(self._terminal) != self._changed:
             return True
         return (
@@ -93,7 +93,7 @@ class Session:
 
 
 def _changed(terminal: str) -> int | None:
-    """When the device was made, or its mode changed, in ns; ``None`` when it is gone.
+    """Time in ns when the device was created or its mode changed; ``None`` when it is gone.
 
     Input and output of a terminal leave its ctime alone (the kernel's ``tty_update_time``).
     """
@@ -104,7 +104,7 @@ def _changed(terminal: str) -> int | None:
 
 
 def _surroundings(pid: int, root: str, dev: str) -> tuple[str, tuple[int, int] | None]:
-    """(terminal that can hang up on the process, the leader of its session if another)."""
+    """(terminal whose end sends SIGHUP to the process, session leader if another process)."""
     session, device = procfs.terminal(pid, root) or (0, 0)
     if os.major(device) not in _PTS_MAJORS or procfs.ignores_hangup(pid, root):
         return "", None

@@ -1,10 +1,9 @@
-"""Stacks of the processes of a run that is silent for too long, by py-spy.
+"""Stacks of the processes of a run that is silent for too long, taken with py-spy.
 
-There is such a source only while a hang is judged, and it looks only at the processes it is
-told to (:attr:`Stacks.wanted`). py-spy reads the memory of a process that goes on running: it
-is never paused. Each look is made by a child that is niced, asked for one process at a time,
-and killed when it does not answer in time. Where ptrace is refused, or py-spy is missing, the
-source is unsupported and says why.
+This source exists only while a hang is judged, and takes the stacks of the processes in
+:attr:`Stacks.wanted`. py-spy reads the memory of a process without pausing it. It is run by a child
+with low priority, for one process at a time, and the child is killed when it does not answer in
+time. Where ptrace is denied, or py-spy is missing, the source is unsupported and says why.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ from ..system.source import Source
 from ..system.worker import JsonWorker
 
 DEADLINE_S = 5.0
-"""One stack takes 20 to 60 ms; a process whose memory is locked keeps py-spy waiting."""
+"""Seconds for one stack. It takes 20 to 60 ms; py-spy waits if the process's memory is locked."""
 EVERY_S = 5.0
-"""Between two looks at one process: three of them tell a spinning process from a working one."""
+"""Seconds between two stacks of one process; three of them show whether it spins or works."""
 LATER_S = 30.0
-"""Between two looks after the first ones: the verdict has to stay true."""
+"""The same after the first ``FIRST_LOOKS`` stacks, to check that the verdict still holds."""
 FIRST_LOOKS = 6
 MOST = 16
-"""Processes looked at: the ranks of two full boxes, or one with a few workers each."""
+"""Processes looked at at most: the ranks of two full boxes, or of one with a few workers each."""
 TRIES = 3
-"""Looks that may fail at one process (it is no Python, or was read in mid-change)."""
+"""Failures after which a process is left alone (not Python, or its stack changed while read)."""
 _CHILD = Path(__file__).with_name("programs") / "stacks.py"
 
 
 class Suspect(NamedTuple):
-    """A process whose stack is worth a look."""
+    """A process whose stack is to be taken."""
 
     pid: int
     rank: int | None = None
 
 
 class _Looked:
-    """What became of the looks at one process."""
+    """Time of the last stack of one process, and how many were taken or failed."""
 
     __slots__ = ("at", "failed", "taken")
 
@@ -59,9 +58,9 @@ class _Looked:
 
 
 class Stacks(Source):
-    """One :class:`StackSeen` per wanted process, three times or more.
+    """One :class:`StackSeen` per wanted process, every 5 s and later every 30 s.
 
-    ``folders`` is where py-spy is looked for: beside our own Python, then ``$PATH``.
+    ``folders`` are searched for py-spy (default: the folder of our own Python, then ``$PATH``).
     """
 
     name = "stacks"
@@ -83,12 +82,12 @@ class Stacks(Source):
         self._missed = 0
 
     def fds(self) -> Iterable[int]:
-        """The child's answers."""
+        """The pipe through which the child answers."""
         fd = self._child.fileno()
         return () if fd is None else (fd,)
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Ask for the next stack that is due; raises Unsupported where there are none to be had."""
+        """Ask for the next stack that is due; raises Unsupported where py-spy cannot be used."""
         mono = self._clock.monotonic()
         if self._child.overdue(mono) > 0:
             self._give_up()
@@ -138,7 +137,10 @@ class Stacks(Source):
         return None
 
     def _give_up(self) -> None:
-        """An answer is overdue: end the child, and leave that process alone."""
+        """The answer is overdue: kill the child, and take no more stacks of that process.
+
+        Raises Unsupported the second time in a row.
+        """
         if self._asked is not None:
             self._looked[self._asked.pid].failed = TRIES
             self._asked = None

@@ -1,8 +1,8 @@
-"""When somebody else ends the run, where its own surroundings tell.
+"""The known times at which a scheduler, a platform or ``timeout`` will end the run.
 
-Looked at are the environment of the run's main process (one name each of Slurm and Kaggle,
-nothing else of it is kept), the ``timeout`` commands it was started by, and the configuration.
-No scheduler is asked and no service is called: a limit that was raised since is not seen.
+They come from the environment of the run's main process (one variable each of Slurm and Kaggle; no
+other is kept), from the ``timeout`` commands that started it, and from the configuration. No
+scheduler or service is asked, so a limit that was raised during the run is not seen.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ SLURM = "SLURM_JOB_END_TIME"
 """Epoch seconds at which Slurm ends the job, in the environment of its steps since 22.05."""
 KAGGLE = "KAGGLE_KERNEL_RUN_TYPE"
 KAGGLE_SESSION_S = 43200.0
-"""Documented: a session with a CPU or GPU ends 12 hours after its start (9 with a TPU)."""
+"""Kaggle's documentation: a session with CPU or GPU ends 12 hours after its start (TPU: 9)."""
 NEVER_S = 180 * 86400.0
-"""An end further away is none: schedulers write "no limit" as a year from the start."""
+"""An end further away than 180 days does not count: schedulers write "no limit" as one year."""
 LOOKS = 3
-"""Reads in which the surroundings are looked at anew: a launcher may still exec."""
+"""Reads that look at environment and ancestors again: a launcher may still exec."""
 _ANCESTORS = 32
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _WITH_VALUE = ("-k", "--kill-after", "-s", "--signal")
@@ -32,7 +32,7 @@ _WITH_VALUE = ("-k", "--kill-after", "-s", "--signal")
 class Walltime(Source):
     """One :class:`Deadline` per known end and read.
 
-    ``given`` are ends that a person told (origin -> epoch seconds). ``root`` stands before
+    ``given`` are the ends from the configuration (origin -> epoch seconds). ``root`` is put before
     /proc.
     """
 
@@ -47,7 +47,7 @@ class Walltime(Source):
         self._looks = 0
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Say every end again; the surroundings of a process do not change."""
+        """Every known end that is still to come; after ``LOOKS`` reads no new ones are sought."""
         if self._pid is not None and self._looks < LOOKS:
             self._looks += 1
             self._found = {**self._found, **dict(self._surroundings(self._pid, now))}
@@ -68,7 +68,7 @@ class Walltime(Source):
             yield "timeout", min(ends)
 
     def _timeouts(self, pid: int, now: float) -> Iterator[float]:
-        """The ends of the ``timeout`` commands among the ancestors, itself included."""
+        """The ends set by ``timeout`` commands among the process and its ancestors."""
         for _ in range(_ANCESTORS):
             seen = procfs.stat(pid, self._proc)
             if seen is None:
@@ -82,8 +82,8 @@ class Walltime(Source):
                 return
 
     def _began(self, pid: int, now: float) -> float | None:
-        """Epoch seconds of the start of a process, by its age: the boot time that the kernel
-        tells is off by every step of the wall clock since."""
+        """Start of a process in epoch seconds, computed from its age: the kernel's boot time is
+        wrong by every step of the wall clock since the boot."""
         seen = procfs.stat(pid, self._proc)
         uptime_s = procfs.uptime_s(self._proc)
         if seen is None or uptime_s is None:
@@ -92,9 +92,9 @@ class Walltime(Source):
 
 
 def duration(command: Sequence[str]) -> float | None:
-    """Seconds after which coreutils' ``timeout`` ends its command; ``None`` for anything else.
+    """Seconds after which ``timeout`` (coreutils) ends its command; ``None`` for other commands.
 
-    With ``--foreground`` the children of the command live on, but the command does not.
+    With ``--foreground`` it ends the command but not the command's children.
     """
     if not command or command[0].rpartition("/")[2] != "timeout":
         return None

@@ -122,7 +122,7 @@ class TroubleClass:
     """Noise of a program that takes itself apart, when it comes after the last step."""
 
     oom_kill: bool = False
-    """The kernel killed a process for want of memory."""
+    """The kernel killed a process because memory ran out."""
     notice: bool = False
     """Somebody announces that the run will be ended."""
     grace: bool = False

@@ -52,7 +52,7 @@ def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
     if ending.gone_with in ("box", "container"):
         return _restarted(ending)
     if signal in (None, _KILL) and killed_for_memory(view, ending):
-        return Vanished("oom", "was killed for want of memory")
+        return Vanished("oom", "was killed because memory ran out")
     notice = notice_of(view, ending)
     if notice is not None:
         return Vanished(

@@ -86,7 +86,7 @@ def test_the_kernel_kills_the_trainer_for_memory(cgroup: Path, box: Any, program
     run = box.run(*_inside(cgroup, *words), name="gpt")
     box.until(lambda: box.status(run)["exit"], "the end of the trainer")
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
-    assert "killed for want of memory (limit 96.0 MiB); the run is dead" in push.title
+    assert "killed because memory ran out (limit 96.0 MiB); the run has ended" in push.title
     one = box.incident("cgroup_oom_kill")
     assert one["run"] == run
     assert any("oom_kill" in e["text"] and e["kind"] == "cgroup" for e in one["evidence"])
@@ -102,8 +102,8 @@ def test_the_kernel_kills_a_worker_for_memory(cgroup: Path, box: Any, program: P
     words = (*program("trainer"), "worker", "--at", "20", "--size", str(400 << 20))
     run = box.run(*_inside(cgroup, *words), name="gpt")
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
-    assert "killed for want of memory" in push.title
-    assert "the run itself is still there" in push.title
+    assert "killed because memory ran out" in push.title
+    assert "the run itself is still alive" in push.title
     one = box.incident("cgroup_oom_kill")
     assert one["run"] == run
     assert one["details"]["main"] is False

@@ -100,6 +100,6 @@ def test_one_process_is_killed_and_others_live_on(box: Any, program: Program) ->
     box.until(lambda: len(box.status(run)["processes"]) >= 2, "both processes")
     os.kill(box.status(run)["pid"], signal.SIGKILL)
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt on"))
-    assert "1 of its processes live on" in push.title
+    assert "1 of its processes are still alive" in push.title
     assert "look what is left of it" in push.body
     assert box.incident("process_killed")["details"]["how"] == "killed"

@@ -257,9 +257,11 @@ INDEX_HEAD = """\
 One page per class of trouble: what it looks like, how to be sure, what to do first. Every incident,
 push and finding names its class. On the box: `middlewatch explain CLASS`.
 
-The commands under *Confirm* only look. Words in capitals are yours to fill in: `PID`, `LOG`,
-`RANK_LOG`, `PATH`, `DIR`, `MOUNT`, `HOST`, `ID` of the Slurm job. Steps marked *safe* cost and end
-nothing; *costly* ones take time, money or data, so read the whole page before them."""
+The commands under *Confirm* change nothing. Replace the words in capitals: `PID` of a process of the
+run, its `LOG` (`RANK_LOG`: the log of one rank), `PATH` of a checkpoint, `DIR` with checkpoints or
+other files, `MOUNT` point, `HOST` name, `ID` of the Slurm job, `DEST` to copy to (a folder,
+`user@host:path` or an rclone remote). Steps marked *safe* cost and end nothing; *costly* ones take
+time, money or data, so read the whole page before them."""
 
 
 def handbook_index() -> str:

@@ -18,7 +18,7 @@ LOG = "log_tail:/data/train.log"
     [
         ("failed", "cannot be read"),
         ("stalled", "has not answered"),
-        ("impaired", "is not as it should be"),
+        ("impaired", "is impaired"),
     ],
 )
 def test_a_broken_source_is_told_after_a_while(
@@ -52,7 +52,7 @@ def test_a_driver_that_hangs_while_the_run_stands_still(story: Story) -> None:
     story.train(60).source("nvml", "stalled", detail="no answer").wait(90)
     (finding,) = story.asks("blind")
     assert finding.severity is Severity.CRITICAL
-    assert finding.summary.endswith("; the run stands still too")
+    assert finding.summary.endswith("; the run makes no progress either")
 
 
 def test_a_driver_that_is_gone_while_the_run_evaluates_as_it_always_did(story: Story) -> None:

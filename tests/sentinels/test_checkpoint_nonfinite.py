@@ -58,7 +58,7 @@ def test_it_is_told_after_the_end_as_well(story: Story) -> None:
 
 def test_one_whose_numbers_were_not_read_is_not_called_finite(story: Story) -> None:
     finding = told(bad(save(story, 1, level="structure"), 2))
-    assert "the last whole one, its numbers not read yet, is out/step_1.pt" in finding.summary
+    assert "the last whole one (its weights not read yet) is out/step_1.pt" in finding.summary
 
 
 def test_one_that_was_read_is_named_before_a_newer_one_that_was_not(story: Story) -> None:

@@ -104,7 +104,7 @@ def test_an_error_behind_a_pipe(story: Story) -> None:
 
 def test_an_end_that_nobody_saw_with_an_error(story: Story) -> None:
     finding = crash(traceback(story.train(30)).end().wait(3))
-    assert "is gone (nobody saw its exit status)" in finding.summary
+    assert "is gone (its exit status is unknown)" in finding.summary
 
 
 def test_an_end_that_nobody_can_explain_is_told_elsewhere(story: Story) -> None:
@@ -218,7 +218,7 @@ def test_an_error_after_which_nothing_happens(story: Story) -> None:
         Severity.CRITICAL,
         "error",
     )
-    assert finding.summary.endswith("no step since 31 s; its process still lives")
+    assert finding.summary.endswith("no step since 31 s; its process is still alive")
 
 
 def test_a_log_alone_knows_of_no_process(story: Story) -> None:

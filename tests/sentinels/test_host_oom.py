@@ -27,7 +27,8 @@ def test_the_trainer(story: Story) -> None:
     assert (finding.trouble, finding.severity) == ("cgroup_oom_kill", Severity.CRITICAL)
     assert finding.fatal
     assert finding.summary == (
-        f"process {MAIN} python was killed for want of memory (limit 4.0 GiB); the run is dead"
+        f"process {MAIN} python was killed because memory ran out (limit 4.0 GiB); "
+        "the run has ended"
     )
     assert finding.evidence[0].text == (
         "oom_kill 0 -> 1 in /box (limit 4.0 GiB, working set 1.0 GiB just before)"
@@ -40,7 +41,7 @@ def test_a_worker(story: Story) -> None:
     finding = told(watched(story, 1, 1))
     assert (finding.severity, finding.fatal) == (Severity.CRITICAL, False)
     assert "process 300 pt_data_worker was killed" in finding.summary
-    assert finding.summary.endswith("; the run itself is still there")
+    assert finding.summary.endswith("; the run itself is still alive")
     assert finding.evidence[1].text.endswith("with status 137")
 
 

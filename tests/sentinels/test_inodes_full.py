@@ -28,7 +28,8 @@ def test_no_inodes_are_left(story: Story) -> None:
     finding = told(story.train(30).disk(50 * GIB, inodes=(0, 1_000_000)))
     assert finding.severity is Severity.CRITICAL
     assert finding.summary == (
-        "/data has no inodes left: 0 of 1000000 free; new files fail although there may be room"
+        "/data has no inodes left: 0 of 1000000 free; new files fail although "
+        "there may be free space"
     )
     assert finding.details == {"path": "/data", "free_inodes": 0}
 

@@ -80,7 +80,7 @@ def test_a_loss_that_begins_again_without_a_word(story: Story) -> None:
     falling(story)
     finding = only(falling(story, 12, seed=9))
     assert finding.severity is Severity.CRITICAL
-    assert "takes the course of its beginning again" in finding.summary
+    assert "falls again as at the start" in finding.summary
     (spike,) = story.asks("loss_spike")
     assert spike.severity is Severity.INFO
 

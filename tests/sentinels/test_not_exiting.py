@@ -21,7 +21,8 @@ def test_a_minute_is_a_warning_and_ten_wake(story: Story) -> None:
     finding = told(story.idle(1))
     assert (finding.trouble, finding.severity) == ("not_exiting", Severity.WARNING)
     assert finding.summary == (
-        "the run reached step 60 and does not exit: nothing happens since 60 s, and the meter runs"
+        "the run reached step 60 and does not exit: nothing happened for 60 s, "
+        "and the box is still billed"
     )
     assert finding.remedy.startswith("check that the last checkpoint is whole")
     assert finding.details["pids"] == [100]

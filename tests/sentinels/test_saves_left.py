@@ -219,8 +219,8 @@ def test_something_else_takes_the_inodes() -> None:
         story.wait(60).disk(90 * GIB, inodes=(400_000 - 5000 * minute, 1_000_000))
     (finding,) = story.asks("saves_left")
     assert finding.summary == (
-        "/data will be full at 10:14 UTC, in 41 min: 205000 inodes free and 300000 inodes an"
-        " hour are taken beside the saves"
+        "/data will be full at 10:14 UTC, in 41 min: 205000 inodes free, and other files grow"
+        " by 300000 inodes an hour"
     )
 
 

@@ -31,13 +31,13 @@ def test_the_command_line_may_know_the_plan(story: Story) -> None:
 def test_a_process_that_nobody_saw_ending(story: Story) -> None:
     (finding,) = story.train(30).end().wait(3).asks("silent_end")
     assert finding.summary == (
-        "the run ended at step 30 and nobody saw its exit status, and nothing says why"
+        "the run ended at step 30 with an unknown exit status, and nothing says why"
     )
 
 
 def test_before_its_first_step(story: Story) -> None:
     (finding,) = story.end().wait(3).asks("silent_end")
-    assert finding.summary.startswith("the run ended before its first step and nobody saw")
+    assert finding.summary.startswith("the run ended before its first step with an unknown")
 
 
 def test_after_a_restart_of_the_watch_the_marks_are_left(story: Story) -> None:

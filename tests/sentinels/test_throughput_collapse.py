@@ -78,7 +78,7 @@ def test_a_fifth_slower_in_both_windows(story: Story) -> None:
     finding = pace(cards(story, 14, 1.6, 450.0))
     assert finding.severity is Severity.WARNING
     assert finding.summary.startswith("the run makes 60% of its usual speed, seen at step ")
-    assert finding.summary.endswith("; the GPUs draw 75% of what they did")
+    assert finding.summary.endswith("; the GPUs draw 75% of their usual power")
     assert "s usually" in finding.evidence[0].text
     assert {e.kind for e in finding.evidence} == {"process", "gpu"}
 
@@ -114,7 +114,7 @@ def test_processes_that_compute_less(story: Story) -> None:
     computing(story, 20, 1.0, 8.0)
     finding = pace(computing(story, 20, 3.0, 2.0))
     assert finding.severity is Severity.WARNING, "nothing but its own pace and CPU time"
-    assert finding.summary.endswith("; its processes use 25% of the CPU time that they did")
+    assert finding.summary.endswith("; its processes use 25% of their usual CPU time")
 
 
 def test_processes_that_compute_as_before(story: Story) -> None:

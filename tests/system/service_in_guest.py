@@ -307,7 +307,7 @@ def the_journal_tells_the_story() -> None:
     assert "watching 0 runs" in said
     assert "watching 2 runs" in said, "the restarted daemon knew its runs"
     assert said.count(" stopped\n") == 2, "one restart, one stop"
-    for bad in ("a bug of middlewatch", "Operation not permitted", "Read-only file system"):
+    for bad in ("a bug in middlewatch", "Operation not permitted", "Read-only file system"):
         assert bad not in said
     assert RECEIVER[0] not in said, "alert URLs are never printed"
 

@@ -1,4 +1,4 @@
-"""Asks one file system for its space; run by itself, because the answer may never come.
+"""Queries the space of one file system; a process of its own, because ``statvfs`` may hang.
 
 A question is one line ``{"path": …}``, the answer one line with the numbers of ``statvfs`` or
 with ``error``. A path that does not exist (yet) is answered for its nearest existing parent.
@@ -13,7 +13,7 @@ import sys
 
 
 def answer(path: str) -> dict[str, object]:
-    """Space of the file system at ``path``, in the units of ``statvfs``."""
+    """Space of the file system at ``path`` in the units of ``statvfs``, or the error."""
     here = path
     while True:
         try:
@@ -38,7 +38,7 @@ def answer(path: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Answer until the asker hangs up."""
+    """Answer until stdin ends."""
     for line in sys.stdin.buffer:
         try:
             path = json.loads(line)["path"]

@@ -1,10 +1,10 @@
 """The only program that talks to the NVIDIA driver; run by path, in a process of its own.
 
-A driver call on a dying GPU may never return, and a thread stuck in it cannot be ended; a
+A driver call on a failing GPU may never return, and a thread stuck in it cannot be ended; a
 process can be killed. So this file imports nothing of the package and runs as
-``python -I -S nvml_child.py FOLDER_OF_PYNVML`` in about 13 MB.
+``python -I -S nvml.py FOLDER_OF_PYNVML`` in about 13 MB.
 
-One question a line on stdin, one answer a line on stdout::
+One question per line on stdin, one answer per line on stdout::
 
     {"ask": "sample", "dear": false, "counters": false}
     {"gpus": [{"index": 0, "uuid": "GPU-…", "util_ratio": 0.98, …}], "driver": "550.54.15",
@@ -12,18 +12,17 @@ One question a line on stdin, one answer a line on stdout::
     {"unsupported": "…"}    this box has no NVIDIA driver; the program ends after it
     {"error": "…"}          the driver is there but does not answer properly
 
-A GPU has the keys of ``CHEAP``, ``COUNTERS`` and ``DEAR`` below. ``null`` means that the board or its
-partition (MIG) does not tell, never 0. ``lost`` is the driver's own word; ``error`` is any
-other complaint about one GPU. Process ids are the driver's: inside a container they may be
-those of the host, or none at all.
+A GPU has the keys of ``CHEAP``, ``COUNTERS`` and ``DEAR`` below. ``null`` means that the GPU or its
+partition (MIG) does not report the value; it never means 0. ``lost`` is true only for
+NVML_ERROR_GPU_IS_LOST; ``error`` is any other error of one GPU. Process ids are those of the
+driver: inside a container they may be those of the host, or missing.
 
-Dear calls (they take the driver's locks for long, or answer what hardly changes) are made
-when the question says ``dear`` and remembered in between; error counters, which must be heard
-of within seconds, when it says ``counters``. ``xids`` are the critical errors that the driver
-has reported since the last answer, as (index, code): the kernel log tells them as well, but a
-container rarely has one. A call that took longer than
-``BUDGET_MS`` twice in a row (once may be a busy CPU) is left out of the next ``REST`` samples
-that it would belong to, and again after each slow one from then on.
+Dear calls (those that hold the driver's locks for long, or whose result hardly changes) are made
+when the question says ``dear``; in between, their last result is used. Error counters, which are
+needed within seconds, are read when it says ``counters``. ``xids`` are the critical errors reported
+by the driver since the last answer, as (index, code); the kernel log has them too, but containers
+can rarely read it. A call that took longer than ``BUDGET_MS`` twice in a row (once may be a busy
+CPU) is left out of the next ``REST`` samples, and from then on after each slow one.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ REASONS = {
 
 EVENTS, XID_EVENT, DOUBLE_BIT_XID = 0x2 | 0x8, 0x8, 48  # double-bit ECC errors, and Xids
 MOST_EVENTS = 32
-"""Taken per answer: a card in agony reports without an end, and the rest can wait."""
+"""Events in an answer at most: a failing GPU reports without end; the rest waits."""
 
 Reading = Callable[[Any, Any], Mapping[str, Any]]
 """(pynvml, device handle) to keys of the answer; raises NVMLError."""
@@ -175,7 +174,7 @@ class Lost(Exception):
 
 
 class Gpu:
-    """One device: its handle, what it last said, and which calls rest because they are slow."""
+    """One device: its handle, its last answer, and which calls are paused as they are slow."""
 
     def __init__(self, nvml: Any, index: int) -> None:
         self._nvml = nvml
@@ -190,11 +189,11 @@ class Gpu:
 
     @property
     def handle(self) -> Any:
-        """As the driver knows it; ``None`` until it could be had."""
+        """The driver's handle of the device; ``None`` until it could be opened."""
         return self._handle
 
     def sample(self, dear: bool, counters: bool, took_ms: dict[str, float]) -> dict[str, Any]:
-        """What the GPU says now; ``took_ms`` is added to, by name of the call."""
+        """The present values of the GPU; adds the ms of each call to ``took_ms``, by name."""
         lost = False
         try:
             if self._opened():
@@ -261,7 +260,7 @@ class XidEvents:
         self._asked: dict[int, Any] = {}
 
     def follow(self, gpus: Sequence[Gpu]) -> None:
-        """Ask to be told of every GPU that is open and not followed yet."""
+        """Register for events of every open GPU that is not registered yet."""
         nvml = self._nvml
         for index, gpu in enumerate(gpus):
             if gpu.handle is None or index in self._asked:
@@ -274,7 +273,7 @@ class XidEvents:
                     nvml.nvmlDeviceRegisterEvents(gpu.handle, kinds, self._set)
 
     def collect(self) -> list[tuple[int | None, int]]:
-        """(index, Xid) of what was reported since the last time; does not wait."""
+        """(index, Xid) of every event since the last call; does not wait."""
         found: list[tuple[int | None, int]] = []
         nvml = self._nvml
         with contextlib.suppress(nvml.NVMLError):  # nothing more, or no such function
@@ -289,7 +288,7 @@ class XidEvents:
         return next((i for i, handle in self._asked.items() if _address(handle) == address), None)
 
     def close(self) -> None:
-        """Let go of what the driver keeps for us."""
+        """Free the event set in the driver."""
         if self._set is not None:
             with contextlib.suppress(self._nvml.NVMLError):
                 self._nvml.nvmlEventSetFree(self._set)
@@ -331,7 +330,7 @@ class Box:
         took_ms: dict[str, float] = {}
         gpus = [gpu.sample(dear, counters, took_ms) for gpu in self._gpus]
         if gpus and all(_mute(gpu) for gpu in gpus):
-            # Not the GPUs but the way to them is broken: begin anew at the next question.
+            # Not a GPU but the connection to the driver failed: start again at the next question.
             self._close()
             return {"error": gpus[0]["error"]}
         self._events.follow(self._gpus)
@@ -354,13 +353,13 @@ class Box:
 
 
 def _mute(gpu: Mapping[str, Any]) -> bool:
-    """Errors only, not even the plainest value, and not because the GPU is lost."""
+    """True if all values are errors, and not because the GPU is lost."""
     plain = ("util_ratio", "mem_used_bytes", "power_w", "temp_c")
     return bool(gpu["error"]) and not gpu["lost"] and all(gpu[key] is None for key in plain)
 
 
 def _binding(folder: str) -> Any:
-    """Import pynvml from the folder it lies in.
+    """Import pynvml from the folder in which it is installed.
 
     It imports ``ctypes.util`` for Windows alone, and that brings subprocess, tempfile and
     the compression modules along: 2.1 MB here, saved by an empty stand-in.

@@ -1,4 +1,4 @@
-"""Takes the stack of one Python process with py-spy; run by itself, because it may not return.
+"""Takes the stack of one Python process with py-spy; a process of its own, as py-spy may hang.
 
 A question is one line ``{"pid": …, "spy": …}``, the answer one line: ``frames`` (innermost
 first, as ``name (file:line)``), ``own``, ``active``, ``gil`` and ``threads`` of its main thread,
@@ -16,9 +16,10 @@ import sys
 from typing import Any
 
 IDLE_S = 3.0
-"""Without a question for so long it ends: nothing stays beside a training that hangs all night."""
+"""Seconds without a question after which the program ends, so that it uses no memory in a hang that
+lasts all night."""
 DEEPEST = 40
-"""Frames told, from the innermost on."""
+"""Frames in an answer at most, from the innermost on."""
 _LIBRARY = re.compile(r"(?:^|/)(?:site|dist)-packages/(.*)$")
 _STANDARD = re.compile(r"(?:^|/)(?:lib|lib64)/python\d[^/]*/(.*)$")
 _ERROR = re.compile(r"(?i)permission denied|not permitted")
@@ -36,7 +37,7 @@ def place(filename: str) -> tuple[str, bool]:
 
 
 def summary_of(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
-    """What is told of a dump: its main thread only."""
+    """The answer made from the output of ``py-spy dump``: the stack of the main thread only."""
     first = [t for t in threads if t.get("os_thread_id") == pid]
     first += [t for t in threads if t.get("thread_name") == "MainThread"]
     one = (first or threads)[0]
@@ -76,9 +77,9 @@ def answer(pid: int, spy: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until the asker hangs up or has no more questions."""
+    """Answer until stdin ends, or no question came for ``IDLE_S`` seconds."""
     while select.select([sys.stdin], [], [], IDLE_S)[0]:
-        line = sys.stdin.buffer.readline()  # the asker waits for each answer: one line at a time
+        line = sys.stdin.buffer.readline()  # the daemon waits for each answer: one line
         if not line:
             return
         try:

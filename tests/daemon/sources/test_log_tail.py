@@ -377,7 +377,7 @@ def test_a_folder_in_place_of_the_log_does_not_stop_the_old_file(log: Followed) 
         writer.write("b\n")
         writer.flush()
         assert log.look() == ["b"]
-        assert "no file" in log.tail.detail
+        assert "replaced by a directory" in log.tail.detail
         assert log.look() == []
 
 

@@ -30,7 +30,7 @@ def told(story: Story) -> Finding:
         ({"signal": 9}, "process_killed", "killed", "was killed (SIGKILL)"),
         ({"code": 137}, "process_killed", "killed", "was killed (SIGKILL)"),
         ({"signal": 15}, "sigterm_received", "killed", "was ended from outside (SIGTERM)"),
-        ({}, "silent_end", "unknown", "nobody saw its exit status"),
+        ({}, "silent_end", "unknown", "with an unknown exit status"),
     ],
 )
 def test_how_it_went(story: Story, end: dict[str, Any], trouble: str, how: str, words: str) -> None:
