@@ -57,7 +57,7 @@ def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
     if notice is not None:
         return Vanished(
             "preempted",
-            "was ended by who runs this box",
+            "was ended by the platform that runs this box",
             "copy the newest good checkpoint off this box before it is taken away",
             notice,
         )
