@@ -18,6 +18,8 @@ import pytest
 
 from middlewatch.daemon.system.clock import epoch
 
+from ..fakes.box import is_alive
+
 Program = Callable[[str], list[str]]
 Index = dict[str, Any]
 SAVES = 200
@@ -176,7 +178,7 @@ def test_the_index_is_true_after_every_kill(box: Any, program: Program, tmp_path
             time.sleep(chance.uniform(0.2, 2.0))
             pid = box.ask("ping")["pid"]
             os.kill(pid, signal.SIGKILL)
-            box.until(lambda pid=pid: not alive(pid), "the daemon is gone")
+            box.until(lambda pid=pid: not is_alive(pid), "the daemon is gone")
             kills += 1
             is_true(json.loads(path.read_text()), journal)
             box.command("start")
@@ -190,14 +192,6 @@ def test_the_index_is_true_after_every_kill(box: Any, program: Program, tmp_path
     final = json.loads(path.read_text())
     is_true(final, journal)
     is_whole(final, journal)
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def settled(index: Index) -> bool:

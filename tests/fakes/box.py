@@ -145,12 +145,14 @@ class Box:
     def until(self, what: Callable[[], Any], why: str = "it") -> Any:
         """Poll until ``what`` is true; fails with the daemon's log."""
         deadline = time.monotonic() + PATIENCE_S
+        pause_s = 0.05
         while time.monotonic() < deadline:
             with contextlib.suppress(DaemonUnreachable):
                 value = what()
                 if value:
                     return value
-            time.sleep(0.05)
+            time.sleep(pause_s)
+            pause_s = min(0.3, pause_s * 1.3)  # every question costs the daemon some work
         told = [(p.title, p.body) for p in self.receiver.pushes]
         raise AssertionError(f"it never came: {why}\npushes: {told}\n{self.log()}")
 
@@ -180,12 +182,22 @@ class Box:
         with contextlib.suppress(Exception):
             # Discovery finds the runs of other tests as well: those are not ours to end.
             pids = [r["pid"] for r in self.ask("runs") if r["cwd"].startswith(str(self.root))]
-            self.command("stop", check=False)
+            pid = self.ask("stop")["pid"]
+            self.until(lambda: not is_alive(pid), "the end of the daemon")
             for pid in pids:
                 end(pid)
         for process in self.started:
             end(process.pid)
             process.wait()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and more than a zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def end(pid: int | None) -> None:
