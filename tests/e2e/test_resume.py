@@ -21,8 +21,6 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.system.clock import epoch
-
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch")
 
