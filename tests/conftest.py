@@ -19,8 +19,12 @@ from .fakes.nvml_library import NvmlDouble, build
 if "pytest_randomly" in sys.modules:
     vars(sys.modules["pytest_randomly"])["entrypoint_reseeds"] = []
 
-# A suite that is started under nohup ignores the signal, and so would all that it starts.
+# A suite that is started under nohup or by `&` of a script ignores these signals, and so would all
+# that it starts.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault: no example has a deadline, none is too slow. `nightly` looks longer:
 # HYPOTHESIS_PROFILE=nightly scripts/test

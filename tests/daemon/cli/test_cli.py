@@ -341,12 +341,15 @@ def test_following_says_what_is_known_and_ends_with_its_reader(daemon: Path) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as follower:
-        while not connected(follower.pid):
-            assert follower.poll() is None
-        with pytest.raises(subprocess.TimeoutExpired):
-            follower.wait(0.5)
-        follower.send_signal(2)
-        _, complaint = follower.communicate(timeout=120)
+        try:
+            while not connected(follower.pid):
+                assert follower.poll() is None
+            with pytest.raises(subprocess.TimeoutExpired):
+                follower.wait(0.5)
+            follower.send_signal(2)
+            _, complaint = follower.communicate(timeout=120)
+        finally:
+            follower.kill()
     assert (follower.returncode, complaint) == (130, b"")
 
 
