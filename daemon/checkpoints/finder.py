@@ -1,7 +1,7 @@
-"""Find the checkpoints under some folders, again and again, at next to no cost.
+"""Find the checkpoints under some folders. Repeated scans are cheap.
 
-A folder is listed again only when its modification time moved: a name that comes or goes
-moves it, growth of a file does not (whoever follows a checkpoint looks at its files).
+A folder is listed again only when its modification time has changed. A name that is added or
+removed changes it; growth of a file does not, and is noticed in :mod:`.followed`.
 """
 
 from __future__ import annotations
@@ -15,32 +15,34 @@ from typing import NamedTuple
 from .formats import names
 
 DEEPEST = 3
-"""Folders below a watched one that are looked into: ``out/run/checkpoints/step_10``."""
+"""Levels of folders below a watched one that are searched: ``out/run/checkpoints/step_10``."""
 MOST_NAMES = 20_000
-"""Names that are kept under all watched folders together, newest folders first."""
+"""Limit on the names listed under all watched folders together, newest folders first."""
 _SETTLED_S = 2.0
-"""A folder changed less than this before the look is listed again at the next one: its
-modification time has the grain of the kernel tick (4 ms) or of a server (up to 1 s)."""
+"""Seconds. A folder that was changed less than this before a scan is listed again at the next one:
+a further change may leave its modification time as it is, because that time advances in steps of
+the kernel tick (4 ms), on a file server of up to 1 s."""
 _NAMES_PER_S = 2_000
-"""Pace for big folders: listing costs 2.3 us a name (measured), so 0.5 % of a core at most."""
+"""Names per second: a folder with many names is listed only as often as this rate allows. Listing
+costs 2.3 us a name (measured), so it takes 0.5 % of a core at most."""
 _NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
 
 
 class CheckpointPath(NamedTuple):
-    """Where a checkpoint is, or may be becoming one."""
+    """A file or folder that is a checkpoint, or may become one."""
 
     path: str
     kind: names.Kind | None
     """``None`` for a file."""
     leftover: bool
-    """A temporary name: evidence of saving, never a checkpoint."""
+    """It has a temporary name: a sign of a save, never a checkpoint."""
     mtime_ns: int
-    """Of a folder: it moves when a name inside comes or goes. 0 for a file."""
+    """Of a folder: it changes when a name inside is added or removed. 0 for a file."""
 
 
 @dataclass(slots=True)
 class _Folder:
-    """What one listing of a folder has told."""
+    """The result of listing one folder."""
 
     mtime_ns: int
     entries: int = 0
@@ -51,7 +53,7 @@ class _Folder:
 
 
 class CheckpointFinder:
-    """Follows the watched folders; one that does not exist yet is waited for."""
+    """Scans the watched folders; one that does not exist yet is skipped until it does."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.roots = tuple(dict.fromkeys(f.rstrip("/") or "/" for f in folders))
@@ -60,9 +62,9 @@ class CheckpointFinder:
         self._seen: dict[str, _Folder] = {}
 
     def scan(self, now: float) -> dict[str, CheckpointPath]:
-        """Everything there is now, by path. ``now``: wall time in epoch seconds.
+        """All checkpoints that exist now, by path. ``now``: wall time in epoch seconds.
 
-        Raises OSError when no watched folder can be read and at least one is there.
+        Raises OSError when watched folders exist and none of them can be read.
         """
         self._left = MOST_NAMES
         self._seen = {}
@@ -104,7 +106,7 @@ class CheckpointFinder:
     def _descend(
         self, paths: Sequence[str], depth: int, now: float, places: dict[str, CheckpointPath]
     ) -> None:
-        """Folders inside, the one changed last first, until enough names are kept."""
+        """Visit folders, the one changed last first, until :data:`MOST_NAMES` are listed."""
         found = []
         for path in paths:
             mtime_ns = _mtime_ns(path)
@@ -117,7 +119,7 @@ class CheckpointFinder:
             try:
                 self._visit(path, mtime_ns, depth, now, places)
             except OSError:
-                continue  # gone since, or not ours to read
+                continue  # deleted meanwhile, or no permission
 
     def _list(self, path: str, depth: int, mtime_ns: int, now: float) -> _Folder:
         with os.scandir(path) as entries:
@@ -130,7 +132,7 @@ class CheckpointFinder:
             (folders if entry.is_dir() else files).append(entry)
         folder = _Folder(mtime_ns, entries=len(found), again_at=now + len(found) / _NAMES_PER_S)
         if now - mtime_ns / 1e9 < _SETTLED_S:
-            folder.mtime_ns = -1  # too fresh to trust: look again next time
+            folder.mtime_ns = -1  # changed too recently: list it again next time
         file_names = {e.name for e in files}
         name = path.rpartition("/")[2]
         among_data = self._among_data(path)
@@ -158,12 +160,12 @@ class CheckpointFinder:
         return folder
 
     def _among_data(self, path: str) -> bool:
-        """Below a watched folder, in one of data. A watched one may be called as it likes."""
+        """Whether it lies in a data folder. The name of a watched folder itself does not count."""
         root = max((r for r in self.roots if path.startswith(r)), key=len, default="")
         return any(map(names.is_data, path[len(root) :].split("/")))
 
     def _leads_out(self, path: str) -> bool:
-        """A link into the watched folders shows what is seen anyway (``last.ckpt``)."""
+        """Whether a link points outside; the target of others (``last.ckpt``) is found anyway."""
         target = os.path.realpath(path)
         return not any(
             target == root or target.startswith(root + "/")

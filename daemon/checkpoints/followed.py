@@ -1,4 +1,4 @@
-"""One checkpoint that is followed: how its files stand, and what is known about it."""
+"""One checkpoint that is followed: the state of its files, and what is known about it."""
 
 from __future__ import annotations
 
@@ -20,69 +20,70 @@ from .verify.verdicts import one_detail
 
 STATES: tuple[VerifiedState, ...] = ("ok", "corrupt", "incomplete", "unverifiable")
 TELL_EVERY_S = 30.0
-"""Between two words about how far a long reading is."""
+"""Seconds between two reports of how far a long reading is."""
 MOST_PARTS = 32
-"""Of those that a verdict names."""
+"""Limit on the parts that are kept of a verdict."""
 _READ = frozenset({"checksum", "finite", "load"})
-"""Levels that cost reading all of the data."""
+"""Levels at which all of the data was read."""
 FULL_LOOK_EVERY = 16
-"""Looks at a settled folder between two at all its files. A folder whose names do not change
-can only be damaged in place, which is rare: 32 s later is soon enough."""
+"""Only every sixteenth look at a settled folder examines all of its files. While its names do not
+change it can only be damaged in place, which is rare: to notice that 32 s later is soon enough."""
 
 
 class FilesFingerprint(NamedTuple):
-    """How the files of a checkpoint stand. Equal marks: nothing was written in between."""
+    """State of the files of a checkpoint. While it is equal, nothing was written."""
 
     bytes: int = 0
     files: int = 0
     newest_ns: int = 0
     mixed: int = 0
-    """Of sizes, times and inode numbers: tells a file replaced by one of equal size, or changed
-    by somebody who set its time back."""
+    """Hash of names, sizes, times and inode numbers. It shows that a file was replaced by one of
+    equal size, or changed and its time set back."""
     weights: bool = False
+    """True for a single file, for a folder of a known format, and where a file holds weights."""
 
 
 @dataclasses.dataclass(slots=True)
 class Followed:
-    """A checkpoint between its first byte and its verdict, and afterwards."""
+    """One checkpoint, from its first byte to its verdict and afterwards."""
 
     place: CheckpointPath
     fingerprint: FilesFingerprint
     changed_at: float
-    """When we last saw it change, or the time of its newest file when it is older than us."""
+    """Epoch seconds: when we last saw it change. Before that, the time of its newest file."""
     grew_at: float | None = None
     seen: CheckpointSeen | None = None
     asked: FilesFingerprint | None = None
-    """What the verifier was asked about; an answer for another state of the files is void."""
+    """State of the files when the verifier was asked; an answer about another one is dropped."""
     ask_at: float = 0.0
     settled: bool = False
     """The verdict is final as long as the files stay as they are."""
     failures: int = 0
     skipped: int = 0
     fresh: bool = False
-    """Written, or changed, since we look."""
+    """It was written or changed since this watch began."""
     left: bool = False
-    """A temporary that was told to belong to nobody."""
+    """It has a temporary name, and was reported as left over from a save."""
     done: bool = False
-    """Its data was read to the end, or cannot be."""
+    """Its data was read to the end, or cannot be read."""
     began: float | None = None
-    """Since when its data is read."""
+    """Epoch seconds: when the reading of its data began; ``None`` while it is not read."""
     told_at: float = 0.0
     said: str = ""
-    """What the check of its structure had to add."""
+    """Detail of its verdict at the level of structure."""
     earlier: Mapping[str, object] | None = None
-    """Its entry in the index as it was before this watch began, or before a rescan."""
+    """Its entry in the index from before this watch, or from before a rescan."""
     again: bool = False
-    """Everything is to be verified again; what the index has of it is believed no more, but
-    that it was bad, until its data has been read."""
+    """Everything is to be verified again. Until its data has been read, an entry of the index
+    counts only if it says that the checkpoint is bad."""
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Path of the file or folder."""
         return self.place.path
 
     def check_files(self, place: CheckpointPath, now: float) -> bool:
-        """Look at the files again; whether they have changed."""
+        """Look at the files again; returns whether they have changed. ``now``: epoch seconds."""
         moved = place.mtime_ns != self.place.mtime_ns
         self.place = place
         if self.settled and not moved and place.kind is not None:
@@ -95,8 +96,8 @@ class Followed:
             return False
         if mark.bytes > self.fingerprint.bytes or mark.newest_ns > self.fingerprint.newest_ns:
             self.grew_at = now
-        # Touched, with size and time as they were: whoever did it, no save. What was read
-        # before is what it is measured by.
+        # Size and time are as before, so this was no save. The known digest is kept: the next
+        # one is compared with it.
         same = mark[:3] == self.fingerprint[:3]
         self.earlier = (self._known() or self.earlier) if same else None
         self.again = self.earlier is not None
@@ -108,14 +109,14 @@ class Followed:
         return True
 
     def forget(self, now: float) -> None:
-        """Have it verified again from the start; its digest is what the next is measured by."""
+        """Have everything verified again. The known digest is kept, to compare the next with it."""
         self.earlier = self._known() or self.earlier
         self.settled = self.done = False
         self.fresh = self.again = True
         self.began, self.ask_at, self.failures = None, now, 0
 
     def _known(self) -> Mapping[str, object] | None:
-        """What an index would say of it, where all of it was read."""
+        """Its entry for an index if all of its data was read, else ``None``."""
         seen = self.seen
         if seen is None or seen.digest is None:
             return None
@@ -133,17 +134,17 @@ class Followed:
         }
 
     def left_over(self, now: float) -> CheckpointSeen:
-        """As a temporary that nobody writes any more; changes nothing here."""
-        detail = "a temporary that was never renamed"
+        """A report that it is left over from a save that did not finish. Changes nothing here."""
+        detail = "left under a temporary name: never renamed"
         return dataclasses.replace(self._bare(now, detail), state="incomplete")
 
     def pending(self, now: float, detail: str) -> CheckpointSeen:
-        """Known to be there, and nothing more."""
+        """Record that it exists and is not verified yet; ``detail`` says why."""
         self.seen = self._bare(now, detail)
         return self.seen
 
     def restored(self, now: float) -> CheckpointSeen:
-        """As what an earlier watch knew of these very files, until they are verified again."""
+        """Record what an earlier watch found out about the same files, until they are verified."""
         seen, entry = self.pending(now, "being saved"), self.earlier or {}
         verified, kind = entry.get("verified"), entry.get("format")
         if not isinstance(verified, Mapping) or not self._same(entry, seen):
@@ -173,7 +174,7 @@ class Followed:
 
     @staticmethod
     def _same(entry: Mapping[str, object], seen: CheckpointSeen) -> bool:
-        """An entry of an index is about files of the same time, size and number."""
+        """Whether an entry of an index is about files of the same time, size and number."""
         return (
             entry.get("saved_at") == iso(seen.saved_at)
             and entry.get("bytes") == seen.bytes
@@ -201,7 +202,7 @@ class Followed:
         )
 
     def add_verdict(self, answer: Mapping[str, object], now: float) -> CheckpointSeen:
-        """What the verifier has said. A field that makes no sense is taken as unknown."""
+        """Record the answer of the verifier. A field with an invalid value counts as unknown."""
         state = answer.get("state")
         kind = answer.get("format")
         metrics = answer.get("metrics")
@@ -230,7 +231,7 @@ class Followed:
         return self.seen
 
     def read(self, answer: Mapping[str, object], now: float) -> CheckpointSeen | None:
-        """What reading its data came to; ``None`` while there is more to read."""
+        """Record the result of reading its data; ``None`` while there is more to read."""
         if answer.get("more") is True:
             self.began = now if self.began is None else self.began
             self._tell_how_long(number(answer.get("done")), number(answer.get("of")), now)
@@ -260,7 +261,7 @@ class Followed:
         return self.seen
 
     def _tell_how_long(self, done: float | None, of: float | None, now: float) -> None:
-        """Say how far a long reading is; not at every look, as the index is written each time."""
+        """Note how far a long reading is; not at every look: the index is written each time."""
         if (
             self.seen is None
             or self.began is None
@@ -278,7 +279,7 @@ class Followed:
         self.seen = dataclasses.replace(self.seen, detail=one_detail(self.said, text))
 
     def _recall(self) -> None:
-        """Take up again what was found out about these very files before this watch began."""
+        """Take over what was found by reading the same files before this watch began."""
         entry, seen = self.earlier, self.seen
         if entry is None or seen is None or seen.state != "ok":
             return
@@ -311,7 +312,7 @@ def _when(text: object, otherwise: float) -> float:
 
 
 def fingerprint_of(place: CheckpointPath) -> FilesFingerprint:
-    """How the files stand now; all zero when they are gone, or in a folder that nobody may read."""
+    """State of the files now; all zero when they are gone or their folder cannot be read."""
     total = files = newest = mixed = 0
     weights = place.kind != "folder"
     with contextlib.suppress(OSError):
@@ -343,7 +344,7 @@ def _members(place: CheckpointPath) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def number(value: object) -> float | None:
-    """A number of an answer; numbers that are not finite come as strings."""
+    """A number from JSON, where ``nan``, ``inf`` and ``-inf`` are strings; else ``None``."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float) or value in ("nan", "inf", "-inf"):

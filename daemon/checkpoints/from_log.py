@@ -1,4 +1,4 @@
-"""What the log of a run adds to its checkpoints: the step and the metrics that they do not tell."""
+"""What the log of a run adds to its checkpoints: step and metrics that the files do not hold."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 
 _CLAIM_REACH_S = 600.0
-"""Between the line that claims a save and the last byte of it, which may come in either order.
-Our choice, not measured: ten minutes, as long as a writer is waited for."""
+"""Seconds between the log line that claims a save and the last byte of it, in either order. Our
+choice, not measured: ten minutes, as long as a writer is waited for."""
 _EVALUATED = ("eval_", "val_", "accuracy")
-"""Metrics of an evaluation: they belong to the save that follows, not to every later one."""
+"""Prefixes of metrics of an evaluation: they belong to the next save, not to every later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Joined:
 
     seen: CheckpointSeen
     step_origin: str | None
-    """``checkpoint``, ``state``, ``name`` or ``log``; ``None`` when nobody tells a step."""
+    """``checkpoint``, ``state``, ``name`` or ``log``; ``None`` when the step is unknown."""
     metrics_origin: str | None
-    """The same, and ``both`` where the log filled up what the checkpoint tells."""
+    """The same, or ``both`` where the log adds to the metrics of the checkpoint."""
 
 
 def attach_metrics(
@@ -33,13 +33,12 @@ def attach_metrics(
     claims: Sequence[CheckpointSaved],
     remembered: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Joined]:
-    """Fill in step and metrics from the log where the checkpoint does not tell them.
+    """Fill in step and metrics from the log where the checkpoint has none; oldest first.
 
-    ``remembered`` are entries of an earlier index by path: what the log said then. Metrics are
-    the nearest at or before the save: by step number where the save has one, else by time.
-    Those of an evaluation are taken only when the evaluation came after the save before this
-    one. A step in the name of a save counts more than the log: the trainer wrote it there.
-    Oldest checkpoint first.
+    ``remembered``: entries of an earlier index by path, with what the log said then. Metrics
+    are the nearest at or before the save: by step number where the save has one, else by time.
+    Those of an evaluation are taken only if the evaluation came after the previous save. A
+    step in the name of a save takes precedence over the log, because the trainer wrote it.
     """
     reports = sorted(steps, key=lambda s: s.at)
     found: list[Joined] = []
@@ -77,7 +76,7 @@ def _remembered_metrics(entry: Mapping[str, Any]) -> dict[str, float]:
 def _step_in_log(
     seen: CheckpointSeen, reports: Sequence[Step], claims: Sequence[CheckpointSaved]
 ) -> float | None:
-    """The step of the claim about this path nearest in time, else of the last report before."""
+    """Step of the claim about this path nearest in time, else of the last report before it."""
     near = [
         (abs(claim.at - seen.saved_at), claim.step)
         for claim in claims
@@ -96,9 +95,9 @@ def _step_in_log(
 def _metrics_in_log(
     seen: CheckpointSeen, before: CheckpointSeen | None, reports: Sequence[Step]
 ) -> dict[str, float]:
-    """The newest value of every metric; reports in order of time."""
-    # A log read in one go was seen after all its saves; after a restart from an earlier step
-    # the same steps come twice. Hence: what was seen before the save counts more.
+    """The newest value of every metric at this save. ``reports``: in order of time."""
+    # The reports of a log that is read in one go all come later than its saves; after a restart
+    # from an earlier step the same steps come twice. So reports from before the save win.
     limit = seen.saved_at + _CLAIM_REACH_S
     fitting = [r for r in reports if _at_or_before(r, seen)]
     found: dict[str, float] = {}
@@ -124,7 +123,7 @@ def _at_or_before(report: Step, seen: CheckpointSeen) -> bool:
 
 
 def _same(claimed: str, path: str) -> bool:
-    """A log names a path as the program was given it: often relative, or the folder only."""
+    """Whether a claimed path means this one: it is often relative, or only the folder."""
     claimed = os.path.normpath(claimed)
     if claimed.startswith("/"):
         return path == claimed or path.startswith(claimed + "/")

@@ -1,8 +1,7 @@
-"""``checkpoints_index.json``: what there is, which one is newest, best, and fit to resume from.
+"""``checkpoints_index.json``: all checkpoints of a run; the newest, the best, the one to resume.
 
-The truth about step and metrics is looked for in this order: the checkpoint itself, a state file
-beside it, its name, then the log of the run; ``step_origin`` and ``metrics_origin`` say which it
-was.
+Step and metrics come from the first of these that has them: the checkpoint itself, a state file
+beside it, its name, the log of the run. ``step_origin`` and ``metrics_origin`` say which it was.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ def build(
 
     ``rules``: what makes a checkpoint the best one, or a milestone. ``started_at``: when the run
     began (epoch seconds); what was saved before is of an older run and never the newest, however
-    high its step. ``before``: the index as it was, which remembers what the log said about a save
-    when its lines are no longer at hand, and the digest of the first reading: another one now is
-    rot.
+    high its step. ``before``: the previous index. From it come what the log said about a save, as
+    those lines may be gone, and the digest of the first reading: a different one now is bit rot.
     """
     rules = rules or RankingRules()
     known = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
@@ -76,7 +74,7 @@ def build(
 
 
 def read(path: str) -> dict[str, Any] | None:
-    """An index that was written; ``None`` where there is none that can be used."""
+    """Read an index file; ``None`` where there is none that can be used."""
     try:
         with open(path, encoding="utf-8") as file:
             index = json.load(file)
@@ -89,14 +87,14 @@ def read(path: str) -> dict[str, Any] | None:
 
 
 def _same(entry: Mapping[str, Any] | None, seen: CheckpointSeen) -> bool:
-    """An entry about the very same save: its files have not been written since."""
+    """Whether an entry is about the same save: its files have not been written since."""
     return entry is not None and entry["saved_at"] == iso(seen.saved_at)
 
 
 def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSeen:
-    """With the digest of the first reading, and corrupt where it is another one now.
+    """With the digest of the first reading, and corrupt where the digest is different now.
 
-    The first one stays, so that the next reading is measured by it as well.
+    The first digest is kept, so that the next reading is compared with it too.
     """
     first = entry.get("digest")
     if not isinstance(first, str) or entry["bytes"] != seen.bytes:
@@ -105,7 +103,7 @@ def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSee
     if not why:
         return seen if seen.digest else replace(seen, digest=first)
     if seen.state == "corrupt":
-        return replace(seen, digest=first)  # by its own checksums, which say where
+        return replace(seen, digest=first)  # the detail of its own checksums says where
     return replace(seen, state="corrupt", level="checksum", detail=why, digest=first)
 
 
@@ -135,7 +133,7 @@ def _entry(joined: Joined, tags: Sequence[str]) -> dict[str, Any]:
 
 
 def _durability(seen: CheckpointSeen) -> dict[str, Any] | None:
-    """What becomes of it with its box; ``None`` where nobody looked."""
+    """Whether it survives a stop of the box or its destruction; ``None``: unknown."""
     known = seen.durability
     if known is None:
         return None
@@ -147,7 +145,7 @@ def _durability(seen: CheckpointSeen) -> dict[str, Any] | None:
 
 
 def _plain(number: float | None) -> float | int | str | None:
-    """Whole numbers without a fraction; JSON has no NaN, so that one is a string."""
+    """Whole numbers as ``int``; JSON has no NaN and no infinity, so these are strings."""
     if number is None:
         return None
     if math.isnan(number):

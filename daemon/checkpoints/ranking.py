@@ -1,4 +1,4 @@
-"""Which checkpoint is newest, which is best, which is a milestone, and how their size goes."""
+"""Which checkpoint is newest, which is best, which are milestones, and how sizes develop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USUAL_METRICS = ("eval_loss", "val_loss")
 _NAMELESS = "best_metric"
 _NEVER_BEST = ("train_loss", "lr", "grad_norm")
 STAND_INS = ("train_loss",)
-"""What is ranked by where no checkpoint has the metric that is asked for."""
+"""Metrics to rank by where no checkpoint has the metric that is asked for."""
 
 _LOW = """
     loss error err perplexity ppl wer cer mae mse rmse mape nll bpb bpc fid kl divergence
@@ -36,35 +36,35 @@ _WORD = re.compile(r"[a-z]+\d*|\d+")
 _PREFIX = re.compile(r"^(?:eval|val|valid|validation|test)[/_.]", re.IGNORECASE)
 
 _TREND_SAVES = 8
-"""Newest saves of one kind whose sizes are looked at."""
+"""Number of the newest saves of one kind whose sizes are compared."""
 _TREND_FEWEST = 3
 _STEADY = 0.02
-"""Sizes that change by less than this part over these saves are stable. Our choice: a history of
-metrics that is saved as well grows by less."""
+"""Fraction: sizes that change by less than this over these saves are stable. Our choice: a
+history of metrics inside a checkpoint grows by less."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankingRules:
-    """What makes a checkpoint the best one, or a milestone; section `[checkpoints]`."""
+    """What makes a checkpoint the best one, or a milestone; config section ``[checkpoints]``."""
 
     best_metric: str = ""
-    """Empty: what the trainer says in its saves, else an evaluation's loss."""
+    """Empty: the metric by which the trainer itself chooses, else the loss of an evaluation."""
     best_mode: str = "auto"
     """``min``, ``max`` or ``auto``."""
     milestones: tuple[str, ...] = ()
-    """Patterns of names, beside the names that say so themselves."""
+    """Patterns of file names, in addition to names with ``milestone`` or ``final`` in them."""
     milestone_every_steps: int = 0
     """0: none."""
 
     @classmethod
     def of(cls, config: Config) -> RankingRules:
-        """As a person has set them."""
+        """The rules that the config sets."""
         told = config.checkpoints
         return cls(told.best_metric, told.best_mode, told.milestones, told.milestone_every_steps)
 
 
 class Best(NamedTuple):
-    """Which one is best, and by what."""
+    """The best checkpoint, and the metric by which it was chosen."""
 
     path: str | None = None
     metric: str | None = None
@@ -78,8 +78,8 @@ def in_order(
 ) -> list[CheckpointSeen]:
     """Oldest first: by run, then step, then time.
 
-    One without a step stands behind those saved before it. A step counts only inside one run:
-    a folder of an older run, with a higher step, comes before everything of this one.
+    One without a step follows those saved before it. Steps are compared only within one run: a
+    checkpoint of an older run comes before all of this one, even with a higher step.
     """
     keyed = []
     highest = {False: -math.inf, True: -math.inf}
@@ -93,7 +93,7 @@ def in_order(
 
 
 def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
-    """The best of those that are ok, oldest first; the newest of equals."""
+    """The best checkpoint; of equal ones the newest. ``sound``: those that are ok, oldest first."""
     told, told_mode = (None, None) if rules.best_metric else trainers_own(sound)
     wanted = [told] if told else []
     for name in (rules.best_metric,) if rules.best_metric else USUAL_METRICS:
@@ -115,12 +115,12 @@ def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
 
 
 def trainers_own(sound: Sequence[CheckpointSeen]) -> tuple[str | None, str | None]:
-    """The metric that the trainer itself calls best by, and whether ``min`` or ``max`` wins.
+    """The metric by which the trainer itself chooses the best, and whether ``min`` or ``max`` wins.
 
-    Trainers save the best value so far: under ``best_NAME`` beside the one of now (Lightning's
-    callback, nanoGPT), or without a name (Hugging Face). The name is then that of an
-    evaluation's metric with this very value; the direction is seen where another save has a
-    worse one. ``None`` for what cannot be told.
+    Trainers save the best value so far: as ``best_NAME`` beside the current value (Lightning's
+    callback, nanoGPT), or without a name (Hugging Face). Then it is the metric of an evaluation
+    that has exactly this value in some save. The direction is known once another save has a
+    worse value. ``None`` for what is not known.
     """
     for seen in reversed(sound):
         for key, best in seen.metrics.items():
@@ -136,7 +136,7 @@ def trainers_own(sound: Sequence[CheckpointSeen]) -> tuple[str | None, str | Non
 
 
 def _with_value(sound: Sequence[CheckpointSeen], best: float) -> str:
-    """An evaluation's metric that some checkpoint has with this value; not two of them."""
+    """The one metric of an evaluation that has this value in some save; empty for none or more."""
     names = {
         name
         for seen in sound
@@ -155,13 +155,13 @@ def _mode(best: float, values: Sequence[float]) -> str | None:
 
 
 def direction(metric: str) -> str:
-    """``max`` where the name says that more is better, else ``min``: most metrics are losses."""
+    """``max`` where the name says that higher is better, else ``min``: most metrics are losses."""
     words = set(_WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1_\2", metric).lower()))
     return "max" if words & _HIGHER and not words & _LOWER else "min"
 
 
 def _spellings(metric: str) -> list[str]:
-    """``loss`` of an evaluation is ``eval_loss`` in one log and ``val/loss`` in another."""
+    """Names of one metric: the ``loss`` of an evaluation is ``eval_loss`` or ``val_loss``."""
     bare = _PREFIX.sub("", metric)
     every = [metric, f"eval_{bare}", f"val_{bare}"]
     if bare != "loss":
@@ -171,7 +171,7 @@ def _spellings(metric: str) -> list[str]:
 
 
 def is_milestone(seen: CheckpointSeen, rules: RankingRules) -> bool:
-    """Its name or its step makes it one to keep."""
+    """Whether its name or its step makes it a milestone."""
     name = seen.path.rpartition("/")[2]
     if _MILESTONE.search(name) or any(fnmatchcase(name, p) for p in rules.milestones):
         return True
@@ -180,7 +180,7 @@ def is_milestone(seen: CheckpointSeen, rules: RankingRules) -> bool:
 
 
 def size_trend(ordered: Sequence[CheckpointSeen]) -> dict[str, Any] | None:
-    """How the size of the newest saves goes; ``None`` before three of the newest one's kind.
+    """How the size of the newest saves develops; ``None`` for fewer than three of one kind.
 
     ``{"direction": "stable|growing|shrinking", "bytes_per_save", "saves", "first_bytes",
     "last_bytes"}``; the slope is that of least squares.
@@ -206,7 +206,7 @@ def size_trend(ordered: Sequence[CheckpointSeen]) -> dict[str, Any] | None:
 
 
 def _alike(ordered: Sequence[CheckpointSeen]) -> Iterator[CheckpointSeen]:
-    """Those of the newest one's kind that were written to their end."""
+    """Completely written ones, of the same kind as the newest of them."""
     whole = [c for c in ordered if written(c) and c.state != "pending"]
     kind = kind_of(whole[-1]) if whole else ""
     return (c for c in whole if kind_of(c) == kind)

@@ -1,4 +1,4 @@
-"""The index made anew from what lies on disk, with no daemon."""
+"""Build the index again from the files on disk, without the daemon."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .verify import levels
 
 
 def on_disk(folders: Sequence[str], now: float) -> list[Followed]:
-    """The checkpoints in some folders, newest first; temporaries are none.
+    """The checkpoints in some folders, newest first, without files of temporary names.
 
-    Folders that cannot be read hold nothing.
+    A folder that cannot be read counts as empty.
     """
     found = []
     for folder in folders:
@@ -39,7 +39,7 @@ def _followed(place: CheckpointPath, now: float) -> Followed | None:
 def verify_one(
     followed: Followed, now: float, level: str, progress: levels.Told | None = None
 ) -> CheckpointSeen:
-    """One of them, verified in this process up to ``level``."""
+    """Verify one of them in this process, up to ``level``. ``now``: epoch seconds."""
     return followed.add_verdict(levels.describe(followed.path, level, progress), now)
 
 
@@ -55,10 +55,10 @@ def rebuilt(
     progress: levels.Told | None = None,
     marked: Callable[[list[CheckpointSeen]], list[CheckpointSeen]] = list,
 ) -> dict[str, Any]:
-    """The index of a run, everything in it verified just now.
+    """The index of a run, with every checkpoint verified now.
 
-    ``before``: an earlier index of it, for what the log said and for digests to compare with.
-    ``marked`` adds what is known of the places where they lie.
+    ``before``: an earlier index of the run, for what the log said and for digests to compare with.
+    ``marked``: adds the durability of the storage on which each checkpoint lies.
     """
     seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now)]
     index = build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)

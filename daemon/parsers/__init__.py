@@ -1,1 +1,1 @@
-"""Parsers: bytes of a log in, steps and events out."""
+"""Parsers: they turn the bytes of a log into steps and events."""

@@ -1,4 +1,4 @@
-"""Readers for logs that are complete: gigabytes at once, and then the reading ends."""
+"""Readers for finished logs, which may be gigabytes and are read once, in one go."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OpenReader = Callable[[str, "int | None"], LogReader]
 
 
 def everything(file: str, rank: int | None = None) -> LogReader:
-    """Events and every number of the training."""
+    """A reader of events, phases, claims and all metrics."""
     return LogReader(file, rank, shape_bytes=BACKLOG_BYTES)
 
 
 def events_alone(file: str, rank: int | None = None) -> LogReader:
-    """Troubles, phases and claims, with the fastest engine that is installed."""
+    """A reader of events, phases and claims only, with the fastest search engine installed."""
     return EventReader(file, rank, shape_bytes=BACKLOG_BYTES, finder=_finder())
 
 

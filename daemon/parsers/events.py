@@ -1,8 +1,8 @@
-"""Reading a log for its events alone: no metrics, and the speed of a text search.
+"""Read a log for its events only: no metrics, at the speed of a text search.
 
-For backlogs of many gigabytes. What it says of troubles, phases and saved checkpoints is
-what :class:`.reader.LogReader` says; the numbers of the training are passed over. With one of
-the optional engines only the lines that may be news are ever looked at in Python.
+For finished logs of many gigabytes. Events, phases and claims are the same as those of
+:class:`.reader.LogReader`; metrics are skipped. With one of the optional engines, Python code only
+sees lines that may hold an event, a phase or a claim.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class EventReader(LogReader):
         self._finder = finder
         self._text = b""
         self._begin = 0
-        """Of the line that is being told, in the text."""
+        """Offset in ``_text`` of the line that is being read."""
         self._one_by_one = False
         self._told_to = (0, self._code)
-        """Line up to which all program text is known, and its last two lines."""
+        """(line number up to which all program text is known, numbers of its last two lines)."""
 
     def _judge_numbers(self, known: ShapeFacts, rest: str, piece: bytes) -> None:
-        """Numbers are not asked for."""
+        """Skipped: no metrics are read."""
 
     def _keep(self, lines: Iterable[tuple[int, bytes]]) -> None:
-        """Nobody asks for the tail of a backlog."""
+        """Skipped: the tail of a finished log is not needed."""
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
         if self._finder is None:
@@ -89,7 +89,7 @@ class EventReader(LogReader):
     def _follow(
         self, pieces: bytes, at: int, number: int, now: float, said: list[Observation]
     ) -> tuple[int, int]:
-        """Tell every line from ``at`` on while a traceback is open; where it stopped."""
+        """Read every line from ``at`` on while a traceback is open: (offset, line number)."""
         self._code = self._listing_before(at, number)
         self._told_to = (number - 1, self._code)
         while self._tracebacks.active and at < len(pieces):

@@ -1,6 +1,6 @@
-"""Which program wrote a log, told from lines that nothing else prints.
+"""Which framework wrote a log, recognised by lines that nothing else prints.
 
-For people ("a Megatron-LM log") and for nothing else: no number is read differently for it.
+Only shown to people ("a Megatron-LM log"): no line is read differently because of it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import cache
 from .prefilter import AtomIndex, atoms
 
 MAX_TEXT = 300
-"""Characters of a line that are looked at."""
+"""Characters of a line that are searched."""
 LINES: tuple[tuple[str, str], ...] = (
-    # the more exact first: many are built on one another
+    # the more specific first: many frameworks are built on others
     ("NeMo", r"\[NeMo [IWE] |\bnemo[._](?:collections|core|utils|lightning)\b|reduced_train_loss="),
     ("GPT-NeoX", r"\bsamples/sec: [\d.]+ \| iteration"),
     ("Megatron-DeepSpeed", r"elapsed time per iteration \(ms\).*\bactual seqlen\b"),
@@ -81,7 +81,7 @@ LINES: tuple[tuple[str, str], ...] = (
     ("DeepSpeed", r"\[deepspeed|\bDeepSpeed info:|\bRunningAvgSamplesPerSec="),
     ("Hugging Face Trainer", r"^(?:.{0,80}>> )?\*\*\*\*\* Running training \*\*\*\*\*|^\{'loss': .*'learning_rate': |^\{'train_runtime': "),
 )  # fmt: skip
-"""(name, pattern), the first that matches counts."""
+"""(name, pattern); the first match counts."""
 
 
 @cache
@@ -94,7 +94,7 @@ def _index() -> AtomIndex:
 
 
 LOOKS = 3000
-"""Lines of new shapes after which nobody looks any more."""
+"""Number of lines of new shapes that are searched; after them the search ends."""
 
 
 @cache
@@ -103,7 +103,7 @@ def _pattern(index: int) -> re.Pattern[str]:
 
 
 class Recogniser:
-    """Looks at the lines of one log until it is clear who writes it."""
+    """Searches the first :data:`LOOKS` lines of one log for its framework."""
 
     def __init__(self) -> None:
         self._best = len(LINES)
@@ -111,11 +111,11 @@ class Recogniser:
 
     @property
     def name(self) -> str | None:
-        """The most exact framework that a line has given away, if one has."""
+        """The most specific framework that a line has shown; ``None`` while none has."""
         return LINES[self._best][0] if self._best < len(LINES) else None
 
     def examine_line(self, text: str) -> None:
-        """Look at the line."""
+        """Search one line, given without its rank prefix."""
         if self._looks > 0:
             self._looks -= 1
             text = text[:MAX_TEXT]
@@ -125,7 +125,7 @@ class Recogniser:
 
 
 def recognise(text: str) -> str | None:
-    """The framework that a line gives away, ``None`` for nearly all lines."""
+    """The framework that this line shows; ``None`` for nearly all lines."""
     recogniser = Recogniser()
     recogniser.examine_line(text)
     return recogniser.name

@@ -1,9 +1,9 @@
-"""Bytes of a log become numbered lines.
+"""Split the bytes of a log into numbered lines.
 
 Lines are cut at ``\\n`` and counted from 1. A carriage return ends an *update* of a line: a
-progress bar that redraws itself for hours is one line, and every redraw is handed out under
-that line's number. ANSI escape sequences are removed. However the stream is split into
-chunks, the same lines come out.
+progress bar that is redrawn for hours is one line, and every redraw is returned with the number
+of that line. ANSI escape sequences are removed. The result does not depend on how the stream is
+split into chunks.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from middlewatch.sentinels.kit.codec import UNSAVED
 
 RawLine = tuple[int, bytes, bool]
-"""(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update
-that a carriage return will draw over. Blank pieces are not handed out."""
+"""(line number, cleaned bytes without terminator, ended): ``ended`` is False for an update, which
+ends with a carriage return. Blank pieces are left out."""
 
 MAX_LINE_BYTES = 64 * 1024
-"""Longer pieces are clipped. No trainer prints a longer line that means something to a
-watcher; tokenised samples and base64 images dumped into logs do reach megabytes."""
+"""Longer pieces are clipped. No longer line of a trainer matters here; tokenised samples and base64
+images in logs reach megabytes."""
 
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
@@ -36,7 +36,7 @@ Where = Callable[[int], tuple[int, bool]]
 
 
 def places(first: int, text: bytes) -> Where:
-    """Where the pieces of a text with carriage returns stand; asked in rising order."""
+    """Line numbers of the pieces of a text with carriage returns; fast if asked in rising order."""
     breaks = text.translate(None, _NO_BREAKS)
     last, number = 0, first
 
@@ -53,21 +53,21 @@ def places(first: int, text: bytes) -> Where:
 
 @dataclass(eq=False)
 class LineCutter:
-    """Cuts a byte stream; holds at most one unfinished piece of ``MAX_LINE_BYTES``."""
+    """Cuts a byte stream into lines; holds at most one unfinished piece of ``limit`` bytes."""
 
     limit: int = field(default=MAX_LINE_BYTES, metadata=UNSAVED)
     number: int = 1
-    """Number of the line the next byte belongs to."""
+    """Number of the line that the next byte belongs to."""
     clipped: int = 0
     """Pieces that were longer than the limit."""
     partial: bytes = b""
     """The unfinished piece, never longer than the limit."""
     _dropping: bool = False
     _returned: bool = False
-    """The last byte was a carriage return: the next one says whether a newline follows."""
+    """The last byte was a carriage return; a newline may follow."""
 
     def feed(self, data: bytes) -> list[RawLine]:
-        """All pieces that ``data`` completes, in order."""
+        """All pieces that are complete with ``data``, in order."""
         cut: list[RawLine] = []
         if not data:
             return cut
@@ -83,9 +83,9 @@ class LineCutter:
         return cut
 
     def line(self, data: bytes) -> int:
-        """The number of the one plain line that ``data`` is, taken in; 0 if it is anything else.
+        """Take in ``data`` if it is exactly one plain line: its number, or 0 if it is not.
 
-        A live log is mostly fed so.
+        This is the usual case for a live log.
         """
         if (
             data.find(b"\n") != len(data) - 1
@@ -101,11 +101,11 @@ class LineCutter:
         return self.number - 1
 
     def block(self, data: bytes) -> tuple[int, bytes, bytes]:
-        """Number of the first line, the text of the lines that ``data`` completes, the rest.
+        """(number of the first line, text of the lines complete with ``data``, rest of ``data``).
 
-        The quick way, for many lines at once: in the text each line ends with a newline, and
-        carriage returns part the updates of a line. The text is empty where a piece is too
-        long. The rest, which may be all of the data, wants to be given to :meth:`feed`.
+        The fast way for many lines: in the text each line ends with a newline, and carriage
+        returns separate the updates of a line. The text is empty where a piece is too long.
+        The rest, which may be all of ``data``, must then be given to :meth:`feed`.
         """
         end = data.rfind(b"\n") + 1
         if not end or self._dropping:
@@ -127,7 +127,7 @@ class LineCutter:
         return first, self._strip(text), data[end:]
 
     def _has_long_line(self, text: bytes) -> bool:
-        """Jumps from one newline to the last one within reach: next to nothing to do."""
+        """Whether a piece is longer than the limit. Fast: it jumps as far as the limit allows."""
         at, size, limit = 0, len(text), self.limit
         while size - at > limit + 1:
             newline = text.rfind(b"\n", at, at + limit + 1)
@@ -137,7 +137,7 @@ class LineCutter:
         return False
 
     def flush(self) -> list[RawLine]:
-        """The unfinished last piece, if there is one: the stream has ended."""
+        """At the end of the stream: the unfinished last piece, if there is one."""
         cut: list[RawLine] = []
         self._returned = False
         self._end_piece(b"", True, cut)
@@ -189,7 +189,7 @@ class LineCutter:
             cut.append((self.number, end, ended))
 
     def _hold(self, data: bytes) -> None:
-        """Add to the unfinished piece; what passes the limit is dropped and counted once."""
+        """Add to the unfinished piece; bytes beyond the limit are dropped, which counts once."""
         if not data or self._dropping:
             return
         room = self.limit - len(self.partial)
@@ -209,7 +209,7 @@ class LineCutter:
         return _ANSI.sub(b"", piece) if b"\x1b" in piece else piece
 
     def restored(self) -> None:
-        """Lines are counted from 1, and no piece is longer than the limit."""
+        """Check a restored state: raises ValueError for a bad number, clips the piece."""
         if self.number < 1:
             raise ValueError("a line has no such number")
         self.partial = self.partial[: self.limit]

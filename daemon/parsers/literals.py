@@ -1,12 +1,12 @@
 """Literal texts that every match of a pattern contains, found by walking the parsed pattern.
 
-A pattern is taken apart into *paths*: one for each way through its alternatives, written as
-the literal text on the way with a :data:`GAP` wherever anything else may stand. Each path
-gives one atom, its most telling stretch without a gap.
+A pattern is split into *paths*, one for each way through its alternatives. A path is the literal
+text on that way, with a :data:`GAP` wherever other text may stand. Each path gives one atom: its
+rarest stretch without a gap.
 
-Letter case is folded as :mod:`.prefilter` does it, in ASCII alone. The four letters of other
-scripts that Unicode folds onto ASCII ones (ſ, ı, İ and the Kelvin sign) do not count: no
-program writes a message with them.
+Case is folded for ASCII letters only, as in :mod:`.prefilter`. The four other letters that Unicode
+folds to ASCII ones (ſ, ı, İ and the Kelvin sign) are ignored: no program writes a message with
+them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ except ImportError:  # Python 3.10
     import sre_parse as parser
 
 GAP = "\0"
-"""In a path: any text, or none."""
+"""Stands in a path for any text, or none."""
 MAX_PATHS = 8192
-"""Ways through one alternative of a pattern that are told apart."""
+"""Limit on the paths through one alternative of a pattern."""
 MAX_CHARS = 8
-"""Characters of a class that are told apart."""
+"""Limit on the characters of a class that get a path each; a larger class is a gap."""
 STRONG = 8.0
-"""Strength of an atom that is rare enough; weaker ones are worth a closer look."""
+"""Strength of an atom that is rare enough; for weaker ones optional parts are followed too."""
 ENOUGH = 7.5
-"""Strength above which a text that several alternatives share is preferred to a longer one."""
+"""Strength from which a text shared by several alternatives is preferred to a rarer one."""
 WEAKEST = 1.1
-"""No atom is weaker, as long as nobody asked for it by ``narrow``."""
+"""Least strength of an atom, unless ``narrow`` asks for it."""
 
 Paths = frozenset[str]
 _NOTHING: Paths = frozenset([""])
@@ -46,7 +46,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class NotProved(ValueError):
-    """A pattern has an alternative without a usable literal, or ``narrow`` says too much."""
+    """A pattern has an alternative without a usable literal, or one without a ``narrow`` text."""
 
 
 def fold(text: str) -> str:
@@ -56,10 +56,10 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def strength(atom: str) -> float:
-    """How rare a text is in the logs of trainings, judged by its letters.
+    """How rare a text is in the logs of trainings, estimated from its letters.
 
-    One for each letter of a word, a quarter for one of a word that every such log is full of;
-    less where one word stands alone.
+    Each letter counts 1, or a quarter in a word that is frequent in every such log. A single
+    word counts 0.7 of that, and other characters a quarter each.
     """
     value = 0.0
     words = _WORD.findall(atom)
@@ -72,11 +72,11 @@ def strength(atom: str) -> float:
 
 
 def derive(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
-    """Texts without digits, one of which is in every line that the pattern matches, folded.
+    """The atoms of a pattern: every line that it matches contains one of these texts, folded.
 
-    ``narrow`` is taken wherever the walk proves it, in preference to what is derived. Raises
-    :class:`NotProved` where a text of it is in no alternative, and where an alternative has
-    no text at all.
+    They have no digits. A text of ``narrow`` is used for every path that contains it, in place
+    of a derived one. Raises :class:`NotProved` where a text of it is on no path, and where an
+    alternative has no text at all.
     """
     tree = parser.parse(pattern)
     used: set[str] = set()
@@ -102,7 +102,7 @@ def derive(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def _sorted_out(paths: Paths, narrow: Sequence[str]) -> tuple[set[str], set[tuple[str, ...]]]:
-    """The texts of ``narrow`` that are on a path, and the stretches of the paths without."""
+    """(texts of ``narrow`` that are on a path, the stretches of each path without one)."""
     named: set[str] = set()
     others: set[tuple[str, ...]] = set()
     for path in paths:
@@ -116,7 +116,7 @@ def _sorted_out(paths: Paths, narrow: Sequence[str]) -> tuple[set[str], set[tupl
 
 
 def _cover(paths: Collection[tuple[str, ...]]) -> Iterable[str]:
-    """Few texts, one of which is on each path, and about as rare as the path's own best."""
+    """A few texts that cover all paths, each about as rare as the best text of its path."""
     on: dict[str, set[tuple[str, ...]]] = {}
     for path in paths:
         enough = min(ENOUGH, _best(path))
@@ -134,7 +134,7 @@ def _cover(paths: Collection[tuple[str, ...]]) -> Iterable[str]:
 
 
 def _parts(stretch: str) -> Iterable[str]:
-    """The stretch, and what is left when whole words are cut off at either end."""
+    """The stretch, and what remains of it when whole words are cut off at either end."""
     cuts = [0, *(m.start() for m in _WORD.finditer(stretch)), len(stretch)]
     cuts += [m.end() for m in _WORD.finditer(stretch)]
     return {stretch[i:j] for i in cuts for j in cuts if i < j} | {stretch}
@@ -145,7 +145,7 @@ def _best(path: Iterable[str]) -> float:
 
 
 def _alternatives(items: Any, flags: int) -> Iterable[tuple[Any, int]]:
-    """The outermost alternatives of a pattern with the flags they are read with."""
+    """(items, flags) of the outermost alternatives of a pattern."""
     if len(items) == 1:
         name, value = items[0]
         if name is op.BRANCH:
@@ -160,12 +160,12 @@ def _alternatives(items: Any, flags: int) -> Iterable[tuple[Any, int]]:
 
 
 class _Walk:
-    """Paths through parts of a parsed pattern."""
+    """Finds the paths through parts of a parsed pattern."""
 
     def __init__(self, narrow: Sequence[str], *, detailed: bool) -> None:
         self._narrow = narrow
         self._detailed = detailed
-        """What is optional is followed both ways; else it is a gap."""
+        """An optional part gives paths with and without it; if not detailed it is a gap."""
 
     def sequence(self, items: Any, flags: int) -> Paths:
         paths = _NOTHING
@@ -206,11 +206,11 @@ class _Walk:
         if most == least <= 4:
             return paths
         paths = self._behind(paths, _ANYTHING)
-        # the last one stands before what follows; with a single text it is known which
+        # the last repetition is next to what follows; its text is known if there is only one
         return self._behind(paths, once) if len(once) == 1 else paths
 
     def _behind(self, left: Paths, right: Paths) -> Paths:
-        """Every path of one followed by every path of the other, if they are not too many."""
+        """Every path of one followed by every path of the other; shortened if they are too many."""
         if len(left) * len(right) > MAX_PATHS:
             left, right = (frozenset(GAP + self._told(p) + GAP for p in s) for s in (left, right))
         if len(left) * len(right) > MAX_PATHS:
@@ -221,13 +221,13 @@ class _Walk:
         return frozenset(a + b for a in left for b in right)
 
     def _told(self, path: str) -> str:
-        """The stretch of a path that is worth most."""
+        """The stretch of a path that makes the best atom."""
         stretches = _SPLIT.split(path)
         asked = (s for s in stretches if any(text in s for text in self._narrow))
         return next(asked, None) or max(stretches, key=strength)
 
     def _worth(self, paths: Paths) -> float:
-        """Of the path that is worth least."""
+        """Strength of the best atom of the weakest path."""
         told = map(self._told, paths)
         return min(
             ENOUGH if any(text in s for text in self._narrow) else min(ENOUGH, strength(s)) - 1

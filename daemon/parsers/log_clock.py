@@ -1,7 +1,7 @@
-"""The time that the lines of a log say it is, in seconds from an arbitrary beginning.
+"""The time stamps in the lines of a log, in seconds from an arbitrary beginning.
 
-Only differences of it mean anything: it is never believed to be the time now. Reading it
-costs under a microsecond, because the next line has it where the last one had it.
+Only their differences are used, never as the time now. Reading one takes under a microsecond,
+because it is expected at the same offset as in the line before.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 WITHIN = 100
-"""Bytes in which a stamp begins, behind a rank and the name of a logger."""
+"""Bytes of a line within which a stamp begins: after a rank and the name of a logger."""
 TRIES = 32
-"""Lines without a stamp after which a log is taken for one that has none (any more)."""
+"""Lines without a stamp after which no more are looked for in this log."""
 DAY_S = 86400.0
 
 _STAMP = re.compile(
@@ -21,7 +21,7 @@ _DATE = re.compile(
     rb"(?P<y>(?:19|20)\d\d)[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)[ T_]+$"
     rb"|[IWEFD](?P<mo2>[01]\d)(?P<d2>[0-3]\d) +$"
 )
-"""Days whose order with the month is certain; others are counted by their midnights."""
+"""Dates in which day and month cannot be confused. Without one, days are counted by midnights."""
 
 
 class LogClock:
@@ -31,15 +31,15 @@ class LogClock:
 
     def __init__(self) -> None:
         self.at = -1
-        """Where in a line the hours stand; -1 while that is not known."""
+        """Offset of the hours in a line; -1 while it is not known."""
         self.left = TRIES
-        """Further lines to look at, while none has a stamp: 0 is a log without."""
+        """Lines that may still come without a stamp; at 0 the log counts as one without."""
         self._day = b""
         self._day_s = 0.0
         self._last = 0.0
 
     def read(self, line: bytes) -> float | None:
-        """What time a line says it is; ``None`` where it says none."""
+        """Seconds of the stamp in a line; ``None`` where it has none."""
         at = self.at
         if at < 0 or line[at + 2 : at + 6 : 3] != b"::":
             match = _STAMP.search(line, 0, WITHIN)
@@ -73,7 +73,7 @@ class LogClock:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since the beginning of the year 0, by the calendar of today."""
+    """Days since the beginning of the year 0, by the Gregorian calendar."""
     if month < 3:
         year, month = year - 1, month + 12
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month - 457) // 5 + day

@@ -1,4 +1,4 @@
-"""What happened: the events of a line, and of a traceback that came to its end."""
+"""Make events: from a line that signatures match, and from a traceback that has ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tracebacks import Raised
 
 
 class LogPosition(NamedTuple):
-    """When and where something was read."""
+    """Time (epoch seconds), file, line and rank of something that was read."""
 
     at: float
     file: str
@@ -23,12 +23,12 @@ class LogPosition(NamedTuple):
 
 
 def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent]:
-    """The events of a line, of which the signatures ``rows`` may speak."""
+    """The events of a line. ``rows``: indices of the signatures that may match it."""
     return [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
 
 
 def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
-    """The events of one traceback: its exact class if there is one, else the exception."""
+    """The events of one traceback: of an exact class if there is one, else of its exception."""
     details: dict[str, object] = {"traceback_line": raised.head_line}
     if raised.exception:
         details |= {"exception": raised.exception, "message": plain(raised.message, 300)}
@@ -38,10 +38,10 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
     exact = [(row, more) for row, more in found if row.severity != "info"]
     said: list[LogEvent] = []
-    # a script that started another one: its exception is a trouble of its own
+    # the exception of a script that started another one is a separate trouble
     if raised.ignored or not exact or raised.exception == "CalledProcessError":
         said.append(_exception(raised, text, details, place))
-    # what ended a thread did not end the run, but a tracker that gave up is worth telling
+    # what ended a thread did not end the run; other events, as of a tracker, are still reported
     said += (
         _event(row, details | more, text, place)
         for row, more in exact

@@ -1,10 +1,9 @@
-"""What a line may be news of, and which signatures it matches.
+"""Hints: what a line may match; and the signatures that it does match.
 
-What a line may be news of is told from the atoms it holds, by one look for all of them, and is
-never wrong by silence: a line without a hint matches no signature, announces no phase, claims
-no checkpoint and belongs to no traceback that is not open already. Atoms have no digits, so
-the hints of a line are those of its whole shape and are remembered with it. Patterns are
-compiled when a first candidate line turns up.
+The hints of a line come from the atoms in it, all found in one search. They miss nothing: a line
+without a hint matches no signature, announces no phase, claims no checkpoint and does not begin a
+traceback. Atoms have no digits, so the hints of a line hold for its whole shape and are kept with
+it. A pattern is compiled when the first line with a hint for it comes.
 """
 
 from __future__ import annotations
@@ -39,14 +38,16 @@ _SIGNAL_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What has to be looked at closer."""
+    """The patterns that have to be tried on a line."""
 
     rows: tuple[int, ...]
     """Indices of signatures, in order."""
     phases: tuple[int, ...]
     """Indices of phases, in order."""
     saved: bool
+    """It may claim that a checkpoint was saved."""
     trace: bool
+    """It may begin a traceback, or announce one."""
 
 
 NONE = Hints((), (), False, False)
@@ -65,11 +66,11 @@ def _index() -> AtomIndex:
 
 
 INDEX = _index()
-"""One for all logs: their words are mostly the same."""
+"""One for all logs, as their words are mostly the same."""
 
 
 def hints_of(line: bytes) -> Hints:
-    """What a line, and with it every line of its shape, may be news of."""
+    """The hints of a line, which hold for every line of its shape."""
     found = INDEX.find(line)
     if not found:
         return NONE
@@ -88,7 +89,7 @@ def _pattern(index: int) -> re.Pattern[str]:
 
 
 def candidates(text: str) -> tuple[int, ...]:
-    """Indices of the signatures that one text may match, in order."""
+    """Indices of the signatures that a text may match, in order."""
     return hints_of(text.encode("utf-8", "surrogateescape")).rows
 
 
@@ -98,10 +99,9 @@ _NEGATED = re.compile(r"\(\?<?!")
 
 @cache
 def _asks_which_digits(index: int) -> bool:
-    """The answer of a pattern may differ between lines that differ in their digits alone.
+    """Whether a pattern may match one line and not another that differs only in its digits.
 
-    A pattern that is no different for ``7`` and ``1234`` names no digit, counts none, and
-    denies nothing within a bounded distance.
+    It cannot if it has no digit in it, no quantifier above 1, and no negative look-around.
     """
     pattern = SIGNATURES[index].pattern
     counts = any(int(m[1] or 0) > 1 for m in _QUANTIFIER.finditer(pattern))
@@ -115,7 +115,7 @@ def may_match(shape: str, index: int) -> bool:
 
 
 def matches(text: str, rows: Iterable[int]) -> list[tuple[Signature, dict[str, object]]]:
-    """(signature, details) of every trouble the text speaks of: one signature per class."""
+    """(signature, details) of every signature that matches: at most one per class."""
     found: list[tuple[Signature, dict[str, object]]] = []
     classes: set[str] = set()
     for index in rows:

@@ -1,4 +1,4 @@
-"""Lines that tell what the program does next, and lines that claim a checkpoint was saved."""
+"""Lines that announce the next phase, and lines that claim that a checkpoint was saved."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from middlewatch.sentinels.kit.observations import PhaseName
 
 
 class Announcement(NamedTuple):
-    """A line that tells what comes next."""
+    """A pattern of lines that announce a phase."""
 
     phase: PhaseName
     pattern: str
     narrow: tuple[str, ...] = ()
-    """As in a signature."""
+    """As in a :class:`.Signature`."""
 
 
 PHASES: tuple[Announcement, ...] = (
@@ -93,10 +93,10 @@ PHASES: tuple[Announcement, ...] = (
         r"|学習開始",
     ),
 )
-"""The first that matches counts."""
+"""The first match counts."""
 
 MAX_CLAIM = 1000
-"""Characters of a line that can hold a claim."""
+"""Characters of a line that are searched for a claim."""
 _EXTENSION = r"(?:pth?|ckpt|safetensors|bin|tar|npz|npy|msgpack|h\d|hdf\d|keras|t\d|zip|weights|pdparams|gguf|pkl|params|nemo|distcp|ot|jld2|bson|mat|onnx|model)"
 _PATH = (
     r"[\"'`<(]?(?P<path>(?:\w+://)?(?:[\w.~$=+@{}-]*[/\\])[^\s\"'`,;>]*"
@@ -121,15 +121,15 @@ _VERBS = (
 
 
 class Claim(NamedTuple):
-    """A line that says that a checkpoint was saved."""
+    """A pattern of lines that claim that a checkpoint was saved."""
 
     pattern: str
     narrow: tuple[str, ...] = ()
-    """As in a signature."""
+    """As in a :class:`.Signature`."""
 
 
 SAVED: tuple[Claim, ...] = (
-    # saving the checkpoint at step 500 …, and what else can only be a claim
+    # "saving the checkpoint at step 500", and other words that are always a claim
     Claim(
         rf"{_VERB} (?:(?i:a|the|an|best|latest|last|final|full|new|model|training|current|async|sharded|state and|training state and|model and optimizer) ){{0,4}}(?i:checkpoints?|snapshot|ckpt)\b",
         _VERBS,
@@ -158,13 +158,14 @@ SAVED: tuple[Claim, ...] = (
     ),
     Claim(rf"(?i:\bbest (?:checkpoint|model)\b.{{0,80}}? is saved to) {_PATH}"),
 )
-"""Claims that a checkpoint was saved; which line it is about is found out beside."""
+"""Claims that a checkpoint was saved; step and path are found separately if need be."""
 _STEP_IN_PATH = re.compile(
     r"(?:^|[/\\_.-])(?:global_?step|step|iter|iteration|checkpoint|ckpt|G|D|model|model_step|batch)s?[=_-]?(?:\d+_)?0*(\d+)(?=$|[/\\_.-])"
     r"|[/_-]0*(\d+)_(?:steps|iters|adapters|iterations)\b"
 )
 _GAN_PATH = re.compile(r"(?:^|/)[GD]_\d+\.pth$")
-"""VITS and its children: the iteration that they tell beside it is the epoch."""
+"""VITS and its forks: the iteration in these lines is the epoch, the number in the path the
+step."""
 _OF_SHARD = re.compile(r"-\d{5}-of-\d{5}")
 _STEP_SAID = re.compile(
     r"(?i:\b(?:at|for|after|from|of|to|@)\s{1,2}(?:the )?(?:last |global |training )?(?:step|iteration|iter|update)s?,?(?: step)?[ =:#]{1,6}(?P<a>\d+))"
@@ -184,7 +185,7 @@ def _saved_pattern(index: int) -> re.Pattern[str]:
 
 
 def phase_of(text: str, rows: tuple[int, ...]) -> PhaseName | None:
-    """The phase that a line announces."""
+    """The phase that a line announces, if any. ``rows``: indices of the phases to try."""
     for index in rows:
         if _phase_pattern(index).search(text):
             return PHASES[index].phase
@@ -192,14 +193,14 @@ def phase_of(text: str, rows: tuple[int, ...]) -> PhaseName | None:
 
 
 def saved(text: str) -> tuple[float | None, str | None] | None:
-    """(step, path) of a line that claims that a checkpoint was saved."""
+    """(step, path) of a line that claims a save, each ``None`` if not named; ``None``: no claim."""
     text = text[:MAX_CLAIM]
     for index in range(len(SAVED)):
         match = _saved_pattern(index).search(text)
         if match is None:
             continue
         path, begin = _path(match, text)
-        # words in a path mean nothing
+        # the words of a path do not count
         if _NOT.search(text, max(0, match.start() - 40), begin):
             return None
         return _step(text, path), path
@@ -207,7 +208,7 @@ def saved(text: str) -> tuple[float | None, str | None] | None:
 
 
 def _path(match: re.Match[str], text: str) -> tuple[str | None, int]:
-    """The path of a claim, and how far the words before it reach."""
+    """(path in a claim, end of the text before it, in which words like "failed" count)."""
     for group in ("path", "path2"):
         if match.groupdict().get(group):
             return match[group].rstrip(".,:)!") or None, match.start(group)

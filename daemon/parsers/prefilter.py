@@ -1,14 +1,14 @@
-"""Which lines can match which patterns at all, found without trying the patterns.
+"""Find out which lines can match which patterns at all, without trying the patterns.
 
-Every pattern has *atoms*: texts without digits in ASCII lower case, one of which is in every
-line that the pattern matches. :func:`atoms` takes them from the pattern itself. A line with no
-atom needs no pattern, and nearly all lines of a healthy log have none.
+Every pattern has *atoms*: texts without digits, with ASCII letters in lower case. Every line that
+the pattern matches contains at least one of them. :func:`atoms` derives them from the pattern. No
+pattern is tried on a line without an atom, and nearly all lines of a healthy log have none.
 
-Two ways of looking for them, equal in what they find. :class:`AtomIndex` looks at one line:
-looking for two thousand atoms one by one would cost 60 µs, but the *words* of a log repeat far more
-than its lines do, so each atom is hung up at its most telling run of letters, and which of these
-stems a word holds is worked out once per word. The engines of ``middlewatch[fast]`` look at a
-block of text at memory speed.
+There are two ways to search for atoms, with the same result. :class:`AtomIndex` searches one line.
+To try two thousand atoms one by one would take 60 µs. But the words of a log repeat much more
+often than its lines, so each atom is filed under a *stem*, its rarest run of letters, and the stems
+in a word are found once per word. The engines of ``middlewatch[fast]`` search a block of text at
+the speed of memory.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .prefilter_table import ATOMS
 from .text import USUAL_WORDS
 
 MAX_WORDS = 8192
-"""Words remembered; when full, all are forgotten. A log of pure noise fills 1 MB at most."""
+"""Limit on the words that are kept; when it is reached, all are dropped. They take 1 MB at most."""
 MAX_WORD = 64
-"""Longer words (encoded data) are looked at, and not remembered."""
+"""Characters: longer words (encoded data) are searched, but not kept."""
 
 _LETTERS = bytes(c + 32 if 65 <= c <= 90 else c if 97 <= c <= 122 else 32 for c in range(256))
 """Translation of every byte: ASCII letters to lower case, anything else to a blank."""
@@ -33,32 +33,32 @@ _RUN = re.compile(r"[a-z]+")
 MIN_STEM = 3
 
 ENGINES = ("hyperscan", "re2")
-"""Fastest first: about 2,000 and 400 MiB/s on one core for four hundred atoms."""
+"""Fastest first: about 2,000 and 400 MiB/s on one core, for four hundred atoms."""
 RE2_MEMORY = 64 << 20
-"""Upper bound of re2's automaton; it holds far less, and falls back to a slower way above."""
+"""Bytes: limit for the automaton of re2, which takes far less; above it re2 is slower."""
 
 
 def key_of(pattern: str, narrow: Sequence[str] = ()) -> int:
-    """What a pattern is found by in the table of atoms."""
+    """The key of a pattern in the table of atoms."""
     return zlib.crc32("\0".join((pattern, *narrow)).encode())
 
 
 def atoms(pattern: str, narrow: Sequence[str] = ()) -> tuple[str, ...]:
     """Atoms of a pattern; ``narrow`` as in :func:`.literals.derive`.
 
-    They stand in a table, because walking all patterns takes some seconds.
-    A pattern that is not in it, because it was edited just now, is walked here.
+    They come from a table, because to derive those of all patterns takes some seconds. For a
+    pattern that is not in the table, because it was just edited, they are derived here.
     """
     known = ATOMS.get(key_of(pattern, narrow))
     if known is not None:
         return known
-    from .literals import derive  # here: nobody else pays for it
+    from .literals import derive  # rarely needed
 
     return derive(pattern, narrow)
 
 
 class AtomIndex:
-    """Finds atoms in lines; each atom stands for a few numbers."""
+    """Finds atoms in lines; each atom stands for the indices of its patterns."""
 
     def __init__(self, atoms: Mapping[str, Collection[int]]) -> None:
         self.atoms: dict[bytes, tuple[int, ...]] = {
@@ -66,9 +66,9 @@ class AtomIndex:
         }
         self._by_stem: dict[bytes, list[bytes]] = {}
         self._stemless: list[bytes] = []
-        """Atoms that are all signs and digits."""
+        """ASCII atoms without a run of letters that is long enough for a stem."""
         self._unstemmed: list[bytes] = []
-        """The same, and those of scripts without ASCII letters."""
+        """These, and the atoms in other scripts."""
         for atom in self.atoms:
             stem = max(_RUN.findall(atom.decode()), key=_telling, default="")
             if len(stem) < MIN_STEM:
@@ -83,7 +83,7 @@ class AtomIndex:
         self._words: dict[bytes, tuple[bytes, ...]] = {}
 
     def find(self, line: bytes) -> set[int]:
-        """The numbers of all atoms that are in the line, whatever its case (ASCII only)."""
+        """The indices of all atoms in the line; the case of ASCII letters does not matter."""
         low = line.lower()
         found: set[int] = set()
         for atom in self._stemless if low.isascii() else self._unstemmed:
@@ -100,7 +100,7 @@ class AtomIndex:
         return found
 
     def _learn(self, word: bytes) -> tuple[bytes, ...]:
-        """The atoms that a line with this word may hold."""
+        """The atoms that a line with this word may contain."""
         heads = self._by_head
         stems = {
             stem
@@ -117,19 +117,19 @@ class AtomIndex:
 
 
 def _telling(run: str) -> float:
-    """How few words hold this run of letters."""
+    """How rare this run of letters is in words; higher is rarer."""
     return (
         1 + len(run) / 32 if USUAL_WORDS.fullmatch(run) and len(run) >= MIN_STEM else len(run) / 2
     )
 
 
 class AtomFinder(Protocol):
-    """Finds atoms."""
+    """A search engine for atoms."""
 
     engine: str
 
     def find(self, text: bytes) -> Iterable[int]:
-        """Offsets, ascending, each within a line that holds an atom; every such line has one."""
+        """Ascending offsets, at least one in every line that contains an atom, and in no other."""
 
 
 class Hyperscan:

@@ -1,7 +1,7 @@
-"""From reports to steps: what belongs to which record, which bar is the run's own.
+"""Turn reports into steps: which lines form one record, and which progress bar is the run's.
 
-A report is one line; a step may need the lines before it: the head of a multi-line record,
-the progress bar that a log line interrupts, the fact that this is reinforcement learning.
+A report is one line. A step may need earlier lines too: the head of a record of several lines, the
+progress bar that a log line interrupts, or keys that show reinforcement learning.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .numbers.series import RowBuffer
 from .text import decode, plain
 
 HEAD_LINES = 12
-"""A record's head speaks for at most so many further lines; OLMo-core and rsl-rl stay below."""
+"""Limit on the further lines of a record after its head; OLMo-core and rsl-rl need fewer."""
 BAR_LINES = 200
-"""A bar's step is lent to lines without one only while the bar is being drawn."""
+"""Lines after a redraw of a bar that may take their step from it, if they have none."""
 NESTED_DRAWS = 2000
-"""Redraws of another bar after which the former main bar is taken for abandoned."""
+"""Redraws of other bars after which the main bar counts as abandoned."""
 UPDATE_S = 1.0
 UPDATE_PARTS = 500
 """Redraws of a bar are reported once a second or every 1/500 of the way, whichever comes
-first: enough for every rule, and the 512 steps of a view then span minutes."""
+first. That is enough for every rule, and the 512 steps of a view then span minutes."""
 
 
 @dataclass(eq=False)
@@ -37,12 +37,12 @@ class Progress:
 
     file: str = field(metadata=UNSAVED)
     learning: bool = False
-    """Reinforcement learning: ``loss`` is not a training loss in the usual sense."""
+    """It is reinforcement learning, whose ``loss`` is not the usual training loss."""
     _head: tuple[float | None, float | None] | None = None
     _head_left: int = 0
     _head_full: bool = False
     _head_weak: bool = False
-    """It may as well be the line ``step: 100`` of a printed configuration."""
+    """The head may also be a line ``step: 100`` of a printed configuration."""
     _bar: tuple[float, float | None] | None = None
     _bar_left: int = 0
     _main_of: float | None = None
@@ -50,25 +50,25 @@ class Progress:
     _nested: int = 0
     _evaluating: bool = False
     _shown: tuple[float, float, bool] | None = None
-    """(at, step, all finite) of the redraw reported last."""
+    """(time, step, all values finite) of the redraw that was reported last."""
     _measured: bool = False
-    """The record that is open has told a measure."""
+    """The open record has had a measure (:data:`MEASURES`)."""
     _last: float | None = None
     """Step of the last report that had one."""
     _total: float | None = None
-    """Steps that the program announced before it began."""
+    """Total steps that the program announced before it began."""
     _epochs: float | None = None
-    """Epochs that it announced, until a report has passed them on."""
+    """Total epochs that it announced, kept until the next report passes them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
     _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
     @property
     def open(self) -> bool:
-        """A record may go on: :meth:`other_line` wants to hear of lines without a report."""
+        """A record may continue, so :meth:`other_line` must get lines without a report."""
         return self._head is not None or self._series.open
 
     def other_line(self, text: str) -> None:
-        """A line without a report: rules and braces end a record."""
+        """Take a line without a report: a line of dashes or braces ends a record."""
         self._series.end()
         self._head_left -= 1
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
@@ -124,7 +124,7 @@ class Progress:
         rank: int | None,
         text: str,
     ) -> list[Observation]:
-        """The observations that one report gives: at most a phase and a step."""
+        """The observations that one report gives: at most a phase and a step, or a whole series."""
         if report.plan_only:
             return self._planned(report, values, now, line)
         if report.bare:
@@ -190,10 +190,10 @@ class Progress:
     def _planned(
         self, report: LineReport, values: Values, now: float, line: int
     ) -> list[Observation]:
-        """How long the run shall be, told on a line of its own.
+        """The planned length of the run, from a line that holds nothing else.
 
-        A trainer says so before it begins, and it holds for every step. A setting only may
-        mean that, so it is passed on as a report without numbers.
+        When a trainer announces it before it begins, it is added to later steps. A setting may
+        mean something else, so it is passed on as a step without a number.
         """
         epochs = values.named.get("epochs")
         total = values.total if values.total and values.total > 0 else None
@@ -208,7 +208,7 @@ class Progress:
         return [Step(now, None, {}, total=total, file=self.file, line=line, epochs=epochs)]
 
     def _bar_seen(self, report: LineReport, values: Values, named: dict[str, float]) -> bool:
-        """True when the bar counts training steps."""
+        """Note a redraw of a bar; returns whether the bar counts training steps."""
         if report.bar == "evaluate":
             if "train_loss" in named:
                 named["eval_loss"] = named.pop("train_loss")
@@ -223,7 +223,7 @@ class Progress:
         return True
 
     def _is_main(self, values: Values) -> bool:
-        """Bars without a label: the first unfinished one is the run's, others run inside it."""
+        """Of bars without a label, the first unfinished one is the run's; others run inside it."""
         if values.of is None or values.step is None:
             return False
         self._nested += 1
@@ -242,7 +242,7 @@ class Progress:
     def _counted(
         self, report: LineReport, values: Values, named: dict[str, float]
     ) -> tuple[float | None, float | None]:
-        """Step and epoch of a report, its own or those of its record."""
+        """(step, epoch) of a report: its own, or those of its record or bar."""
         step, epoch = values.step, values.epoch
         head = self._head
         if report.bar:
@@ -255,7 +255,7 @@ class Progress:
         if report.counted and (report.head or report.inner) and not report.row:
             old_step, old_epoch = head if head is not None and report.inner else (None, None)
             if old_step is not None and step is not None and not report.member and report.step_key:
-                # "Learning iteration 3/500" heads the record in which "Total timesteps" is told
+                # "Learning iteration 3/500" is the head of a record that has "Total timesteps" too
                 named[report.step_key] = step
                 step = old_step
             step = old_step if step is None else step
@@ -273,7 +273,7 @@ class Progress:
         elif head is not None and (
             not self._head_full or report.inner or "train_loss" not in named
         ):
-            # a full report is followed at most by details of it, or by its evaluation
+            # after a complete report only its details or its evaluation belong to its step
             step, epoch = head
         self._bar_left -= 1
         if step is None and self._bar is not None and self._bar_left > 0 and "train_loss" in named:
@@ -297,7 +297,7 @@ class Progress:
     def _due(
         self, step: float | None, of: float | None, named: dict[str, float], now: float
     ) -> bool:
-        """Whether a redraw that the next one will paint over is reported."""
+        """Whether a redraw of a bar, which the next one replaces, is reported."""
         finite = all(map(math.isfinite, named.values()))
         now_at = (now, step or 0.0, finite)
         if self._shown is not None:

@@ -1,8 +1,7 @@
-"""The one entry point: bytes of one log in, steps, events, phases and claims out.
+"""The entry point: turns the bytes of one log into steps, events, phases and claims.
 
-Both the resident daemon (live tail) and ``middlewatch replay`` read logs through
-:class:`LogReader`; what it says depends on the bytes and the times they are fed at, never
-on how they were split.
+Both the resident daemon (live tail) and ``middlewatch replay`` read logs with :class:`LogReader`.
+Its results depend on the bytes and on the times at which they are fed, not on how they are split.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from .tracebacks import Tracebacks
 
 TAIL_LINES = 200
 MAX_MATCHED = 4096
-"""Characters of a line that signatures look at."""
+"""Characters of a line that signatures are searched in."""
 
 
 @dataclass(slots=True)
@@ -48,10 +47,10 @@ class ShapeFacts:
     code: bool = False
     header: tables.Header | None = None
     row: bool = False
-    """Under another table header it would mean something else."""
+    """Its meaning depends on the table header."""
     report: LineReport | None = None
     plan: LinePlan | None = None
-    """How to read the report's numbers, when there is nothing else to the line."""
+    """How to read the numbers of the report, if the line is nothing but a report."""
 
 
 def _is_row(known: ShapeFacts | None) -> bool:
@@ -66,7 +65,7 @@ _LONG_AGO = -(1 << 30)
 
 @dataclass(slots=True)
 class _Place:
-    """Where a reader stands, apart from its parts."""
+    """The saved state of a reader, apart from its parts."""
 
     bytes: int = 0
     header: tables.Header | None = None
@@ -74,21 +73,21 @@ class _Place:
 
 
 class LogReader:
-    """Reads one log file; keeps what it needs to understand the next line, and no more.
+    """Reads one log file; keeps only what it needs to understand the next line.
 
-    ``shape_bytes`` bounds the memory of line shapes: a daemon that reads a line a second can
-    do with little, the reading of gigabytes at once gains from more.
+    ``shape_bytes``: limit on the memory for line shapes. Little is enough for a line a second;
+    gigabytes are read faster with more.
     """
 
     def __init__(self, file: str, rank: int | None = None, *, shape_bytes: int = MAX_BYTES) -> None:
         self.file = file
         self.rank = rank
-        """Rank of the process that writes the file; a rank in a line's prefix wins over it."""
+        """Rank of the process that writes the file; a rank in the prefix of a line comes first."""
         self.bytes = 0
         """Bytes fed so far."""
         self._cutter = LineCutter()
         self._lines: ShapeCache[ShapeFacts | None] = ShapeCache(shape_bytes)
-        """By the line with its digits blotted out: most lines are found here already."""
+        """By the line with ``0`` for every digit: most lines are found here already."""
         self._shapes: ShapeCache[ShapeFacts | None] = ShapeCache(shape_bytes)
         self._progress = Progress(file)
         self._tracebacks = Tracebacks()
@@ -100,7 +99,7 @@ class LogReader:
 
     @property
     def framework(self) -> str | None:
-        """Who writes the log, if a line has given it away."""
+        """The framework that writes the log, if a line has shown it."""
         return self._program.name
 
     @property
@@ -110,19 +109,19 @@ class LogReader:
 
     @property
     def clipped(self) -> int:
-        """Lines that were longer than 64 KiB and lost their end."""
+        """Number of lines that were cut because they were longer than 64 KiB."""
         return self._cutter.clipped
 
     @property
     def tail(self) -> list[tuple[int, str]]:
-        """The last lines with their numbers, each at most 400 characters, without blank ones.
+        """(number, text) of the last lines, at most 400 characters each, without blank ones.
 
-        Of a line that is redrawn again and again only the newest state is kept.
+        Of a line that is redrawn only the newest state is kept.
         """
         return [(n, plain(decode(p))) for n, p in self._tail]
 
     def feed(self, data: bytes, now: float) -> list[Observation]:
-        """What the lines that ``data`` completes say, in order. ``now`` is epoch seconds."""
+        """The observations from lines complete with ``data``, in order. ``now``: epoch seconds."""
         self.bytes += len(data)
         said: list[Observation] = []
         if not data:
@@ -140,7 +139,7 @@ class LogReader:
         return said
 
     def finish(self, now: float) -> list[Observation]:
-        """The file has ended: read the last line even without its newline."""
+        """At the end of the file: read the last line even without its newline."""
         said: list[Observation] = []
         self._read_pieces(self._cutter.flush(), now, said)
         for raised in self._tracebacks.finish():
@@ -148,7 +147,7 @@ class LogReader:
         return said
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
-        """Lines, each with its newline, numbered from ``first`` on."""
+        """Read lines, each with its newline, numbered from ``first`` on."""
         place: Where | None = None
         if b"\r" in text:
             place = places(first, text)
@@ -162,7 +161,10 @@ class LogReader:
         )
 
     def _read_line(self, number: int, line: bytes, now: float, said: list[Observation]) -> bool:
-        """One line of a live log, if there is little to it: no news, or a plain report."""
+        """Read one line of a live log; False, and nothing done, if it is no easy case.
+
+        Easy are a line without anything in it, and a plain report.
+        """
         known = self._lines.known.get(zeroed(line), UNSEEN)
         if self._tracebacks.active or not line or line.isspace():
             return False
@@ -183,7 +185,7 @@ class LogReader:
         return True
 
     def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
-        """Lines and updates one by one."""
+        """Read lines and updates one by one."""
         if cut:
             pieces = [piece for _, piece, _ in cut]
             places = [(number, ended) for number, _, ended in cut]
@@ -207,10 +209,10 @@ class LogReader:
         now: float,
         said: list[Observation],
     ) -> None:
-        """Look every piece up by its shape.
+        """Read pieces by their shapes.
 
-        ``text`` is the pieces, joined with newlines; without ``place`` they are whole lines
-        that follow each other from ``first`` on.
+        ``text``: the pieces, joined with newlines. Without ``place`` they are consecutive whole
+        lines, numbered from ``first`` on.
         """
         progress, tracebacks = self._progress, self._tracebacks
         tracing = tracebacks.active
@@ -245,7 +247,7 @@ class LogReader:
             active = tracing or progress.open
 
     def _look_up(self, piece: bytes) -> ShapeFacts | None:
-        """What is known about a line whose very digits make it look new."""
+        """What is known about the shape of a line that is not found with its digits as ``0``."""
         shape = shape_of(piece)
         known = self._shapes.known.get(shape, UNSEEN)
         if known is UNSEEN:
@@ -255,7 +257,7 @@ class LogReader:
         return known
 
     def _judge(self, piece: bytes) -> ShapeFacts | None:
-        """Everything that can be said about a line's shape."""
+        """Work out everything about the shape of a line; ``None`` if there is nothing in it."""
         text = decode(piece)[:MAX_MATCHED]
         _, begin, _ = rank_prefix(text)
         rest = text[begin:]
@@ -266,7 +268,7 @@ class LogReader:
         if code.is_code(rest):
             return _CODE
         if found is not NONE:
-            # a pattern that does not ask which digits stand there matches all lines of a
+            # a pattern that does not depend on particular digits matches all lines of a
             # shape or none
             shape = decode(shape_of(rest.encode("utf-8", "surrogateescape")))
             known.rows = tuple(i for i in found.rows if matcher.may_match(shape, i))
@@ -289,7 +291,7 @@ class LogReader:
             known.report = examine(decode(piece), self._header)
 
     def _in_listing(self, rest: str, number: int) -> bool:
-        """The line belongs to program text that is being printed."""
+        """Whether the line belongs to program text that is being printed."""
         return number - self._code[0] <= code.WINDOW and code.may_be_code(rest)
 
     def _tell(
@@ -352,7 +354,7 @@ class LogReader:
             said += self._progress.report(report, values, now, number, ended, self.rank, text)
 
     def _set_header(self, header: tables.Header) -> None:
-        """Rows mean something else now: forget what was known about them."""
+        """Set the table header, and drop what was known about rows if it is a new one."""
         if header != self._header:
             self._header = header
             self._lines.forget(_is_row)
@@ -379,13 +381,13 @@ class LogReader:
         return saved | {name: codec.dump(part) for name, part in self._parts()}
 
     def _parts(self) -> tuple[tuple[str, Any], ...]:
-        """What remembers by itself, and begins afresh by itself where that was damaged."""
+        """Parts with a state of their own; if one is damaged, only that part begins afresh."""
         cutter, progress = ("cutter", self._cutter), ("progress", self._progress)
         return cutter, progress, ("tracebacks", self._tracebacks)
 
     @classmethod
     def restore(cls, file: str, state: Mapping[str, Any], rank: int | None = None) -> LogReader:
-        """A reader that continues where ``state`` was saved; bad state begins afresh."""
+        """A reader that continues where ``state`` was saved; a damaged part begins afresh."""
         reader = cls(file, rank)
         place = codec.load_or_new(_Place, state)
         reader.bytes, reader._header, reader._code = place.bytes, place.header, place.code

@@ -1,21 +1,21 @@
-"""Line bytes as text, and text that any JSON writer accepts."""
+"""Decode the bytes of lines, and make text that any JSON writer accepts."""
 
 from __future__ import annotations
 
 import re
 
 MAX_TEXT = 400
-"""Longest line text that leaves the parsers, in characters (``contract.md``: evidence)."""
+"""Characters of the longest line text that the parsers give out (as evidence)."""
 
 USUAL_WORDS = re.compile(
     "batch|checkpoints?|epoch|error|gpu|grad(?:ient)?s?|info|instance|iteration|loss(?:es)?|model|return(?:ed)?|seconds?"
     "|state|step|the|to|train(?:ing)?|(?:e?val|(?:evalu|valid)ation)|value|warning|weights|with"
 )
-"""Words that say nothing about a line of a training's log."""
+"""Words so frequent in training logs that they do not distinguish one line from another."""
 
 
 def decode(piece: bytes) -> str:
-    """UTF-8; bytes that are none survive as lone surrogates."""
+    """Decode as UTF-8; invalid bytes become lone surrogates, so that they can be encoded again."""
     return piece.decode("utf-8", "surrogateescape")
 
 

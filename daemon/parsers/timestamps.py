@@ -1,5 +1,7 @@
-"""Times that log lines begin with: to put the logs of several ranks in order, and to tell how
-long a run took by its own clock. They are never believed to be the time now.
+"""Time stamps at the beginning of log lines.
+
+They put the logs of several ranks in order, and show how long a run took by its own clock. They are
+never used as the time now.
 """
 
 from __future__ import annotations
@@ -10,15 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 Key = tuple[int, bytes]
-"""Sorts as time does, among stamps of one kind: (midnights passed, digits)."""
+"""(midnights passed, digits): sorts stamps of one kind by time."""
 
 NEAR = 60
-"""Bytes from the beginning of a line in which its stamp begins; a rank prefix, a level and the
-name of a logger fit before it."""
+"""Bytes from the beginning of a line within which its stamp begins: room for a rank prefix, a level
+and the name of a logger."""
 SAMPLE = 256 << 10
-"""First bytes of a log that tell how it writes times."""
+"""First bytes of a log that are searched for the kind of its stamps."""
 ENOUGH = 2
-"""Stamps in the sample that make a kind worth using."""
+"""Stamps of one kind in the sample that are needed to use that kind."""
 
 _TIME = rb"(?P<h>[01]\d|2[0-3]):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?(?!\d)"
 _PATTERNS: dict[str, bytes] = {
@@ -37,16 +39,16 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """One time that a line tells."""
+    """The time stamp of a line."""
 
     start: int
-    """Where its line begins."""
+    """Offset at which its line begins."""
     digits: bytes
-    """Year to second and fraction, whatever of it the kind has."""
+    """Digits from year to fraction of a second, as far as the kind has them."""
 
 
 def kind_of(sample: bytes) -> str | None:
-    """How a log writes times, from its first bytes; ``None`` when it writes none."""
+    """The kind of the stamps of a log, from its first bytes; ``None`` when it has none."""
     counts = {
         name: sum(1 for _ in pattern.finditer(sample[:SAMPLE])) for name, pattern in _KINDS.items()
     }
@@ -75,17 +77,17 @@ def stamps(data: bytes, kind: str) -> Iterator[Stamp]:
 
 
 class Ordered:
-    """Makes keys of the stamps of one log that never run backwards."""
+    """Turns the stamps of one log into keys that never decrease."""
 
     def __init__(self, kind: str) -> None:
         self._clock = kind == "clock"
         self._days = 0
         self._last = b""
         self.now: Key = (-1, b"")
-        """Key of the newest stamp; lowest of all before the first."""
+        """Key of the newest stamp; before the first one, lower than any other."""
 
     def advance(self, digits: bytes) -> bool:
-        """Take the next stamp; True when it is later than all before it."""
+        """Take the next stamp; returns whether it is later than all before it."""
         if self._clock and self._last[:1] == b"2" and digits[:1] == b"0":
             self._days += 1  # midnight
         self._last = digits

@@ -1,7 +1,7 @@
-"""Python tracebacks: from their head, over the frames, to the exception that ends them.
+"""Python tracebacks: from the head over the frames to the exception at the end.
 
-Ranks may print theirs at the same time, each line behind its rank prefix; each is followed
-by itself.
+Several ranks may print tracebacks at the same time, each line with its rank prefix. They are
+followed separately.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _HEAD = re.compile(
     r"(?P<rest>:?\s*$|:?\s*[\u2500-\u257f|+=-].*$|:?[\\ ]+n?\s*.*\bFile\b.*$)",
     re.DOTALL,
 )
-"""The head and what may follow it: nothing, a box's edge, or the rest of the traceback, where
-a collector has joined the lines. Anything else speaks about tracebacks."""
+"""The head and what may follow it: nothing, the edge of a box, or the rest of the traceback where a
+log collector has joined the lines. With anything else it is a sentence about tracebacks."""
 _CHAIN = (
     "During handling of the above exception",
     "The above exception was the direct cause",
@@ -34,7 +34,7 @@ _IGNORED = re.compile(
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
 )
-"""Lines at the left edge that are of the traceback: a Rich box, loguru, IPython, C++ frames."""
+"""Lines without indentation that belong to a traceback: Rich, loguru, IPython, C++ frames."""
 _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
@@ -55,9 +55,9 @@ MAX_OPEN = 64
 """Tracebacks followed at once: the ranks of eight nodes."""
 MAX_LINES = 400
 ANNOUNCED = 3
-"""Lines of other processes between an announcement and the traceback it is about."""
+"""Limit on the lines of other processes between an announcement and its traceback."""
 MAX_STRAY = 40
-"""Lines of other output within a traceback, printed by other processes, before it is given up."""
+"""Limit on the lines of other processes within a traceback; after them it is given up."""
 
 OPENINGS = (
     _HEAD.pattern,
@@ -65,25 +65,25 @@ OPENINGS = (
     _FRAME.pattern,
     *(rf"^{re.escape(announced)}" for announced in _CHAIN),
 )
-"""One of them matches every line that :meth:`Tracebacks.concerns` answers with yes."""
+"""Every line for which :meth:`Tracebacks.concerns` is true matches one of them."""
 
 
 @dataclass(slots=True)
 class Open:
-    """A traceback whose exception has not come yet."""
+    """A traceback whose end has not come yet."""
 
     line: int
     text: str
     lead: str
-    """What the log library writes before each line, as a shape."""
+    """Shape of the text that the log library writes before each line."""
     ignored: bool
     chained: bool
     headless: bool = False
-    """It began with a frame: a stack that was printed for another reason looks the same."""
+    """It began with a frame, so it may be a stack that was printed for another reason."""
     seen: int = 0
     stray: int = 0
     prefix: str = ""
-    """Of its lines (rank), empty for none."""
+    """Prefix of its lines, which shows the rank; empty for none."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray"),
@@ -97,18 +97,18 @@ class Raised:
     head_line: int
     head_text: str
     text: str
-    """``SomeError: message``; empty when the traceback never came to its end."""
+    """``SomeError: message``; empty when the end of the traceback never came."""
     exception: str
     """Class name without its module."""
     message: str
     ignored: bool
-    """Printed for an exception that went no further (in a finaliser or a thread)."""
+    """The exception did not end the program: it was raised in a finaliser or a thread."""
     chained: bool
-    """Raised while another exception was handled, or caused by it."""
+    """It was raised while another exception was handled, or caused by one."""
 
 
 def split_error(text: str) -> tuple[str, str] | None:
-    """(class name, message) of a ``SomeError: message`` line."""
+    """(class name, message) of a ``SomeError: message`` line; ``None`` for any other line."""
     match = _ERROR_NAME.match(text)
     if match is None:
         return None
@@ -134,19 +134,19 @@ class Tracebacks:
     """Follows the open tracebacks of one log."""
 
     open: Annotated[dict[str, Open], Keyed("prefix")] = field(default_factory=dict)
-    """By prefix of their lines (rank), empty for none."""
+    """By the prefix of their lines, which shows the rank; empty for none."""
     _ignored: int = 0
     _chained: int = 0
-    """Lines in which the traceback that was announced so may still begin."""
+    """Number of lines within which the traceback announced in this way may still begin."""
 
     @property
     def active(self) -> bool:
-        """Lines have to be shown to :meth:`feed` now."""
+        """Whether every line must be given to :meth:`feed` now."""
         return bool(self.open or self._ignored or self._chained)
 
     @staticmethod
     def concerns(text: str) -> bool:
-        """A line of this shape must be shown to :meth:`feed` at any time."""
+        """Whether a line of this shape must always be given to :meth:`feed`."""
         return (
             (HEAD in text and _HEAD.search(text) is not None)
             or text.startswith(_CHAIN)
@@ -154,7 +154,10 @@ class Tracebacks:
         )
 
     def feed(self, prefix: str, text: str, line: int) -> tuple[bool, Raised | None]:
-        """(the line belongs to a traceback, the exception it ends with)."""
+        """Take a line: (whether it belongs to a traceback, the exception if it ends one).
+
+        ``prefix``: prefix of the line with the rank, else empty. ``line``: its number.
+        """
         head = _HEAD.search(text) if HEAD in text else None
         if head is not None:
             return True, self._begin(prefix, text, head, line)
@@ -192,7 +195,7 @@ class Tracebacks:
         return self._open(prefix, Open(line, text, lead if lead.strip() else "", ignored, chained))
 
     def _open(self, prefix: str, trace: Open) -> Raised | None:
-        """Follow a traceback; what the same process had begun before is given up."""
+        """Begin to follow a traceback; an open one of the same process is given up and returned."""
         before = self.open.pop(prefix, None)
         if len(self.open) >= MAX_OPEN:
             self.open.pop(next(iter(self.open)))
@@ -202,7 +205,7 @@ class Tracebacks:
 
     @staticmethod
     def _joined(text: str, rest: str, line: int, ignored: bool, chained: bool) -> Raised:
-        """A whole traceback in one line, as JSON writers and log collectors leave it."""
+        """A whole traceback in one line, as JSON writers and log collectors print it."""
         last = re.split(r"\\n(?=\S)", rest.rstrip(" \"'}],"))[-1]
         match = _JOINED.search(last)
         if match is None:
@@ -233,7 +236,7 @@ class Tracebacks:
 
     @staticmethod
     def _without_lead(lead: str, text: str) -> str:
-        """Cut off what the log library wrote before the line, when it did."""
+        """The text without what the log library wrote before it, if it did."""
         at = 0
         for wanted in re.split(r"0", lead):
             if not text.startswith(wanted, at):
@@ -250,7 +253,7 @@ class Tracebacks:
         return Raised(trace.line, trace.text, "", "", "", trace.ignored, trace.chained)
 
     def finish(self) -> list[Raised]:
-        """The log has ended: tracebacks that never came to their exception."""
+        """At the end of the log: the tracebacks whose end never came."""
         left = [self._unfinished(t) for t in self.open.values()]
         self.open.clear()
         return [raised for raised in left if raised is not None]

@@ -1,4 +1,4 @@
-"""NVIDIA's Xid codes: what a number in the kernel log means, and what mends it.
+"""NVIDIA's Xid codes: what a number in the kernel log means, and what to do about it.
 
 Sources: NVIDIA "Xid Errors" (GPU deployment and management documentation), its Xid
 catalogue, and the messages of the open kernel modules.
@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Action = Literal["none", "restart", "debug", "reset", "reboot", "replace"]
-"""What mends it: nothing to do; start the program again; find the program's own error; reset
-the GPU; reboot the node; hand the board back."""
+"""What to do, in this order: nothing; restart the program; debug the program; reset the GPU; reboot
+the node; have the board replaced."""
 
 
 class Xid(NamedTuple):
-    """One code."""
+    """Meaning and remedy of one code."""
 
     meaning: str
     action: Action
     fatal: bool = True
-    """The program that used the card does not go on."""
+    """The program that uses the GPU cannot continue."""
     program: bool = False
-    """The program itself is the usual cause, not the card."""
+    """The usual cause is the program, not the GPU."""
 
 
 XIDS: dict[int, Xid] = {
@@ -35,7 +35,9 @@ XIDS: dict[int, Xid] = {
     38: Xid("driver firmware error", "restart"),
     43: Xid("the GPU stopped processing a program's channel", "debug", program=True),
     44: Xid("graphics engine fault during a context switch", "reset"),
-    45: Xid("channels were torn down: fallout of an end or of another Xid", "none", program=True),
+    45: Xid(
+        "channels were torn down: a program ended, or another Xid came before", "none", program=True
+    ),
     46: Xid("the GPU stopped processing", "reset"),
     48: Xid("double-bit ECC error", "reset"),
     54: Xid("auxiliary power is not connected", "replace"),
@@ -96,10 +98,10 @@ XIDS: dict[int, Xid] = {
 }
 
 HARMLESS = tuple(sorted(code for code, xid in XIDS.items() if not xid.fatal))
-"""The program goes on: worth a note, no reason to stop."""
+"""Codes after which the program continues: worth a note, no reason to stop."""
 
 
 def meaning(code: int) -> str:
-    """What the code says, in words; empty for one that is not known here."""
+    """The meaning of a code in words; empty for an unknown one."""
     known = XIDS.get(code)
     return "" if known is None else known.meaning

@@ -1,1 +1,1 @@
-"""What one file of a checkpoint holds, told without executing anything of it."""
+"""What one file of a checkpoint holds, read without executing anything in it."""

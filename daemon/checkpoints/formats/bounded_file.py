@@ -1,9 +1,9 @@
 """Read a little of a big file: bounded, by position, and without filling the page cache.
 
-The kernel reads ahead of whoever seems to read in order, and what it reads evicts what the
-training had cached (and counts against its memory limit). POSIX_FADV_RANDOM turns that off, and
-a short read that was not in the cache is given back: the headers of 34,000 tensors lie on as
-many pages.
+When a file seems to be read in order the kernel reads ahead. That evicts what the training has
+cached, and counts against its memory limit. POSIX_FADV_RANDOM turns reading ahead off. Pages that
+a short read brought into the cache are dropped again: the headers of 34,000 tensors lie on as many
+pages.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from types import TracebackType
 from ...system.files import drop_cached
 
 LONGEST = 32 << 20
-"""Bytes of one read: the central directory of an archive with 400,000 records."""
+"""Limit on one read, in bytes: the central directory of an archive with 400,000 records."""
 _SAMPLES = 32
 _SAMPLE = _PAGE = 4096
 _SHORT = 64 << 10
-"""Reads up to here leave no trace in the cache."""
+"""Bytes: reads up to this length leave the page cache as it was."""
 
 
 class FileTooShort(Exception):
-    """The file ends before what it announces."""
+    """The file is shorter than its own header says, or than the read that was asked for."""
 
 
 class BoundedFile:
-    """A file open for reading here and there. Regular files only; OSError otherwise."""
+    """A regular file, opened for reads at any offset. OSError if it is none or cannot be opened."""
 
     begin = 0
-    """Where it begins in the file: not at 0 in a :meth:`window`."""
+    """Offset at which it begins in the file on disk: 0 except in a :meth:`window`."""
     _kept_at = -1
     _kept = b""
-    """The last page of which a little was read: headers of small tensors share one."""
+    """The page that was read last: the headers of small tensors share one."""
 
     def __init__(self, path: str) -> None:
         # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
@@ -62,7 +62,7 @@ class BoundedFile:
         os.close(self._fd)
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Exactly ``count`` bytes from ``offset``; :class:`FileTooShort` where the file has fewer."""
+        """Exactly ``count`` bytes from ``offset``. Raises :class:`FileTooShort` if there are fewer."""
         if offset < 0 or count < 0 or count > LONGEST or offset + count > self.size:
             raise FileTooShort(f"bytes {offset} to {offset + count} of a file of {self.size}")
         start = self.begin + offset
@@ -78,7 +78,7 @@ class BoundedFile:
         return found
 
     def _read(self, start: int, count: int) -> bytes:
-        """Bytes from ``start`` of the file, fewer where it ends."""
+        """Bytes from offset ``start`` of the file on disk, fewer where it ends."""
         parts = []
         while count > 0:
             part = self._short(start, count) if count <= _SHORT else b""
@@ -91,7 +91,7 @@ class BoundedFile:
         return b"".join(parts)
 
     def _short(self, start: int, count: int) -> bytes:
-        """What is cached, else read and given back; nothing where the kernel cannot tell."""
+        """A read that leaves the page cache as it was; empty where the kernel cannot do that."""
         buffer = bytearray(count)
         try:
             return bytes(buffer[: os.preadv(self._fd, [buffer], start, os.RWF_NOWAIT)])
@@ -109,11 +109,11 @@ class BoundedFile:
         return self.read_at(min(offset, self.size), max(0, min(count, self.size - offset)))
 
     def forget(self, offset: int, count: int) -> None:
-        """Give the pages of what was read back to the kernel."""
+        """Drop these bytes from the page cache."""
         drop_cached(self._fd, self.begin + offset, count)
 
     def window(self, offset: int, count: int) -> BoundedFile:
-        """A part of the file as if it were all of it; do not close it. :class:`FileTooShort`."""
+        """A part of the file, readable like a file; do not close it. :class:`FileTooShort`."""
         if offset < 0 or count < 0 or offset + count > self.size:
             raise FileTooShort(f"bytes {offset} to {offset + count} of a file of {self.size}")
         part = BoundedFile.__new__(BoundedFile)
@@ -121,22 +121,22 @@ class BoundedFile:
         return part
 
     def zero_tail(self) -> int:
-        """How many bytes at the end are zero, as far as the last 64 KiB tell."""
+        """Number of zero bytes at the end, at most 64 KiB."""
         tail = self.read_up_to(max(0, self.size - (1 << 16)), 1 << 16)
         return len(tail) - len(tail.rstrip(b"\0"))
 
     def lost_tail(self, borders: Iterable[int] = ()) -> int:
-        """Length of a run of zeroes that reaches from a page border to the end; 0 for none.
+        """Bytes of zeroes from a page border to the end, if they show lost data; else 0.
 
-        A crash before the data reached the disk leaves whole pages of zeroes behind real data.
-        Tensors that are zero begin where a tensor begins: ``borders`` are those offsets, and a
-        run that begins at one of them is no loss. What is left begins within eight bytes behind
-        a page border by chance only, one time in 500.
+        A crash before the data reached the disk leaves whole pages of zeroes after real data. A
+        tensor whose elements are all zero looks alike, but begins where a tensor begins:
+        ``borders`` are those offsets, and zeroes that begin at one of them are no loss. Other
+        zeroes begin within eight bytes after a page border only by chance, one time in 500.
         """
         first, last = 0, (self.size - 1) // _PAGE
         if self.size < 2 * _PAGE or any(self.read_up_to((last - 1) * _PAGE, 2 * _PAGE)):
             return 0
-        while first < last:  # smallest page from which samples are zero
+        while first < last:  # binary search for the first page of zeroes
             middle = (first + last) // 2
             if any(self.read_up_to(middle * _PAGE, _PAGE)):
                 first = middle + 1
@@ -147,7 +147,7 @@ class BoundedFile:
         return 0 if near or not any(self.read_up_to(max(0, start - 8), 8)) else self.size - start
 
     def all_zero(self) -> bool:
-        """No byte but zero, judged by 32 samples over the whole file."""
+        """Whether every byte is zero, judged by 32 samples over the whole file."""
         spots = {self.size * part // _SAMPLES // _SAMPLE * _SAMPLE for part in range(_SAMPLES)} | {
             max(0, self.size - _SAMPLE)
         }

@@ -1,7 +1,7 @@
-"""What lies where in one file of a checkpoint: its records, its tensors, and how far it was.
+"""The contents of one file of a checkpoint: its records, its tensors, and its progress.
 
-Whoever reads the data (``scan``) needs no format: a file is a row of byte ranges, some with a
-checksum, some with the numbers of a tensor. Nothing in a file is executed.
+``scan``, which reads the data, needs to know no format: for it a file is a list of byte ranges,
+some with a checksum, some with the elements of a tensor. Nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .recognise import UNTOLD
 def contents(
     peek: BoundedFile, path: str, beside: Mapping[str, distcp.Rows] | None = None
 ) -> Contents:
-    """Take one file apart. ``path`` is where it is: its name and its neighbours count.
+    """List what lies where in one file. ``path``: its format may depend on name and neighbours.
 
-    ``beside``: what ``rows.survey`` has found in the ``.metadata`` beside a ``.distcp`` file.
+    ``beside``: for a ``.distcp`` file, the result of :func:`.distcp.survey` on its ``.metadata``.
 
-    A file of no known format has nothing in it. Raises Broken, Cut or TooLong, and OSError
-    where a neighbour cannot be read.
+    The result is empty for a file of no known format. Raises Malformed, FileTooShort or
+    TooLong, and OSError where a neighbour cannot be read.
     """
     if path.endswith(".distcp"):
         return _distributed(peek, path, beside)
@@ -54,7 +54,7 @@ def _archive(peek: BoundedFile) -> Contents:
     notes = list(archive.notes)
     packed = sum(r.method != 0 for r in archive.records)
     if packed:
-        notes.append(f"{packed} of {len(records)} records are packed: their data is not read")
+        notes.append(f"{packed} of {len(records)} records are compressed: data not read")
     if found is not None:
         return _torch(found, records, notes)
     if archive.pickle is not None:
@@ -97,7 +97,7 @@ def _sorted(
     found: Iterable[TensorAt | None],
     notes: list[str] | None = None,
 ) -> Contents:
-    """Tensors by offset; those that have no place are counted."""
+    """The contents with tensors by offset; those without a known place are only counted."""
     every = list(found)
     placed = [t for t in every if t is not None and t.bytes and t.dtype in FLOATING]
     unplaced = sum(tensor is None for tensor in every)
@@ -123,7 +123,7 @@ def _safetensors(peek: BoundedFile) -> Contents:
 def _distributed(
     peek: BoundedFile, path: str, beside: Mapping[str, distcp.Rows] | None
 ) -> Contents:
-    """A row of archives, one for each piece; ``.metadata`` beside it says where they begin."""
+    """Consecutive archives, one per piece; ``.metadata`` beside the file says where they begin."""
     folder, name = os.path.split(path)
     if beside is None:
         try:

@@ -1,7 +1,7 @@
-"""What ``.metadata`` of a torch.distributed.checkpoint tells about the files beside it.
+"""What ``.metadata`` of a torch.distributed.checkpoint says about the files beside it.
 
-It is a pickle of torch.distributed.checkpoint.metadata.Metadata: ``storage_data`` says where in
-which file every piece lies, ``state_dict_metadata`` what type and shape the pieces have.
+It is a pickle of torch.distributed.checkpoint.metadata.Metadata: ``storage_data`` gives the file
+and the offset of every piece, ``state_dict_metadata`` the type and shape of the pieces.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _FIELDS = {
 
 
 class Piece(NamedTuple):
-    """One row of a ``.distcp`` file: an archive of its own, with one tensor or one object."""
+    """One item in a ``.distcp`` file: a whole archive, with one tensor or one object."""
 
     name: str
-    """Of the tensor in the state dict; ``model.w[4,0]`` for a part of one."""
+    """Name of the tensor in the state dict; ``model.w[4,0]`` for a part of one."""
     file: str
     offset: int
     bytes: int
-    """Length of the row: the archive around the data counts."""
+    """Length of the item, including the archive around the data."""
     data_bytes: int | None
-    """What the tensor alone takes; ``None`` for objects and where it is not told."""
+    """Bytes of the tensor alone; ``None`` for objects and where that is not known."""
     plain: bool = True
-    """The row is an archive as it is, not packed by an extension."""
+    """The item is a plain archive, not transformed (compressed, say) by an extension."""
     chunk: bool = False
-    """One of several of its tensor: ``[4,0]`` behind the name says where in it."""
+    """It is one of several chunks of a tensor: ``[4,0]`` in its name is its offset there."""
 
 
 def compact(made_by: str, state: object) -> object:
-    """What is kept of the state of an object in a ``.metadata``: there are very many of each.
+    """The needed part of the state of an object in a ``.metadata``, to save memory.
 
-    12,000 tensors would take 19 MB as they lie there, and take 7 MB so.
+    12,000 tensors take 7 MB in this form, and 19 MB with their whole state.
     """
     home, _, kind = made_by.rpartition(".")
     if not home.startswith(_HOME):
@@ -61,7 +61,7 @@ def compact(made_by: str, state: object) -> object:
 
 
 def pieces(root: object) -> Iterator[Piece]:
-    """The rows that a ``.metadata`` names, in its order; nothing where it is no such pickle."""
+    """The items that a ``.metadata`` lists, in its order; none where it is no such pickle."""
     state = _dict(root.state) if isinstance(root, Opaque) else {}
     shapes = _dict(state.get("state_dict_metadata"))
     sizes: dict[str, dict[tuple[int, ...], int | None]] = {}
@@ -81,7 +81,7 @@ def pieces(root: object) -> Iterator[Piece]:
 
 
 def contradiction(root: object) -> str:
-    """What does not agree inside a ``.metadata``, as a sentence; empty where all does."""
+    """A contradiction inside a ``.metadata``, as a sentence; empty where there is none."""
     state = _dict(root.state) if isinstance(root, Opaque) else {}
     shapes = _dict(state.get("state_dict_metadata"))
     there: set[object] = set()
@@ -89,13 +89,13 @@ def contradiction(root: object) -> str:
         name = _fields(index, 2)[0]
         there.add(name)
         if name not in shapes:
-            return f".metadata says where {name} lies, and does not know it"
+            return f".metadata gives a place for {name}, but no type or shape"
     for name in shapes:
         if name not in there:
-            return f".metadata knows {name}, and does not say where it lies"
+            return f".metadata gives a type and shape for {name}, but no place"
     for piece in pieces(root):
         if piece.plain and piece.data_bytes is not None and piece.data_bytes > piece.bytes:
-            room = f"its row in {piece.file} has {piece.bytes}"
+            room = f"its item in {piece.file} has {piece.bytes}"
             return f"{piece.name} takes {piece.data_bytes} bytes, {room}"
     return ""
 
@@ -119,7 +119,7 @@ def _chunks(node: object) -> dict[tuple[int, ...], int | None]:
 
 
 def _fields(node: object, count: int) -> tuple[object, ...]:
-    """What :func:`compact` has kept of an object; as many ``None`` where it is another one."""
+    """The tuple that :func:`compact` has kept; ``count`` times ``None`` for any other object."""
     state = node.state if isinstance(node, Opaque) else None
     return state if isinstance(state, tuple) and len(state) == count else (None,) * count
 

@@ -1,4 +1,4 @@
-"""The files of a torch.distributed.checkpoint: rows of small torch archives."""
+"""The ``.distcp`` files of a torch.distributed.checkpoint: small torch archives in sequence."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .pickle_symbols import Tensor, TooLong
 from .recognise import Progress
 
 _MOST_TOLD = 50
-"""Rows that are opened for the number in them."""
+"""Limit on the items that are opened to read a counter or a metric."""
 _MOST_BEGINNINGS = 4096
-"""Rows whose first bytes are looked at: each costs a page of cache. Beyond, evenly spread."""
+"""Limit on the items whose first bytes are checked, as each takes a page. If there are more, those
+checked are evenly spread."""
 
 
 Rows = tuple[Piece, ...]
-"""The rows of one file by offset."""
+"""The items of one file by offset."""
 
 
 def survey(metadata: BoundedFile) -> dict[str, Rows]:
-    """What a ``.metadata`` names, by file. Raises Broken or TooLong."""
+    """The items that a ``.metadata`` lists, by file. Raises Malformed or TooLong."""
     if metadata.size > pickle_walk.WALK_LIMIT:
         raise TooLong(".metadata is too long to follow")
     try:
@@ -40,7 +41,7 @@ def survey(metadata: BoundedFile) -> dict[str, Rows]:
 
 
 class Row:
-    """One row, opened. Raises Broken where it is no whole archive or not the tensor announced."""
+    """One item, opened. Raises Malformed if it is no whole archive or not the listed tensor."""
 
     def __init__(self, peek: BoundedFile, piece: Piece) -> None:
         self.piece = piece
@@ -59,7 +60,7 @@ class Row:
             return
         shown = root.bytes if root.shown is None else root.shown
         if shown != piece.data_bytes:
-            detail = f"{shown} bytes, .metadata announces {piece.data_bytes}"
+            detail = f"{shown} bytes, .metadata says {piece.data_bytes}"
             raise torch_zip.Malformed(f"{piece.name} has {detail}")
 
     def records(self) -> Sequence[Extent]:
@@ -69,7 +70,7 @@ class Row:
         return torch_tensors.members(self._window, self._archive, f"{self.piece.name}/")
 
     def number(self) -> float | None:
-        """The number that it is, or the only one of its tensor."""
+        """Its value, if it is a number or a tensor with one element; else ``None``."""
         if self.torch is None:
             return None
         root = self.torch.root
@@ -78,7 +79,7 @@ class Row:
         return pickle_walk.number(root)
 
     def tensors(self) -> Iterator[TensorAt | None]:
-        """Its floating tensors; ``None`` for one whose place or type cannot be told."""
+        """Its floating-point tensors; ``None`` for one whose place or type is not known."""
         if self.torch is None:
             yield None
             return
@@ -97,7 +98,7 @@ class Row:
 
 
 def progress_of(peek: BoundedFile, found: Sequence[Piece]) -> Progress:
-    """What the rows of one file tell that are counters and metrics by their names."""
+    """Progress from the items of one file whose names are those of counters and metrics."""
     told: dict[object, object] = {}
     for piece in found:
         first, _, rest = piece.name.partition(".")
@@ -106,7 +107,7 @@ def progress_of(peek: BoundedFile, found: Sequence[Piece]) -> Progress:
         try:
             number = Row(peek, piece).number()
         except torch_zip.Malformed:
-            continue  # who reads the data says so
+            continue  # reported when the data is read
         inside = told.setdefault(first, {}) if rest else told
         if isinstance(inside, dict):
             inside[rest or first] = number
@@ -114,7 +115,7 @@ def progress_of(peek: BoundedFile, found: Sequence[Piece]) -> Progress:
 
 
 def check_beginnings(peek: BoundedFile, found: Sequence[Piece]) -> None:
-    """Look at the first bytes of the rows of one file. Raises Broken."""
+    """Check that every item of a file begins like an archive. Raises Malformed."""
     stride = -(-len(found) // _MOST_BEGINNINGS) or 1
     for piece in found[::stride]:
         head = peek.read_up_to(piece.offset, len(torch_zip.LOCAL_MAGIC))

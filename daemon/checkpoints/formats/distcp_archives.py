@@ -1,7 +1,7 @@
-"""Where the archives of a ``.distcp`` file lie: it is a row of them, one behind the other.
+"""Where the archives of a ``.distcp`` file lie; it consists of archives, one after the other.
 
-``.metadata`` has a list, but is a pickle. Every archive ends with a record that tells its own
-length, so the row is followed from the end of the file to its beginning.
+``.metadata`` lists them, but is a pickle. Every archive ends with a record that holds its length,
+so they are found one by one from the end of the file to its beginning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST = 200_000
 
 
 def of(path: str) -> tuple[tuple[int, int], ...]:
-    """(offset, length) of every archive, in order. Raises Broken, ``peek.Cut`` and OSError."""
+    """(offset, bytes) of every archive, in order. Raises Malformed, FileTooShort and OSError."""
     found = []
     with BoundedFile(path) as peek:
         end = peek.size
@@ -31,7 +31,7 @@ def of(path: str) -> tuple[tuple[int, int], ...]:
 
 
 def _start(peek: BoundedFile, end: int) -> int:
-    """Where the archive that ends at ``end`` begins."""
+    """Offset at which the archive that ends at ``end`` begins."""
     at = end - _END_BYTES
     if at < 0 or peek.read_at(at, 4) != _END:
         raise Malformed(f"no archive ends at byte {end}")

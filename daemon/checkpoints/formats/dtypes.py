@@ -1,7 +1,7 @@
 """How many bytes an element of a tensor takes, and which types can hold a NaN.
 
-Names are those of torch: torch/storage.py for the storage classes that files name, and the
-table of safetensors (its ``Dtype``) for the types in its headers.
+Types have the names that torch gives them. The storage classes in torch files are those of
+torch/storage.py, the types in safetensors headers those of its ``Dtype``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 
 class Bits(NamedTuple):
-    """How a type says that a number is not finite. Magnitudes are its bits below ``mask``."""
+    """How a type encodes NaN and infinity. A magnitude is the bits of a number under ``mask``."""
 
     unit: int
     """Bytes of one number."""
     mask: int
+    """All bits but the sign; all bits for one-byte types with a single NaN."""
     inf: int
     """Magnitude of infinity; -1 for a type without one."""
     nan: int
     """The smallest magnitude that is NaN."""
     flip: int = 0
-    """Bits to turn over before magnitudes are compared."""
+    """Bits to invert (XOR) before magnitudes are compared."""
     parts: int = 1
     """Numbers in one element: 2 in a complex one."""
 
@@ -67,10 +68,10 @@ _WHOLE = {
     "quint8": 1,
     "qint8": 1,
     "qint32": 4,
-    "float4_e2m1fn_x2": 1,  # two in a byte, and every pattern of bits is a number
+    "float4_e2m1fn_x2": 1,  # two in a byte; every bit pattern is a finite number
 }
 ITEM_BYTES = {**FLOATING, **_WHOLE}
-"""Bytes of one element, of every type that is known here."""
+"""Bytes of one element, for every known type."""
 
 STORAGES = {
     "DoubleStorage": "float64",
@@ -90,7 +91,7 @@ STORAGES = {
     "QInt8Storage": "qint8",
     "QInt32Storage": "qint32",
 }
-"""Type of the elements by the class of a typed storage."""
+"""Class of a typed storage -> type of its elements."""
 
 SAFETENSORS = {
     "F64": "float64",
@@ -113,7 +114,7 @@ SAFETENSORS = {
     "U8": "uint8",
     "BOOL": "bool",
 }
-"""Type by the name in a safetensors header, of those that fill whole bytes."""
+"""Name in a safetensors header -> type, for those whose elements fill whole bytes."""
 
 _NUMPY = {
     "f8": "float64",

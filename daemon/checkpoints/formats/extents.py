@@ -1,4 +1,4 @@
-"""What lies where in a file: the words that knowing and reading have in common."""
+"""What lies where in a file: the types shared by the readers of formats and of data."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from .recognise import UNTOLD, Progress
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A range of the file that its format counts as one piece."""
+    """A record of the file: a range of bytes that its format treats as one."""
 
     name: str
     start: int
     """Offset of its first byte in the file."""
     bytes: int
     crc: int | None = None
-    """CRC-32 (zlib) of the range; ``None`` where the format, or its writer, left it out."""
+    """CRC-32 (zlib) of the range; ``None`` where the format or the writer gives none."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorAt:
-    """One floating tensor in the file. Whole numbers and booleans are always finite."""
+    """One floating-point tensor in the file; integers and booleans are always finite."""
 
     name: str
     """Path in the file: ``model.layers.0.weight``."""
     dtype: str
-    """Name as torch has it: ``float32``, ``bfloat16``, ``float8_e4m3fn``, ``complex64`` …"""
+    """Name of the type in torch: ``float32``, ``bfloat16``, ``float8_e4m3fn``, ``complex64`` …"""
     start: int
     """Offset of its first byte in the file."""
     bytes: int
-    """Length of the range that its view reaches over."""
+    """Length of the range that its view spans."""
     scalar: bool = False
     """It has one element."""
     weight: bool = True
-    """Part of a model or an optimizer, not of what a callback remembers."""
+    """It belongs to a model or an optimizer, not to the state of a callback, say."""
     of: str = ""
-    """Name of the tensor of which this is one part of several: its own for the parts of a view
+    """For one of several parts, the name of the whole tensor: the same for the parts of a view
     with gaps, ``w`` for the chunk ``w[4,0]`` of a distributed one. Empty for a whole tensor."""
 
     @property
@@ -47,19 +47,20 @@ class TensorAt:
 
     @property
     def chunk(self) -> bool:
-        """Other chunks of the same tensor may lie in other files."""
+        """Whether it is a chunk of a tensor whose other chunks may lie in other files."""
         return self.whole != self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """One file, taken apart without executing anything of it."""
+    """The contents of one file, read without executing anything in it."""
 
     records: Sequence[Extent] = ()
     """By offset."""
     tensors: Sequence[TensorAt] = ()
     """By offset. Two may overlap: tied weights share their numbers."""
     unplaced: int = 0
-    """Floating tensors whose place or type could not be told."""
+    """Number of floating-point tensors whose place or type is not known."""
     progress: Progress = UNTOLD
     notes: tuple[str, ...] = field(default=())
+    """Remarks for a person."""

@@ -1,8 +1,8 @@
-"""HDF5, which Keras writes (``.h5``, and inside ``.keras``): is it whole, and where are its numbers?
+"""HDF5, written by Keras (``.h5``, and inside ``.keras``): is it whole, and where is its data?
 
-Followed are groups and contiguous datasets, which is all that Keras makes; of what is stored in
-chunks or in the newer kinds of groups it is only said that it is there. Layout: HDF5 File Format
-Specification 3.0, sections II to IV.
+Groups and contiguous datasets are read, which is all that Keras writes. Chunked datasets and the
+newer kinds of groups are only noted as present. Layout: HDF5 File Format Specification 3.0,
+sections II to IV.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .recognise import HDF5_MAGIC, UNTOLD, Progress
 from .torch_zip import Malformed
 
 _END_AT = {0: 40, 1: 44, 2: 28, 3: 28}
-"""Where in the superblock the end-of-file address lies, by version."""
+"""Version of the superblock -> offset in it of the end-of-file address."""
 _ROOT_AT = {0: 64, 1: 68, 2: 36, 3: 36}
 _OPEN_FOR_WRITING = 0x01
 _NOWHERE = (1 << 64) - 1
@@ -26,16 +26,16 @@ _MOST_NODES = 20_000
 _LONGEST_PATH = 300
 _LONGEST_HEADER = 1 << 20
 _COUNTS = ("optimizer.vars.0", ".iteration", ".iterations")
-"""Where Keras counts its steps: version 3, and the older whole models."""
+"""Ends of the names under which Keras counts steps: of version 3, and of older whole models."""
 _SPACE, _LINK_INFO, _TYPE, _LINK, _LAYOUT, _MORE, _GROUP = 1, 2, 3, 6, 8, 0x10, 0x11
 _WHOLE, _FLOAT, _COMPOUND = 0, 1, 6
 _FLOATS = {(2, 5): "float16", (2, 8): "bfloat16", (4, 8): "float32", (8, 11): "float64"}
-"""Type by bytes and bits of the exponent."""
+"""(bytes, bits of the exponent) -> type."""
 _INTS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 class Dataset(NamedTuple):
-    """Numbers in the file."""
+    """A contiguous array of numbers in the file; ``start`` is its offset."""
 
     name: str
     dtype: str
@@ -50,10 +50,10 @@ class _Message(NamedTuple):
 
 
 def check(peek: BoundedFile) -> str:
-    """Check one file; what is to be said of a whole one. Raises Broken or Cut."""
+    """Check one file; a remark on a whole one, or "". Raises Malformed or FileTooShort."""
     head = peek.read_up_to(0, 96)
     if not head.startswith(HDF5_MAGIC):
-        raise Malformed("it does not begin like HDF5")
+        raise Malformed("it does not begin with the HDF5 signature")
     if len(head) < 96:
         raise Malformed(f"{len(head)} bytes are too few for an HDF5 file")
     version = head[8]
@@ -73,18 +73,18 @@ def check(peek: BoundedFile) -> str:
 
 
 def datasets(peek: BoundedFile) -> Iterator[Dataset | None]:
-    """Its numbers, by name; ``None`` for floats whose place or type cannot be told.
+    """Its datasets of numbers; ``None`` for floats whose place or type is not known.
 
-    Raises Broken or Cut where something is damaged, and TooLong.
+    Raises Malformed or FileTooShort where something is damaged, and TooLong.
     """
     try:
         yield from _objects(peek)
     except IndexError:
-        raise Malformed("a part of it is shorter than the format asks for") from None
+        raise Malformed("a part of it is shorter than the format requires") from None
 
 
 def told_by(peek: BoundedFile) -> Progress:
-    """The step that the optimizer of Keras counts; nothing where there is none. No errors."""
+    """The step that the optimizer of Keras counts, if there is one. Raises nothing."""
     try:
         for found in datasets(peek):
             if found is None or found.dtype not in ("int32", "int64"):
@@ -120,7 +120,7 @@ def _objects(peek: BoundedFile) -> Iterator[Dataset | None]:
         elif _LAYOUT in parts and _TYPE in parts and _SPACE in parts:
             yield from _dataset(peek, name, parts)
         elif _LINK_INFO in parts and _number(parts[_LINK_INFO].data, _heap_at(parts)) != _NOWHERE:
-            yield None  # a group of so many links that they lie in a heap
+            yield None  # a group with so many links that they are stored in a heap
 
 
 def _heap_at(parts: dict[int, _Message]) -> int:
@@ -162,7 +162,7 @@ def _messages(
             message = _Message(kind, start + place, block[place : place + length])
             place += length
             if kind == _MORE:
-                gap = 4 if new else 0  # OCHK in front, a checksum behind
+                gap = 4 if new else 0  # OCHK before it, a checksum after it
                 where, count = _number(message.data, 0), _number(message.data, 8)
                 blocks.append((where + gap, count - 2 * gap))
             elif kind == _LINK:
@@ -171,7 +171,7 @@ def _messages(
 
 
 def _linked(parent: str, data: bytes) -> list[tuple[str, int]]:
-    """A link in a group of the newer kind; only hard ones lead somewhere."""
+    """(path, address) of a link in a group of the newer kind, if it is a hard link."""
     flags = data[1]
     at = 2 + (1 if flags & 8 else 0) + (8 if flags & 4 else 0) + (1 if flags & 0x10 else 0)
     width = 1 << (flags & 3)
@@ -183,10 +183,10 @@ def _linked(parent: str, data: bytes) -> list[tuple[str, int]]:
 
 
 def _entries(peek: BoundedFile, parent: str, tree: int, heap: int) -> list[tuple[str, int]]:
-    """What a group of the older kind holds: a tree of tables, and a heap of names."""
+    """(path, address) of the members of an older group: a tree of tables, and a heap of names."""
     head = peek.read_at(heap, 32)
     if not head.startswith(b"HEAP"):
-        raise Malformed(f"the names in {parent or 'the root'} are not where they should be")
+        raise Malformed(f"the names in {parent or 'the root'} are not where its header says")
     names_at, names_size = _number(head, 24), _number(head, 8)
     found: list[tuple[str, int]] = []
     todo = [tree]
@@ -215,7 +215,7 @@ def _entries(peek: BoundedFile, parent: str, tree: int, heap: int) -> list[tuple
 
 
 def _dataset(peek: BoundedFile, name: str, parts: dict[int, _Message]) -> Iterator[Dataset | None]:
-    """Numbers in one piece. Other kinds of data yield nothing, other kinds of places ``None``."""
+    """A contiguous dataset. Yields nothing for other data, ``None`` for chunked or odd numbers."""
     kind, layout = parts[_TYPE].data, parts[_LAYOUT].data
     dtype = _dtype(kind)
     if dtype is None:
@@ -240,7 +240,7 @@ def _dataset(peek: BoundedFile, name: str, parts: dict[int, _Message]) -> Iterat
 
 
 def _dtype(data: bytes) -> str | None:
-    """``None`` for what is no number, and for numbers of big-endian or unusual form."""
+    """The type; ``None`` if it is none of numbers, or big-endian, or unusual."""
     kind, size = data[0] & 15, int.from_bytes(data[4:8], "little")
     if data[1] & 1:
         return None
@@ -250,7 +250,7 @@ def _dtype(data: bytes) -> str | None:
 
 
 def _count(data: bytes) -> int:
-    """How many elements a dataspace has."""
+    """Number of elements of a dataspace."""
     if data[0] == 2 and data[3] == 2:
         return 0
     count, at = 1, 8 if data[0] == 1 else 4
@@ -265,7 +265,7 @@ def _path(parent: str, name: bytes) -> str:
 
 
 def _number(data: bytes, at: int) -> int:
-    """Eight bytes; Broken where there are fewer."""
+    """A little-endian number of eight bytes; Malformed where there are fewer."""
     if at + 8 > len(data):
-        raise Malformed("a part of it is shorter than the format asks for")
+        raise Malformed("a part of it is shorter than the format requires")
     return int.from_bytes(data[at : at + 8], "little")

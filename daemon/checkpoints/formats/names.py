@@ -1,7 +1,7 @@
-"""What the names of files and folders tell about checkpoints. No file is opened here.
+"""What the names of files and folders say about checkpoints. No file is opened here.
 
-The resident process uses this module alone to decide what to follow; what a file really is
-comes from its first bytes (``formats``), in the verifier child.
+The resident process decides by names alone what to follow. What a file really is, the verifier
+finds out from its first bytes (:mod:`.recognise`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 Kind = Literal["dcp", "deepspeed", "hf", "folder"]
-"""Of a folder that is one checkpoint: torch.distributed.checkpoint, DeepSpeed tag, Hugging
-Face Trainer, or any other folder with weights in it (LitGPT, Accelerate, Megatron)."""
+"""Kind of a folder that is one checkpoint: of torch.distributed.checkpoint, a DeepSpeed tag, of the
+Hugging Face Trainer, or any other folder with weights in it (LitGPT, Accelerate, Megatron)."""
 
 WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
 """Files with these endings hold tensors, whatever they are called."""
 _OTHER_STATES = (".npz", ".h5", ".hdf5", ".msgpack", ".pkl", ".keras", ".tar")
-"""Endings that hold a checkpoint only when the rest of the name says so."""
+"""Files with these endings hold a checkpoint only if the rest of the name says so."""
 INDEXES = (".safetensors.index.json", ".bin.index.json")
 COMPANIONS = re.compile(
     r"^(?:optimizer|scheduler|scaler|training_args|sampler|random_states|rng_state)\b.*"
     r"|^rng_state_\d+\.pth$|^random_states_\d+\.pkl$",
 )
-"""Parts of a checkpoint that are none by themselves."""
+"""Files that are parts of a checkpoint and never one by themselves."""
 
 _LEFTOVER = re.compile(
     r"\.(?:tmp|temp|partial|part|incomplete|inprogress|writing)(?:[-_.]\w+|\d+)?$"
@@ -84,9 +84,9 @@ _EPOCHS = (
 )
 _METRIC = re.compile(r"(?<![a-z])([a-z][a-z_/]*?)=(\d+(?:\.\d+)?(?:e-?\d+)?)", re.IGNORECASE)
 RATINGS = frozenset({"train_loss", "eval_loss", "accuracy"})
-"""What tells a good checkpoint from a better one, by our names; the rate, say, does not."""
+"""Our names of the metrics that rate a checkpoint; the learning rate, say, does not."""
 _MAY_RATE = re.compile(r"loss|acc|top-?1", re.IGNORECASE)
-"""A checkpoint has names of ten thousand tensors; the grammar of metrics need not see them."""
+"""Quick test before the grammar of metrics: a checkpoint may hold ten thousand other names."""
 _SCALE = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
@@ -100,17 +100,17 @@ class Shard(NamedTuple):
 
 
 def is_leftover(name: str) -> bool:
-    """The name of something half-written: a writer renames it when it is whole."""
+    """Whether a name is temporary: the writer renames such a file when it is whole."""
     return _LEFTOVER.search(name) is not None
 
 
 def is_leftover_checkpoint(name: str) -> bool:
-    """A half-written file or folder that was to become a checkpoint, not an editor's."""
+    """Whether it is the temporary name of a checkpoint, and not that of an editor's file, say."""
     return is_leftover(name) and (name.startswith("tmp") or bool(_SPEAKS_OF_STATE.search(name)))
 
 
 def shard(name: str) -> Shard | None:
-    """The place of a numbered shard among its brothers, or ``None``."""
+    """The parts of the name of a numbered shard; ``None`` for any other name."""
     found = _SHARD.match(name)
     if found is None:
         return None
@@ -118,14 +118,14 @@ def shard(name: str) -> Shard | None:
 
 
 def is_weights(name: str) -> bool:
-    """A file that holds tensors and should be whole for its checkpoint to be whole."""
+    """Whether a file holds tensors, and has to be whole for its checkpoint to be whole."""
     if name.endswith(WEIGHTS):
         return True
     return name.endswith(".bin") and _SPEAKS_OF_STATE.search(name) is not None
 
 
 def is_checkpoint_file(name: str) -> bool:
-    """A file that is a checkpoint by itself, or the index that stands for its shards."""
+    """Whether a file is a checkpoint by itself, or the index of a sharded one."""
     if is_leftover(name) or COMPANIONS.match(name) or _DEEPSPEED_PART.search(name):
         return False
     if name.endswith(INDEXES):
@@ -138,28 +138,29 @@ def is_checkpoint_file(name: str) -> bool:
 
 
 def is_compiled(name: str) -> bool:
-    """A folder in which a compiler keeps what it has made: some of that is called ``.pt``."""
+    """Whether a folder is the cache of a compiler, which holds files called ``.pt`` too."""
     return _COMPILED.search(name) is not None
 
 
 def is_data(name: str) -> bool:
-    """A folder of samples and what was worked out of them, kept as tensors by many.
+    """Whether a folder holds training data or what was computed from it, often as tensors.
 
-    What lies there is a checkpoint only when its own name says so.
+    A file in there counts as a checkpoint only if its own name says so.
     """
     return _DATA.fullmatch(name) is not None
 
 
 def says_save(name: str) -> bool:
-    """A name that speaks of a model's state: ``step_100``, ``best.pt``, not ``part_7.pt``."""
+    """Whether a name is that of a saved state: ``step_100``, ``best.pt``, not ``part_7.pt``."""
     return bool(_SPEAKS_OF_STATE.search(name) or _NAMED_AS_SAVE.search(name))
 
 
 def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> Kind | None:
     """What kind of checkpoint a folder is; ``None`` for one that is none or holds several.
 
-    A folder that has numbered checkpoints inside is never one itself: the Trainer leaves
-    ``trainer_state.json`` and a last model in its output folder too.
+    ``files`` and ``folders``: the names right inside it. A folder with numbered checkpoints inside
+    is never one itself, although the Trainer writes ``trainer_state.json`` and a last model into
+    its output folder too.
     """
     if ".metadata" in files or any(f.endswith(".distcp") for f in files):
         return "dcp"
@@ -175,13 +176,13 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
 
 
 def _several(files: Collection[str]) -> bool:
-    """Saves of different steps lie in it: ``model1/step-100.pt`` and ``step-200.pt``."""
+    """Whether saves of several steps lie in it: ``model1/step-100.pt`` and ``step-200.pt``."""
     steps = {found[1] for name in files if is_weights(name) and (found := _STEP_WORD.search(name))}
     return len(steps) > 1
 
 
 def index_stem(path: str) -> str | None:
-    """``…/model`` for ``…/model.safetensors.index.json``: how its shards begin."""
+    """``…/model`` for ``…/model.safetensors.index.json``: the beginning of each shard's path."""
     return next((path[: -len(end)] for end in INDEXES if path.endswith(end)), None)
 
 
@@ -219,16 +220,21 @@ def metrics_of(name: str) -> dict[str, float]:
 
 
 def metric_name(name: str) -> str | None:
-    """Our name of a loss or an accuracy, the same as in logs: that of any set which is not
-    trained on is ``eval_loss``, ``test_loss`` too. ``None`` for all else."""
+    """Our name of a loss or an accuracy, the same as in logs; ``None`` for anything else.
+
+    The loss on any set that is not trained on is ``eval_loss``, that on a test set too.
+    """
     if len(name) > 100 or not _MAY_RATE.search(name):
         return None
-    from ...parsers.numbers.keys import canonical, fold  # 7 ms, which most checks can do without
+    from ...parsers.numbers.keys import (
+        canonical,
+        fold,
+    )  # takes 7 ms, rarely needed
 
     found = canonical(fold(name))
     return found if found in RATINGS else None
 
 
 def _finite(number: float) -> float | None:
-    """A name of three hundred digits is not a step."""
+    """The number, unless it is too large for a step (a name of three hundred digits)."""
     return number if number < 1e15 else None

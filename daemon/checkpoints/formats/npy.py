@@ -1,7 +1,7 @@
 """numpy's own files: ``.npy``, and the members of ``.npz``.
 
-A magic, two bytes of version, the length of a header, the header (a Python dict as text, which
-is searched, never evaluated), the numbers. Layout: numpy/lib/format.py.
+A file has a magic number, two bytes of version, the length of a header, the header (a Python dict
+as text, which is searched and never evaluated), and the array. Layout: numpy/lib/format.py.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _SHAPE = re.compile(rb"'shape': \(([\d, ]*)\)")
 
 
 def in_file(peek: BoundedFile) -> TensorAt | None:
-    """The array of a ``.npy`` file. Raises Broken or Cut."""
+    """The array of a ``.npy`` file. Raises Malformed or FileTooShort."""
     return in_record(peek, "array", 0, peek.size)
 
 
 def in_record(peek: BoundedFile, name: str, start: int, count: int) -> TensorAt | None:
     """The array in ``count`` bytes from ``start``; ``None`` for a type that is not known.
 
-    Raises Broken where its header is damaged, or wants more or fewer bytes than there are.
+    Raises Malformed where its header is damaged, or needs more or fewer bytes than there are.
     """
     head = peek.read_at(start, min(count, 12))
     if not head.startswith(_MAGIC) or len(head) < 12:
-        raise Malformed(f"{name} does not begin like an array of numpy")
+        raise Malformed(f"{name} does not begin with the numpy signature")
     width = 2 if head[6] == 1 else 4
     length = int.from_bytes(head[8 : 8 + width], "little")
     data = 8 + width + length

@@ -1,6 +1,6 @@
 """The calls in a pickle whose result is known without making them.
 
-torch/_utils.py puts tensors together, numpy its arrays and numbers, and collections its dicts.
+They build the tensors of torch (torch/_utils.py), arrays and numbers of numpy, and dicts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SCALARS = {
 def array_of(made: Opaque) -> Tensor | None:
     """The numpy array that an :class:`Opaque` stands for; ``None`` for anything else.
 
-    Arrays are made empty, and get shape, type and bytes as their state.
+    A pickle creates an empty array, and then sets shape, type and bytes as its state.
     """
     state = made.state
     if made.made_by not in _RECONSTRUCT or not isinstance(state, tuple) or len(state) != 5:
@@ -42,7 +42,7 @@ def array_of(made: Opaque) -> Tensor | None:
 
 
 def number_at(dtype: str | None, raw: bytes) -> float | None:
-    """The one number in ``raw``, little-endian; ``None`` where the type is none of numbers."""
+    """The one number in ``raw``, little-endian; ``None`` where the type does not fit."""
     if dtype == "bfloat16" and len(raw) == 2:
         dtype, raw = "float32", b"\0\0" + raw
     form = _SCALARS.get(dtype or "")
@@ -52,14 +52,14 @@ def number_at(dtype: str | None, raw: bytes) -> float | None:
 
 
 def _tensor(args: Args, data: bytes) -> object:
-    """(storage, offset, size, stride, …): offset, size and stride count elements."""
+    """args: (storage, offset, size, stride, …); offset, size and stride count elements."""
     if len(args) < 4 or not isinstance(args[0], Storage):
         return None
     return _view(args[0], args[0].dtype, args[1], args[2], args[3])
 
 
 def _typed_tensor(args: Args, data: bytes) -> object:
-    """As above over bytes, with the type as the seventh: how float8 is saved."""
+    """args as above for an untyped storage, with the type as the seventh: so float8 is saved."""
     if len(args) < 7 or not isinstance(args[0], Storage):
         return None
     return _view(args[0], _dtype(args[6]), args[1], args[2], args[3])
@@ -89,7 +89,7 @@ def _view(
 
 
 def _runs(sizes: tuple[int, ...], strides: tuple[int, ...], item: int) -> Runs | None:
-    """The parts of a view without gaps; ``None`` where it has no gap at all."""
+    """The contiguous parts of a view; ``None`` where it has no gaps."""
     length = 1
     outer: list[tuple[int, int]] = []
     for step, count in sorted(zip(strides, sizes, strict=True)):
@@ -111,7 +111,7 @@ def _sizes(value: object) -> tuple[int, ...] | None:
 
 
 def _dtype(node: object) -> str | None:
-    """The type that a name of torch, or a dtype of numpy, stands for."""
+    """The type that a global of torch, or a dtype of numpy, stands for."""
     if isinstance(node, Global):
         return node.name.removeprefix("torch.")
     if isinstance(node, Opaque) and node.made_by == "numpy.dtype" and isinstance(node.args, tuple):
@@ -148,7 +148,7 @@ def _scalar(args: Args, data: bytes) -> object:
 
 
 def _first(args: Args, data: bytes) -> object:
-    """A parameter is its tensor, a torch.Size its tuple, a set its list."""
+    """A parameter stands for its tensor, a torch.Size for its tuple, a set for its list."""
     return args[0] if args and isinstance(args[0], Tensor | tuple | list | Blob) else None
 
 
@@ -204,4 +204,4 @@ CALLS: dict[str, Known] = {
     "numpy.core.multiarray.scalar": _scalar,
     "numpy._core.multiarray.scalar": _scalar,
 }
-"""By name: the arguments and the pickle's data in, the result or ``None`` (not known) out."""
+"""Name -> function of the arguments and the pickle's data; its result is ``None`` if not known."""

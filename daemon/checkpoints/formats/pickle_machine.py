@@ -1,4 +1,4 @@
-"""A pickle machine that builds symbols: it follows every opcode and calls nothing.
+"""A pickle interpreter that builds symbols: it follows every opcode and calls nothing.
 
 ``pickletools`` of the standard library reads the opcodes and their arguments; it unpickles
 nothing. Memory is bounded by the pickle, which is at most ``LONGEST`` bytes, by ``_MOST_NODES``
@@ -18,37 +18,37 @@ from .pickle_calls import CALLS
 from .pickle_symbols import Blob, Global, Opaque, Pickle, Storage, TooLong
 
 LONGEST = 4 << 20
-"""Bytes of one pickle that are followed. It is the ``data.pkl`` of 34,000 tensors, at 123 bytes
-each, and takes 0.9 s of one core (measured)."""
+"""Bytes of the longest pickle that is followed: the ``data.pkl`` of 34,000 tensors, at 123 bytes
+each. That takes 0.9 s of one core (measured)."""
 _MOST_NODES = 600_000
-"""Containers and calls in one pickle. 34,000 tensors make 210,000; an empty list takes one byte
-in the file and 64 in memory."""
+"""Limit on containers and calls in one pickle, as an empty list takes one byte in the file and 64
+in memory. 34,000 tensors make 210,000."""
 _MOST_KEPT = 600_000
-"""Things that take one byte each to be put into the memo, and 100 there. 34,000 tensors put in
-272,000 (counted)."""
+"""Limit on the entries of the memo, as one takes one byte in the file and 100 in memory. 34,000
+tensors make 272,000 (counted)."""
 _LONGEST_NAME = 200
 _LONGEST_NUMBER = 512
-"""Bits: they hold any size and any step. A longer number is only known to be one, as -1."""
+"""Bits: enough for any size and any step. A longer number is replaced by -1."""
 _SHOWN = 120
-"""Characters of what ``pickletools`` says about a pickle that it cannot read: it quotes data."""
+"""Limit on the characters of an error of ``pickletools``, which may quote data."""
 
 
 def read(data: bytes, start: int = 0) -> Pickle:
-    """Follow the pickle at ``start``. ValueError where it is cut or is none; TooLong."""
+    """Follow the pickle at ``start``. Raises ValueError where it is cut off or none, TooLong."""
     machine = PickleMachine(data)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in the texts of protocol 0
+            warnings.simplefilter("ignore")  # about escapes in the strings of protocol 0
             end = machine.run(start)
         root = machine.stack[-1]
     except (IndexError, KeyError):
-        raise ValueError("the pickle takes something that it never put anywhere") from None
+        raise ValueError("the pickle uses a stack or memo entry that does not exist") from None
     except UnicodeDecodeError as error:
         if error.encoding == "ascii":  # protocol 3 may name classes that pickletools cannot read
             raise TooLong("a name in the pickle is not ASCII: it is not followed") from None
-        raise ValueError("the pickle has a text that is none") from None
+        raise ValueError("the pickle has a string that cannot be decoded") from None
     except ValueError as error:
-        raise ValueError(f"the pickle is cut, or is none: {error!s:.{_SHOWN}}") from None
+        raise ValueError(f"the pickle is cut off, or is none: {error!s:.{_SHOWN}}") from None
     return Pickle(root, end, machine.storages, tuple(machine.globals))
 
 
@@ -65,8 +65,8 @@ class PickleMachine:
         self.globals: dict[str, Global] = {}
 
     def run(self, start: int) -> int:
-        """Follow opcodes from ``start`` to STOP; the offset just behind it."""
-        import pickletools  # the resident daemon knows this module, and never follows a pickle
+        """Follow the opcodes from ``start`` to STOP; returns the offset after it."""
+        import pickletools  # here, as the resident daemon imports this module
 
         stream = io.BytesIO(self.data)
         stream.seek(start)
@@ -84,29 +84,29 @@ class PickleMachine:
         return int(at) + 1
 
     def count(self) -> None:
-        """One more container or call."""
+        """Count one more container or call. Raises TooLong if they are too many."""
         self.made += 1
         if self.made > _MOST_NODES:
             raise TooLong(f"a pickle of more than {_MOST_NODES} containers is not followed")
 
     def push(self, value: object) -> None:
-        """Put something on the stack."""
+        """Push a value on the stack."""
         self.stack.append(value)
 
     def since_mark(self) -> list[object]:
-        """Take everything that is above the last mark, and the mark."""
+        """Pop everything above the last mark, and the mark."""
         mark = self.marks.pop()
         items = self.stack[mark:]
         del self.stack[mark:]
         return items
 
     def name(self, module: object, name: object) -> None:
-        """A global: one object for all times it is named."""
+        """Push a global: always the same object for one name."""
         full = f"{module}.{name}"[:_LONGEST_NAME]
         self.push(self.globals.setdefault(full, Global(full)))
 
     def call(self, function: object, args: object) -> None:
-        """Push the symbol of a call."""
+        """Push the result of a call if it is known, else a symbol for it."""
         self.count()
         name = function.name if isinstance(function, Global) else "something"
         known = CALLS.get(name)
@@ -116,7 +116,10 @@ class PickleMachine:
         self.push(Opaque(name, args) if made is None else made)
 
     def persistent(self, pid: object) -> None:
-        """('storage', class, key, location, count[, view]): torch keeps its data elsewhere."""
+        """Push a storage of torch, whose data lies outside the pickle.
+
+        ``pid``: ('storage', class, key, location, count[, view]).
+        """
         if not (isinstance(pid, tuple) and len(pid) >= 5 and pid[0] == "storage"):
             self.call(None, pid)
             return
@@ -196,7 +199,7 @@ def _long_bytes(m: PickleMachine, argument: bytes, at: int) -> None:
 
 @_on("EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "PERSID")
 def _unknown(m: PickleMachine, argument: object, at: int) -> None:
-    m.call(None, ())  # an extension code, a buffer from outside, or a name for something outside
+    m.call(None, ())  # an extension code, or an object outside the pickle
 
 
 @_on("MARK")
@@ -287,7 +290,7 @@ def _append(m: PickleMachine, argument: None, at: int) -> None:
 
 @_on("POP")
 def _pop(m: PickleMachine, argument: None, at: int) -> None:
-    # POP right behind a mark takes the mark.
+    # POP right after a mark takes the mark.
     if m.marks and m.marks[-1] == len(m.stack):
         m.marks.pop()
     else:
@@ -308,7 +311,7 @@ def _twice(m: PickleMachine, argument: None, at: int) -> None:
 def _memoize(m: PickleMachine, argument: None, at: int) -> None:
     m.memo[len(m.memo)] = m.stack[-1]
     if len(m.memo) > _MOST_KEPT:
-        raise TooLong(f"a pickle that keeps more than {_MOST_KEPT} things is not followed")
+        raise TooLong(f"a pickle with more than {_MOST_KEPT} memo entries is not followed")
 
 
 @_on("GLOBAL")
@@ -321,7 +324,7 @@ def _global(m: PickleMachine, argument: str, at: int) -> None:
 def _stack_global(m: PickleMachine, argument: None, at: int) -> None:
     name, module = m.stack.pop(), m.stack.pop()
     if not (isinstance(name, str) and isinstance(module, str)):
-        raise ValueError("it names something that is no name")
+        raise ValueError("a name in it is not a string")
     m.name(module, name)
 
 

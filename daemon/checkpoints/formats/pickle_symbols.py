@@ -1,8 +1,8 @@
-"""What a pickle is made of when nothing of it is executed: names, calls, storages, tensors.
+"""Symbols for what a pickle would build, if it were executed: names, calls, storages, tensors.
 
-Numbers, strings, lists, dicts and tuples are themselves. A name that unpickling would import is
-a :class:`Global`; what it would call is an :class:`Opaque`, apart from the few functions that
-``calls`` knows; a :class:`Tensor` says where in which storage its numbers lie.
+Numbers, strings, lists, dicts and tuples stand for themselves. A name that unpickling would import
+is a :class:`Global`. The result of a call is an :class:`Opaque`, except for the few functions that
+:mod:`.pickle_calls` knows. A :class:`Tensor` says where in which storage its elements lie.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class TooLong(Exception):
-    """Something that may be whole, and that is too long or too deep to follow here."""
+    """Something is too long or too deep to be read here; it may be whole."""
 
 
 @dataclass(eq=False, slots=True)
@@ -27,7 +27,7 @@ class Global:
 
 @dataclass(eq=False, slots=True)
 class Blob:
-    """Bytes that lie in the pickle itself, at ``start`` of the data it was read from."""
+    """Bytes that lie in the pickle itself, from offset ``start`` of the data it was read from."""
 
     start: int
     bytes: int
@@ -35,7 +35,7 @@ class Blob:
 
 @dataclass(eq=False, slots=True)
 class Opaque:
-    """Something that unpickling would make by a call: what was called, and with what."""
+    """The result of a call that unpickling would make: the function and its arguments."""
 
     made_by: str
     args: object = ()
@@ -45,7 +45,7 @@ class Opaque:
 
 @dataclass(eq=False, slots=True)
 class Storage:
-    """A row of numbers outside the pickle."""
+    """A storage of torch: an array of numbers outside the pickle."""
 
     key: str
     dtype: str | None
@@ -60,10 +60,10 @@ class Runs(NamedTuple):
     bytes: int
     """Length of each part."""
     outer: tuple[tuple[int, int], ...]
-    """(how often, after how many bytes) it comes again, outermost first."""
+    """(count, stride in bytes) of each dimension over which it repeats, outermost first."""
 
     def starts(self) -> Iterator[int]:
-        """Offsets of the parts behind the beginning of the view."""
+        """Offsets of the parts from the beginning of the view."""
         counts = (range(0, count * step, step) for count, step in self.outer)
         return (sum(at) for at in itertools.product(*counts))
 
@@ -76,17 +76,17 @@ class Tensor:
     """A view of a storage, or of bytes in the pickle."""
 
     place: str | Blob
-    """Key of its storage, or where in the pickle it lies."""
+    """Key of its storage, or the bytes in the pickle."""
     dtype: str | None
     start: int = 0
-    """Offset of its first byte in its place."""
+    """Offset of its first byte in that storage, or in those bytes."""
     bytes: int = 0
-    """What it reaches over, from the first byte of the first element to the last of the last."""
+    """Length of its span, from the first byte of its first element to the end of its last."""
     scalar: bool = False
     runs: Runs | None = None
-    """Where its numbers lie when others lie between them; ``None``: all that it reaches over."""
+    """Where its elements lie if the span has gaps; ``None``: they fill the span."""
     shown: int | None = None
-    """Bytes of the numbers that it shows; ``None``: of those it reaches over, each once."""
+    """Bytes of all its elements, where that is not the length of its span; else ``None``."""
 
 
 @dataclass(slots=True)
@@ -96,8 +96,8 @@ class Pickle:
     root: object
     """Lists, dicts, tuples, numbers, strings and the classes above."""
     end: int
-    """Offset just behind its STOP."""
+    """Offset after its STOP."""
     storages: dict[str, int | None]
-    """Bytes of everything that it wants from outside, by key; ``None``: of a class not known."""
+    """Key -> bytes of each storage that it needs; ``None`` for a class that is not known."""
     globals: tuple[str, ...] = ()
     """The names that unpickling would import."""

@@ -1,7 +1,7 @@
-"""What a pickle says about itself, without ever unpickling it.
+"""What a pickle contains, found without unpickling it.
 
-The machine of ``machine`` builds symbols; here they are asked: which storages torch expects and
-how long they are, which tensors there are under which names, and the top-level counters.
+From the symbols of :mod:`.pickle_machine` this module takes the storages that torch expects and
+their lengths, the tensors with their names, and the counters at the top level.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .pickle_calls import array_of
 from .pickle_symbols import Opaque, Tensor, TooLong
 
 WALK_LIMIT = pickle_machine.LONGEST
-"""Bytes of one pickle that are walked; what is longer is checked for its end only."""
+"""Bytes of the longest pickle that is walked; of a longer one only the end is checked."""
 
 _PARALLEL = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 COUNTERS = frozenset(
@@ -36,19 +36,19 @@ _MOST_TENSORS = 150_000
 _REBUILDS = "torch._utils._rebuild_tensor"
 _HOLDERS = (Tensor, Opaque, dict, list, tuple)
 _SILENT = frozenset({"_modules", "_parameters", "_buffers"})
-"""Attributes of torch.nn.Module that the names of its weights leave out."""
+"""Attributes of torch.nn.Module that are no part of the names of its weights."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """What one pickle says about itself."""
+    """What one pickle contains."""
 
     end: int
-    """Offset just behind its STOP."""
+    """Offset after its STOP."""
     root: object = None
-    """What it builds, as ``symbols``."""
+    """The object that it builds, as :mod:`.pickle_symbols`."""
     storages: dict[str, int | None] = field(default_factory=dict)
-    """torch storages by key: bytes, ``None`` for a class we do not know."""
+    """Key -> bytes of each torch storage; ``None`` for a class that is not known."""
     counters: dict[str, float] = field(default_factory=dict)
     """Numbers of the outermost dict under the names of progress counters."""
     globals: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Walk:
 
 
 def walk(data: bytes, start: int = 0) -> Walk:
-    """Walk one pickle of ``data``; ValueError where it is cut or is none, or TooLong."""
+    """Walk the pickle at ``start``. Raises ValueError where it is cut off or none, TooLong."""
     found = pickle_machine.read(data, start)
     return Walk(found.end, found.root, found.storages, _counters(found.root), found.globals)
 
@@ -65,7 +65,7 @@ def _counters(root: object) -> dict[str, float]:
     if not isinstance(root, dict):
         return {}
     told = [root]
-    args = root.get("args")  # Megatron: a Namespace with everything it was started with
+    args = root.get("args")  # Megatron: a Namespace of its command line
     if isinstance(args, Opaque) and isinstance(args.state, dict):
         told.append({key: args.state[key] for key in _PARALLEL if key in args.state})
     numbers = ((key, number(node[key])) for node in told for key in COUNTERS if key in node)
@@ -73,7 +73,7 @@ def _counters(root: object) -> dict[str, float]:
 
 
 def number(node: object) -> float | None:
-    """A number that is no truth value; ``None`` for anything else."""
+    """A number that is not a boolean; ``None`` for anything else."""
     if isinstance(node, bool) or not isinstance(node, int | float):
         return None
     try:
@@ -83,7 +83,7 @@ def number(node: object) -> float | None:
 
 
 def tensors(root: object) -> Iterator[tuple[str, Tensor | None]]:
-    """The tensors and numpy arrays with their paths; ``None``: it cannot be placed.
+    """(path, tensor) of all tensors and numpy arrays; ``None`` for one with an unknown place.
 
     Raises TooLong.
     """
@@ -96,7 +96,7 @@ def tensors(root: object) -> Iterator[tuple[str, Tensor | None]]:
     while stack:
         for path, node in stack[-1]:
             if isinstance(node, Tensor):
-                count += 1  # one tensor may be named very often by two bytes each
+                count += 1  # two bytes are enough to name a tensor once more
                 if count > _MOST_TENSORS:
                     raise TooLong(f"more than {_MOST_TENSORS} tensors are not followed")
                 yield path, node
@@ -120,7 +120,7 @@ def tensors(root: object) -> Iterator[tuple[str, Tensor | None]]:
 
 
 def _children(path: str, node: object) -> Iterator[tuple[str, object]]:
-    """What lies right inside a node and may hold tensors, with its path."""
+    """(path, child) of the direct children of a node that may hold tensors."""
     if isinstance(node, dict):
         for key, value in node.items():
             if isinstance(value, _HOLDERS) and value:

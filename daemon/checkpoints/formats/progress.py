@@ -1,4 +1,4 @@
-"""How far a training was when it saved, out of what its checkpoint holds.
+"""Progress of a training at a save, from counters inside its checkpoint.
 
 The names are those that trainers use at the top of what they save: nanoGPT ``iter_num`` and
 ``best_val_loss``, LitGPT ``step_count``, Lightning ``global_step``, Megatron ``iteration``,
@@ -15,17 +15,17 @@ from .pickle_walk import number
 from .recognise import UNTOLD, Progress
 
 STEPS = ("global_step", "global_steps", "step_count", "iter_num", "iteration", "step", "steps")
-"""The optimizer's own count comes before one of batches: LitGPT has both."""
+"""Names of steps, best first: optimizer steps come before batches, as LitGPT has both."""
 EPOCHS = ("epoch", "current_epoch", "epochs_run", "epoch_num")
 _INSIDE = ("trainer_state", "train_state", "training_state", "trainer", "progress", "client_state")
-"""Dicts at the top in which the counters may lie instead."""
+"""Names of dicts at the top level that may hold the counters."""
 
 Value = Callable[[Tensor], "float | None"]
 """Reads the number of a tensor with one element."""
 
 
 def told_by(root: object, value: Value) -> Progress:
-    """Step, epoch and metrics of one file; :data:`UNTOLD` where it says nothing."""
+    """Step, epoch and metrics of one file; :data:`UNTOLD` where it has none."""
     if not isinstance(root, dict):
         return UNTOLD
     step, epoch = _first(root, STEPS, value), _first(root, EPOCHS, value)
@@ -68,7 +68,7 @@ def _metrics(things: Mapping[object, object], value: Value) -> dict[str, float]:
         if name is not None and n is not None:
             found[name] = n
     if "iter_num" in things and "best_eval_loss" in found:
-        # nanoGPT writes the loss of the very evaluation after which it saves under this name.
+        # Here nanoGPT stores the loss of the evaluation right before the save.
         found.setdefault("eval_loss", found["best_eval_loss"])
     return found
 
@@ -82,7 +82,7 @@ def canonical(key: str) -> str | None:
 
 
 def _callbacks(node: object, value: Value) -> dict[str, float]:
-    """What the ModelCheckpoint callbacks of Lightning watch: the score now, and the best."""
+    """The metrics of ModelCheckpoint callbacks of Lightning: current score and best score."""
     found: dict[str, float] = {}
     for state in node.values() if isinstance(node, dict) else ():
         if isinstance(state, Opaque):

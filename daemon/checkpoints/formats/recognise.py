@@ -1,4 +1,4 @@
-"""What a path really is: told from first bytes and from the files of a folder."""
+"""What a path really is, judged by the first bytes of a file and by the files of a folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Format = Literal["torch", "safetensors", "dcp", "deepspeed", "hf", "lightning", 
 FORMATS: tuple[str, ...] = get_args(Format)
 
 Origin = Literal["checkpoint", "state", "name", ""]
-"""Who tells a step: the file itself, a state file beside it (``trainer_state.json``), its name."""
+"""Where a step comes from: the file itself, a state file beside it, its name; empty: unknown."""
 
 FileKind = Literal[
     "zip", "legacy", "pickle", "safetensors", "hdf5", "index", "empty", "zeroes", "other"
 ]
-"""What the first bytes of a file say."""
+"""The kind of a file by its first bytes."""
 
 MOST_FILES = 20_000
-"""Files of one checkpoint that are looked at; the largest sharded saves have some thousands."""
+"""Limit on the files of one checkpoint; the largest sharded saves have some thousands."""
 DEEPEST = 3
-"""Folders below a checkpoint folder that belong to it."""
+"""Levels of folders below a checkpoint folder that belong to it."""
 
 # torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
 LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
@@ -34,7 +34,7 @@ LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 _STATE_LIMIT = 4 << 20
-"""Bytes of ``trainer_state.json`` that are parsed; a longer one is read at both ends."""
+"""Bytes of a ``trainer_state.json`` that is parsed; of a longer one both ends are searched."""
 _STATE_ENDS = 64 << 10
 _STATE_NUMBER = re.compile(
     rb'"(\w+)": (NaN|-?Infinity|-?\d{1,18}(?:\.\d+)?(?:[eE][-+]?\d+)?)\b',
@@ -62,21 +62,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the training was, as the checkpoint itself tells. ``None``: it does not."""
+    """Progress of the training at a save. ``None`` where it is not known."""
 
     step: float | None = None
     epoch: float | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     origin: Origin = ""
-    """Where the step comes from; empty when nobody tells it."""
+    """Where the step comes from; empty when it is not known."""
 
 
 UNTOLD = Progress()
-"""The checkpoint says nothing."""
+"""Nothing is known about the progress."""
 
 
 def file_kind(peek: BoundedFile, path: str) -> FileKind:
-    """Look at the first bytes; the name decides only between two readings of JSON."""
+    """The kind of a file by its first bytes; only an index is recognised by its name."""
     if peek.size == 0:
         return "empty"
     head = peek.read_up_to(0, 16)
@@ -98,7 +98,7 @@ def file_kind(peek: BoundedFile, path: str) -> FileKind:
 
 
 def format_by_name(name: str) -> Format:
-    """A first guess while nobody has read the file; a damaged file keeps it."""
+    """The format as the name suggests it, for files that are not read yet or are damaged."""
     if name.endswith((".safetensors", ".safetensors.index.json")):
         return "safetensors"
     if name.endswith((*names.WEIGHTS, ".bin", ".bin.index.json")):
@@ -156,7 +156,10 @@ def listing(folder: str) -> tuple[set[str], set[str]]:
 
 
 def parts(folder: str, deepest: int = DEEPEST) -> Iterator[Part]:
-    """The files of a checkpoint folder and of folders inside, at most 20,000."""
+    """The files of a checkpoint folder and of the folders inside, at most 20,000.
+
+    ``deepest``: levels of folders inside. Raises OSError where one cannot be read.
+    """
     todo = [("", folder, 0)]
     left = MOST_FILES
     while todo and left > 0:
@@ -175,14 +178,14 @@ def parts(folder: str, deepest: int = DEEPEST) -> Iterator[Part]:
                     if part is not None:
                         yield part
         except (FileNotFoundError, NotADirectoryError):
-            continue  # pruned while we looked
+            continue  # deleted meanwhile
 
 
 def _part(name: str, entry: os.DirEntry[str]) -> Part | None:
     try:
         return Part(name, entry.path, entry.stat())
     except OSError:
-        return None  # a link to nowhere, or gone
+        return None  # a dangling link, or deleted
 
 
 def progress_in_name(path: str) -> Progress:
@@ -191,8 +194,8 @@ def progress_in_name(path: str) -> Progress:
     own = pieces[-1]
     step, epoch = names.step_of(own), names.epoch_of(own)
     if step is None and epoch is None:
-        # step-00001000/lit_model.pth, epoch=1-step=100.ckpt/checkpoint: only clear words count,
-        # because a folder called "run-2024" or "llama-7" says nothing about steps.
+        # step-00001000/lit_model.pth, epoch=1-step=100.ckpt/checkpoint: only folders named after
+        # steps or epochs count, because "run-2024" or "llama-7" says nothing about them.
         for around in reversed(pieces[:-1]):
             if "step" in around or "iter" in around or "epoch" in around:
                 step, epoch = names.step_of(around), names.epoch_of(around)
@@ -201,9 +204,9 @@ def progress_in_name(path: str) -> Progress:
 
 
 def trainer_state(path: str) -> Progress:
-    """What ``trainer_state.json`` of a Hugging Face Trainer tells.
+    """Progress in the ``trainer_state.json`` of a Hugging Face Trainer.
 
-    Raises OSError, and :class:`archives.Malformed` when the file is not whole.
+    Raises OSError, and Malformed or FileTooShort when the file is not whole.
     """
     with BoundedFile(path) as peek:
         if peek.size > _STATE_LIMIT:
@@ -221,7 +224,7 @@ def trainer_state(path: str) -> Progress:
 
 
 def _long_state(peek: BoundedFile) -> Progress:
-    """The file is written with sorted keys: the counters come first, the newest entry last."""
+    """Progress from both ends: keys are sorted, counters come first, the newest entry last."""
     head = peek.read_up_to(0, _STATE_ENDS)
     tail = peek.read_at(peek.size - _STATE_ENDS, _STATE_ENDS)
     if not tail.rstrip().endswith(b"\n}"):
@@ -236,13 +239,16 @@ def _told(step: float | None, epoch: float | None, metrics: dict[str, float]) ->
 
 
 _LOGGED = frozenset({"loss", "eval_loss", "eval_accuracy", "learning_rate", "grad_norm"})
-"""Keys of the Trainer that have our names. Not ``train_loss``, which it writes at the end of all:
-the mean of the whole training."""
+"""Keys of the Trainer that have a name of ours. ``train_loss`` is not among them: the Trainer
+writes it at the end of the training, as the mean over all of it."""
 _TOOK = ("_runtime", "_per_second", "_time")
 
 
 def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
-    from ...parsers.numbers.keys import canonical, fold  # here: most checks do without
+    from ...parsers.numbers.keys import (
+        canonical,
+        fold,
+    )  # rarely needed
 
     found = {}
     for key, told in entry.items():
@@ -254,12 +260,12 @@ def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
 
 
 def _is_rating(key: str) -> bool:
-    """A metric of an evaluation under its own name (``eval_f1``), and not how long it took."""
+    """Whether it is a metric of an evaluation (``eval_f1``), and not the time that it took."""
     return key.startswith("eval_") and len(key) <= 80 and not key.endswith(_TOOK)
 
 
 def _number(value: object) -> float | None:
-    """A JSON number (NaN included: the file may say so), else ``None``."""
+    """A JSON number, NaN included; else ``None``."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

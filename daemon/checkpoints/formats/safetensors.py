@@ -1,7 +1,7 @@
 """Safetensors: one file, or shards with an index.
 
-A file is eight bytes of header length, a JSON header, and the tensors back to back; the
-library refuses a file with a gap or with bytes left over, and so does this. Format:
+A file consists of eight bytes with the length of the header, a JSON header, and the tensors back
+to back. The library refuses a file with gaps or with bytes left over; so does this module. Format:
 https://huggingface.co/docs/safetensors (100 MB is its own limit for a header).
 """
 
@@ -18,7 +18,7 @@ from .pickle_symbols import TooLong as TooLong
 from .torch_zip import Malformed
 
 HEADER_LIMIT = 8 << 20
-"""Bytes of a header that we parse; 80,000 tensors at 103 bytes each (measured)."""
+"""Bytes of the longest header that is parsed: 80,000 tensors at 103 bytes each (measured)."""
 _LIBRARY_LIMIT = 100_000_000
 _BITS = {
     **{name: 8 * ITEM_BYTES[kind] for name, kind in SAFETENSORS.items()},
@@ -29,11 +29,11 @@ _BITS = {
 
 
 class TensorEntry(NamedTuple):
-    """One tensor of a header: the shape is left out, it fits."""
+    """One tensor of a header, without its shape, which was compared with its bytes."""
 
     dtype: str
     begin: int
-    """Where its bytes begin, counted from the end of the header."""
+    """Where its bytes begin, as an offset from the end of the header."""
     end: int
 
 
@@ -44,14 +44,14 @@ def looks_like(head: bytes) -> bool:
 
 
 def names(peek: BoundedFile) -> frozenset[str]:
-    """Check one file and return the names of its tensors. Raises Broken, Cut or TooLong."""
+    """Check one file and return the names of its tensors. Raises as :func:`header`."""
     return frozenset(header(peek)[0])
 
 
 def header(peek: BoundedFile) -> tuple[dict[str, TensorEntry], int]:
-    """Check one file: its tensors by name, and where their offsets count from.
+    """Check one file: (its tensors by name, the file offset from which their offsets count).
 
-    Raises Broken, Cut or TooLong.
+    Raises Malformed, FileTooShort or TooLong.
     """
     if peek.size < 8:
         raise Malformed(f"{peek.size} bytes are too few for a header")
@@ -80,12 +80,12 @@ def header(peek: BoundedFile) -> tuple[dict[str, TensorEntry], int]:
 
 
 def dtype_of(name: str) -> str | None:
-    """The name that torch has for a type; ``None`` where its elements fill no whole bytes."""
+    """The name of a type in torch; ``None`` where its elements do not fill whole bytes."""
     return SAFETENSORS.get(name)
 
 
 def _contiguous(header: dict[str, Any]) -> int:
-    """Where the last tensor ends; Broken unless they lie back to back from zero."""
+    """Where the last tensor ends. Raises Malformed unless they lie back to back from zero."""
     spans = sorted(_span(name, entry) for name, entry in header.items())
     at = 0
     for begin, end, name in spans:
@@ -96,15 +96,16 @@ def _contiguous(header: dict[str, Any]) -> int:
 
 
 def _compact(pairs: list[tuple[str, Any]]) -> object:
-    """An object of the header as soon as it is parsed: an :class:`TensorEntry` where it is good.
+    """For :func:`json.loads`: turns a valid object of the header into a :class:`TensorEntry`.
 
-    34,000 of them take 5 MiB, as dicts 18 MiB (measured). What is odd is kept for the message.
+    34,000 of them take 5 MiB, as dicts 18 MiB (measured). An invalid object is left as it is, to be
+    reported with its name.
     """
     entry = dict(pairs)
     if entry.keys() == {"dtype", "shape", "data_offsets"}:
         try:
             begin, end, _ = _span("", entry)
-        except TooLong:  # of its type: who knows its name says so
+        except TooLong:  # an unknown type: reported later, with the name
             begin, end = entry["data_offsets"]
         except Malformed:
             return entry
@@ -117,12 +118,12 @@ def _span(name: str, entry: object) -> tuple[int, int, str]:
         _known(name, entry.dtype)
         return entry.begin, entry.end, name
     if not isinstance(entry, dict):
-        raise Malformed(f"the header of {name!r} is no object")
+        raise Malformed(f"the header of {name!r} is not an object")
     offsets, shape, dtype = entry.get("data_offsets"), entry.get("shape"), entry.get("dtype")
     if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):
-        raise Malformed(f"{name} has no sensible data_offsets")
+        raise Malformed(f"{name} has no valid data_offsets")
     if not _are_sizes(shape) or not isinstance(dtype, str):
-        raise Malformed(f"{name} has no sensible shape or dtype")
+        raise Malformed(f"{name} has no valid shape or dtype")
     _known(name, dtype)
     bits: int | None = _BITS[dtype]
     for size in shape:
@@ -144,7 +145,7 @@ def _are_sizes(value: object) -> TypeGuard[list[int]]:
 
 
 def shard_map(peek: BoundedFile) -> dict[str, set[str]]:
-    """The tensors that an index promises, by file. Raises Broken, Cut or TooLong."""
+    """Names of the tensors by file, from an index. Raises Malformed, FileTooShort or TooLong."""
     if peek.size > HEADER_LIMIT:
         raise TooLong(f"an index of {peek.size} bytes is not read")
     index = parse_object(peek.read_at(0, peek.size), "the index")
@@ -162,7 +163,7 @@ def shard_map(peek: BoundedFile) -> dict[str, set[str]]:
 def parse_object(
     data: bytes, what: str, hook: Callable[[list[tuple[str, Any]]], object] | None = None
 ) -> dict[str, Any]:
-    """A JSON object, or Broken with a sentence. ``hook``: see ``json.loads``."""
+    """A JSON object. Raises Malformed. ``hook``: ``object_pairs_hook`` of ``json.loads``."""
     try:
         value = json.loads(data, object_pairs_hook=hook)
     except (ValueError, RecursionError):
@@ -170,5 +171,5 @@ def parse_object(
         reason = f"{zeroes} zeroes at its end" if zeroes else f"{len(data)} bytes"
         raise Malformed(f"{what} is not valid JSON ({reason})") from None
     if not isinstance(value, dict):
-        raise Malformed(f"{what} is no JSON object")
+        raise Malformed(f"{what} is not a JSON object")
     return value

@@ -1,7 +1,7 @@
-"""What the files beside a checkpoint tell about it: a small JSON with the step in it.
+"""Progress from files beside a checkpoint: small JSON files with the step in them.
 
 ``meta_002000.json`` beside ``model_002000.pt``, ``trainer_state.json`` beside the last model.
-A file that names no checkpoint counts only where there is one checkpoint that it can mean.
+A file whose name fits no particular checkpoint counts only if there is a single checkpoint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\d{2,}")
 
 
 def told_beside(path: str) -> Progress:
-    """What the neighbours of a checkpoint file tell, or files in its folder; no errors."""
+    """Progress from state files beside a checkpoint file or in its folder. Raises nothing."""
     inside = os.path.isdir(path)
     folder = path if inside else os.path.dirname(path) or "."
     try:
@@ -37,7 +37,7 @@ def told_beside(path: str) -> Progress:
 
 
 def _candidates(name: str, there: set[str], *, inside: bool) -> list[str]:
-    """Names of state files that mean this checkpoint, the surest first."""
+    """Names of the state files that belong to this checkpoint, the most certain first."""
     if inside:
         return [common for common in (*_COMMON, "meta.json") if common in there]
     stem = name.partition(".")[0] if name.count(".") == 1 else name.rpartition(".")[0]

@@ -1,7 +1,7 @@
-"""torch.save before 1.6: five pickles, then every storage behind its eight-byte count.
+"""Files of torch.save before 1.6: five pickles, then every storage after its eight-byte count.
 
 Layout: torch/serialization.py, _legacy_save. The pickles are a magic number, the version of
-the protocol, the machine that wrote, the object, and the keys of the storages in their order.
+the protocol, the system that wrote the file, the object, and the keys of the storages in order.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Legacy:
     """What a whole file holds."""
 
     walk: pickle_walk.Walk
-    """The object; its offsets count from the beginning of the file."""
+    """The pickled object; its offsets count from the beginning of the file."""
     starts: dict[str, int]
-    """Where the bytes of every storage begin."""
+    """Key -> offset at which the bytes of that storage begin."""
     big: bool
     """Its numbers are big-endian."""
 
 
 def read(peek: BoundedFile) -> Legacy:
-    """Check the structure. Raises Broken or Cut where it is not whole, TooLong."""
+    """Check the structure. Raises Malformed or FileTooShort where it is not whole, TooLong."""
     head = peek.read_up_to(0, pickle_walk.WALK_LIMIT)
     start, walks = 0, []
     try:
@@ -40,7 +40,7 @@ def read(peek: BoundedFile) -> Legacy:
             start = walks[-1].end
     except ValueError as error:
         if peek.size > len(head):
-            raise TooLong("a pickle too long to walk") from None
+            raise TooLong("a pickle that is too long to follow") from None
         raise Malformed(str(error)) from None
     machine, model, keys = walks[2].root, walks[3], walks[4].root
     starts, end = _starts(model, keys if isinstance(keys, list) else [], start)
@@ -62,7 +62,7 @@ def read(peek: BoundedFile) -> Legacy:
 
 
 def _starts(model: pickle_walk.Walk, keys: list[object], at: int) -> tuple[dict[str, int], int]:
-    """Where every storage begins, and where the last one ends."""
+    """(key -> offset of that storage, end of the last one). ``at``: where the first begins."""
     starts: dict[str, int] = {}
     for key in keys:
         size = model.storages.get(str(key))
@@ -74,11 +74,11 @@ def _starts(model: pickle_walk.Walk, keys: list[object], at: int) -> tuple[dict[
 
 
 def _counted(key: str, count: int, size: int) -> None:
-    """The count in front of a storage is that of its elements."""
+    """Check the number before a storage, which is the number of its elements."""
     if count * 16 < size or (count and size % count) or (size == 0) != (count == 0):
-        raise Malformed(f"the storage {key} has {size} bytes, in front of it stands {count}")
+        raise Malformed(f"the storage {key} has {size} bytes, but {count} as its count")
     if count and size // count not in _ITEMS:
-        raise Malformed(f"the storage {key} has {size} bytes, in front of it stands {count}")
+        raise Malformed(f"the storage {key} has {size} bytes, but {count} as its count")
 
 
 def _tensors_fit(model: pickle_walk.Walk, starts: dict[str, int]) -> None:

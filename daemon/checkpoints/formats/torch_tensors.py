@@ -1,4 +1,4 @@
-"""Where in a torch file the numbers of its tensors lie, zip archive and legacy alike."""
+"""Where in a torch file the elements of its tensors lie, for zip archives and legacy files."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MEMORIES = re.compile(
     r"|best_.*)$",
     re.IGNORECASE,
 )
-"""What lies under these at the top of a file is remembered, and never computed with."""
+"""Keys at the top level of a file that hold records (histories, settings), not weights."""
 _MOST_RUNS = 20_000
-"""Parts of views with gaps that are told for one file."""
+"""Limit on the parts of views with gaps in one file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Torch:
-    """What a torch file would be when loaded, and where its numbers are."""
+    """The object in a torch file, as symbols, and where its tensors lie."""
 
     peek: BoundedFile
     root: object
-    """Its object, as ``symbols``."""
+    """The object, as :mod:`.pickle_symbols`."""
     start_of: Callable[[Tensor], int]
     """Offset of a tensor's first byte in ``peek``."""
     big: bool = False
@@ -41,7 +41,7 @@ class Torch:
 
 
 def members(peek: BoundedFile, archive: torch_zip.Archive, prefix: str = "") -> tuple[Extent, ...]:
-    """The members of an archive, by offset. CRCs of packed ones are of what they unpack to."""
+    """The members of an archive by offset. Compressed ones have no CRC: it is of other bytes."""
     return tuple(
         Extent(
             prefix + record.name,
@@ -68,7 +68,7 @@ def of_archive(peek: BoundedFile, archive: torch_zip.Archive) -> Torch | None:
             else (f"{home}data/{place}", 0)
         )
         nonlocal last
-        if name != last[0]:  # tied weights, and the parts of a flat parameter, follow each other
+        if name != last[0]:  # the tensors of one storage usually follow each other
             record = archive.by_name.get(name)
             if record is None:
                 raise torch_zip.Malformed(f"the tensor data {name} is missing")
@@ -91,12 +91,12 @@ def of_legacy(peek: BoundedFile, found: Legacy) -> Torch:
 
 
 def progress_of(torch: Torch) -> Progress:
-    """How far the training was; it reads the few tensors that hold a counter or a metric."""
+    """Progress of the training; reads the few tensors that hold a counter or a metric."""
     return UNTOLD if torch.big else progress.told_by(torch.root, lambda t: value_of(torch, t))
 
 
 def value_of(torch: Torch, tensor: Tensor) -> float | None:
-    """The first number of a tensor; ``None`` where it is none, or cannot be told."""
+    """The first element of a tensor; ``None`` where there is none or its type is not known."""
     item = ITEM_BYTES.get(tensor.dtype or "")
     if item is None or tensor.bytes < item:
         return None
@@ -104,7 +104,7 @@ def value_of(torch: Torch, tensor: Tensor) -> float | None:
 
 
 def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
-    """Its floating tensors; ``None`` for one whose place or type cannot be told."""
+    """Its floating-point tensors; ``None`` for one whose place or type is not known."""
     remembered = memories(torch.root)
     left = _MOST_RUNS
     for name, tensor in pickle_walk.tensors(torch.root):
@@ -115,7 +115,7 @@ def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
                 yield None
                 continue
             start = torch.peek.begin + torch.start_of(tensor)
-            # An array of numpy is what somebody has noted down, never a parameter.
+            # A numpy array is a record of something, never a parameter of a model.
             weight = isinstance(tensor.place, str) and name.partition(".")[0] not in remembered
             runs = tensor.runs
             if runs is None:
@@ -130,10 +130,10 @@ def tensors_of(torch: Torch) -> Iterator[TensorAt | None]:
 
 
 def memories(root: object) -> frozenset[str]:
-    """Names at the top of a file under which no weights lie."""
+    """Keys at the top level of a file under which no weights lie."""
     if not isinstance(root, dict):
         return frozenset()
-    # A file that is one state dict has a path in every name, and its modules are called anyhow.
+    # In a file that is a single state dict the names are paths, and modules may have any name.
     only_weights = not any(isinstance(value, dict) for value in root.values())
     found = set()
     for key, value in root.items():
@@ -146,5 +146,5 @@ def memories(root: object) -> frozenset[str]:
 
 
 def is_memory(name: str) -> bool:
-    """Whether a name at the top of a file is that of something no model computes with."""
+    """Whether a key at the top level of a file holds records, not weights."""
     return _MEMORIES.match(name) is not None

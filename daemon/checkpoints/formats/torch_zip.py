@@ -1,8 +1,8 @@
 """The zip archive that torch.save writes: is its structure whole?
 
-Read are the end record, the central directory, the local header of every record and
-``data.pkl``; never the tensors. Layout: PKWARE APPNOTE 6.3.10, sections 4.3 and 4.5.3; what
-torch puts in: caffe2/serialize/inline_container.cc.
+It reads the end record, the central directory, the local header of every record and
+``data.pkl``, but never the tensors. Layout: PKWARE APPNOTE 6.3.10, sections 4.3 and 4.5.3; what
+torch writes: caffe2/serialize/inline_container.cc.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _LOCATOR_MAGIC = b"PK\x06\x07"
 _END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
 _LONGEST_COMMENT = 0xFFFF
 _HEADERS_READ = 1 << 16
-"""Local headers looked at: each may cost a read of the disk. Beyond that, evenly spread ones."""
+"""Limit on the local headers that are read, as each may need a disk access. If there are more,
+those read are evenly spread."""
 _IN_64 = 0xFFFFFFFF
 _HAS_DESCRIPTOR = 0x08
 
 
 class Malformed(Exception):
-    """The archive contradicts itself; ``str()`` is a sentence for a person."""
+    """A file is damaged or contradicts itself; ``str()`` is a sentence for a person."""
 
 
 class ZipMember(NamedTuple):
@@ -48,7 +49,7 @@ class ZipMember(NamedTuple):
 
 
 def _leads_out(name: bytes) -> bool:
-    """No writer of checkpoints makes such names; a program that unpacks them would be led."""
+    """Whether unpacking this name would write outside the folder; no trainer writes such names."""
     return name[:1] in (b"/", b"\\") or (
         b".." in name and b".." in name.replace(b"\\", b"/").split(b"/")
     )
@@ -69,7 +70,7 @@ class Archive:
     notes: tuple[str, ...] = ()
 
     def by_offset(self) -> Sequence[ZipMember]:
-        """The records as they lie in the file."""
+        """The records, in the order of their place in the file."""
         return _by_offset(self.records)
 
 
@@ -78,7 +79,7 @@ def _by_offset(records: Sequence[ZipMember]) -> Sequence[ZipMember]:
 
 
 def read(peek: BoundedFile) -> Archive:
-    """Check the structure. Raises :class:`Malformed` or ``peek.Cut`` where it is not whole."""
+    """Check the structure. Raises :class:`Malformed` or FileTooShort where it is not whole."""
     found, begin = _directory(peek)
     by_name = {record.name: record for record in found}
     skipped = _local_headers(peek, found, begin)
@@ -86,9 +87,9 @@ def read(peek: BoundedFile) -> Archive:
     pickle = next((r for r in found if r.name.rpartition("/")[2] == "data.pkl"), None)
     if pickle is None:
         return Archive(found, by_name, None, notes=notes)
-    if pickle.method != 0:  # torch never packs it, but can read what another program packed
+    if pickle.method != 0:  # torch never compresses it, but reads it if another program did
         return Archive(
-            found, by_name, pickle, None, notes=(*notes, "data.pkl is packed: not walked")
+            found, by_name, pickle, None, notes=(*notes, "data.pkl is compressed: not checked")
         )
     start = data_start(peek, pickle)
     if pickle.bytes > pickle_walk.WALK_LIMIT:
@@ -96,10 +97,15 @@ def read(peek: BoundedFile) -> Archive:
             raise Malformed("data.pkl does not end with STOP")
         head = peek.read_at(start, pickle_walk.WALK_LIMIT)
         return Archive(
-            found, by_name, pickle, None, _is_lightning(head), (*notes, "data.pkl not walked")
+            found,
+            by_name,
+            pickle,
+            None,
+            _is_lightning(head),
+            (*notes, "data.pkl is too long: not checked"),
         )
     data = peek.read_at(start, pickle.bytes)
-    # A writer with checksums off leaves zero; see torch.serialization.set_crc32_options.
+    # 0 if checksums are off when writing, see torch.serialization.set_crc32_options.
     if pickle.crc and zlib.crc32(data) != pickle.crc:
         raise Malformed("data.pkl does not match its checksum")
     try:
@@ -121,7 +127,7 @@ def _is_lightning(pickle: bytes) -> bool:
 def _directory(peek: BoundedFile) -> tuple[tuple[ZipMember, ...], int]:
     """The central directory, and where it begins.
 
-    Raises :class:`Malformed` or ``peek.Cut`` where it is not whole.
+    Raises :class:`Malformed` or FileTooShort where it is not whole.
     """
     end_at, end = _end_record(peek)
     count, size, offset = struct.unpack_from("<HII", end, 10)
@@ -137,12 +143,12 @@ def _directory(peek: BoundedFile) -> tuple[tuple[ZipMember, ...], int]:
     if offset + size < limit:
         raise Malformed(f"{limit - offset - size} bytes between central directory and end record")
     if size > LONGEST:
-        raise Malformed(f"a central directory of {size} bytes: no checkpoint has that")
+        raise Malformed(f"a central directory of {size} bytes is too long")
     return _entries(peek.read_at(offset, size), count, offset), offset
 
 
 def _entries(data: bytes, count: int, limit: int) -> tuple[ZipMember, ...]:
-    """The entries of the central directory, which begins in the file at ``limit``."""
+    """The entries of the central directory, which begins at offset ``limit`` of the file."""
     found: list[ZipMember] = []
     at = 0
     while at < len(data):
@@ -153,7 +159,7 @@ def _entries(data: bytes, count: int, limit: int) -> tuple[ZipMember, ...]:
         if _leads_out(record.raw_name):
             raise Malformed(f"a record called {record.name} leads out of the archive")
         if record.method == 0 and record.packed_bytes != record.bytes:
-            raise Malformed(f"{record.name} is not packed, and has two sizes")
+            raise Malformed(f"{record.name} is not compressed, but has two different sizes")
         found.append(record)
         at += 46 + sum(struct.unpack_from("<HHH", data, at + 28))
     seen = len(found)
@@ -177,7 +183,7 @@ def _entry(data: bytes, at: int, place: int) -> ZipMember:
 
 
 def _end_record(peek: BoundedFile) -> tuple[int, bytes]:
-    """Where the end record lies, and its bytes; it must be the last thing in the file."""
+    """(offset of the end record, its bytes); it must be the last thing in the file."""
     for reach in (_END_BYTES, _END_BYTES + _LONGEST_COMMENT):
         start = max(0, peek.size - reach)
         tail = peek.read_up_to(start, reach)
@@ -201,7 +207,7 @@ def _has_locator(peek: BoundedFile, end_at: int) -> bool:
 
 
 def _end64_record(peek: BoundedFile, end_at: int) -> tuple[int, int, int, int]:
-    """Offset of the zip64 end record; count, size and offset of the central directory."""
+    """(offset of the zip64 end record; count, size and offset of the central directory)."""
     if not _has_locator(peek, end_at):
         raise Malformed("the end record asks for zip64, and there is no zip64 locator")
     (at,) = struct.unpack_from("<Q", peek.read_at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
@@ -238,7 +244,7 @@ def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:
 def _local_headers(peek: BoundedFile, records: Sequence[ZipMember], end: int) -> int:
     """Compare local headers with the central directory, which begins at ``end``.
 
-    Returns how many were left out.
+    Returns how many were not read.
     """
     ordered = _by_offset(records)
     stride = -(-len(ordered) // _HEADERS_READ) or 1
@@ -250,13 +256,13 @@ def _local_headers(peek: BoundedFile, records: Sequence[ZipMember], end: int) ->
             start = _local_header(peek, record)
             looked_at += 1
         if start + record.packed_bytes > end:
-            raise Malformed(f"{record.name} reaches into what comes behind it")
+            raise Malformed(f"{record.name} overlaps what follows it")
         end = record.offset
     return len(ordered) - looked_at
 
 
 def _local_header(peek: BoundedFile, record: ZipMember) -> int:
-    """Compare one; returns where the data begin."""
+    """Compare one; returns the offset at which its data begins."""
     head = peek.read_at(record.offset, 30 + len(record.raw_name))
     if not head.startswith(LOCAL_MAGIC):
         what = "zeroes" if not any(head) else "something else"
@@ -275,7 +281,7 @@ def _local_header(peek: BoundedFile, record: ZipMember) -> int:
 
 
 def data_start(peek: BoundedFile, record: ZipMember) -> int:
-    """Where the bytes of a record begin."""
+    """Offset at which the data of a record begins."""
     name_n, extra_n = struct.unpack("<HH", peek.read_at(record.offset + 26, 4))
     return record.offset + 30 + int(name_n) + int(extra_n)
 
@@ -283,7 +289,7 @@ def data_start(peek: BoundedFile, record: ZipMember) -> int:
 def _storages_are_there(
     by_name: dict[str, ZipMember], pickle: ZipMember, walk: pickle_walk.Walk
 ) -> None:
-    """Every storage that ``data.pkl`` wants is a record of the right length, and long enough."""
+    """Check that every storage that ``data.pkl`` names exists and holds all of its tensors."""
     prefix = pickle.name[: -len("data.pkl")] + "data/"
     for key, wanted in walk.storages.items():
         record = by_name.get(prefix + key)

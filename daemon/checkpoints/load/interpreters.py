@@ -1,9 +1,9 @@
-"""Which python has torch: that of the training process, else the next best.
+"""Find a Python that has torch: that of the training process, else the next best.
 
-A found interpreter runs under the user of the process it was found by, never as root for
-somebody else, and with an environment made of a few known variables. What could switch off
-the safety of ``torch.load`` (``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD``), preload libraries or
-find modules in a working directory is not among them.
+An interpreter runs as the user of the process that led to it, never as root on behalf of
+another user, and its environment consists of a few known variables. Variables that could switch
+off the safety of ``torch.load`` (``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD``), preload libraries or
+import modules from a working directory are not among them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...system import procfs
 from ...system.errors import UsageError
 
 PROBE_S = 30.0
-"""For an interpreter to start and look for torch: 0.05 s here, more on a network disk."""
+"""Seconds to start an interpreter and look for torch: 0.05 s here, more on a network disk."""
 _PROBE = (
     "import sys; sys.path[:] = [entry for entry in sys.path if entry]\n"
     "from importlib.util import find_spec\n"
@@ -40,15 +40,15 @@ _KEPT = (
 _KEPT_PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
 """Lists of folders, of which only the absolute ones are kept."""
 _SET = {
-    "CUDA_VISIBLE_DEVICES": "",  # the GPUs are the trainer's
+    "CUDA_VISIBLE_DEVICES": "",  # the GPUs belong to the training
     "HIP_VISIBLE_DEVICES": "",
     "ROCR_VISIBLE_DEVICES": "",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
-    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # packages of other makers that torch would import
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # no third-party backends, which torch would import
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONSAFEPATH": "1",  # 3.11 and later: no working directory on the path, from the start
+    "PYTHONSAFEPATH": "1",  # 3.11 and later: no imports from the working directory
 }
 _IS_PYTHON = re.compile(r"^(?:python|pypy)[\d.]*$")
 _TORCH_HOME = re.compile(rb"(/[^\n]*)/lib(?:64)?/python3\.\d+/site-packages/torch/")
@@ -56,17 +56,17 @@ _TORCH_HOME = re.compile(rb"(/[^\n]*)/lib(?:64)?/python3\.\d+/site-packages/torc
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """An interpreter, and as whom and with what it is started."""
+    """An interpreter, with the user and the environment that it is started with."""
 
     path: str
     origin: str
     """How it was found, for a person."""
     environ: Mapping[str, str]
     uid: int | None = None
-    """``None``: as we are."""
+    """User that it runs as; ``None``: the user of this process."""
 
     def identity(self) -> dict[str, Any]:
-        """What ``subprocess`` needs to start it as its user."""
+        """Arguments for ``subprocess`` that start it as its user."""
         if self.uid is None or self.uid == os.geteuid() or os.geteuid() != 0:
             return {}
         try:
@@ -78,18 +78,18 @@ class Python:
 
 
 def find(given: str | None, runs: Sequence[RunSpec] = (), others: Sequence[RunSpec] = ()) -> Python:
-    """The first interpreter with torch: the one given, of the runs, our own, of the shell.
+    """The first interpreter with torch: the one given; else of the runs, our own, of the shell.
 
-    ``others`` are runs that have nothing to do with the checkpoints: a torch is a torch.
+    ``others``: runs that have nothing to do with the checkpoints; theirs come last.
 
-    Raises UsageError when there is none, or when the one given is none.
+    Raises UsageError when there is none, or when the one given has no torch.
     """
     if given is not None:
         python = Python(str(Path(given).absolute()), "given", environment(os.environ))
         if not os.access(python.path, os.X_OK) or os.path.isdir(python.path):
-            raise UsageError(f"{given} is no program")
+            raise UsageError(f"{given} is not a program")
         if not has_torch(python):
-            raise UsageError(f"{given} is no python 3.8 or later with torch")
+            raise UsageError(f"{given} is not a python 3.8 or later with torch")
         return python
     tried = set()
     for python in _candidates(runs, others):
@@ -123,7 +123,7 @@ def has_torch(python: Python) -> bool:
 
 
 def environment(source: Mapping[str, str]) -> dict[str, str]:
-    """The few variables an interpreter gets; ``source`` is what it would run with otherwise."""
+    """The few variables that an interpreter gets of ``source``, its environment otherwise."""
     kept = {name: source[name] for name in _KEPT if name in source}
     for name in _KEPT_PATHS:
         folders = [f for f in source.get(name, "").split(":") if f.startswith("/")]
@@ -158,16 +158,16 @@ def _living(runs: Sequence[RunSpec]) -> Iterator[Python]:
 
 
 def _processes(run: RunSpec) -> list[tuple[int, int | None]]:
-    """Ranks first: a launcher may be another python, or none."""
+    """(pid, start ticks). Ranks first: a launcher may be another python, or no python at all."""
     found: list[tuple[int, int | None]] = [(rank.pid, rank.start_ticks) for rank in run.ranks[:4]]
     return [*found, (run.pid, run.start_ticks)] if run.pid is not None else found
 
 
 def _owned(path: str, origin: str) -> Python:
-    """An interpreter that only its path is known of: it runs as its owner."""
+    """An interpreter of which only the path is known: it runs as the owner of the file."""
     uid = None
     with contextlib.suppress(OSError):
-        uid = os.lstat(path).st_uid  # of the link in a venv, not of what it leads to
+        uid = os.lstat(path).st_uid  # of the link in a venv, not of its target
     env = environment(os.environ)
     if os.geteuid() == 0 and uid:
         with contextlib.suppress(KeyError):
@@ -179,10 +179,10 @@ def _owned(path: str, origin: str) -> Python:
 
 
 def of_process(pid: int, start_ticks: int | None = None, proc: str = "/proc") -> Python | None:
-    """The interpreter of a living process, in its virtual environment.
+    """The interpreter of a running process, in its virtual environment.
 
-    ``None``: it is gone, another one has its number, it is no python, or it lives in a
-    container of its own, whose files are not ours to run.
+    ``None``: the process has ended, another one has its pid, it is no python, or it runs in
+    another container, whose programs must not be started from here.
     """
     exe, cwd, uid = procfs.exe(pid, proc), procfs.cwd(pid, proc), procfs.owner(pid, proc)
     if not exe or not cwd or uid is None or not procfs.shares_root(pid, proc):
@@ -200,7 +200,7 @@ def of_process(pid: int, start_ticks: int | None = None, proc: str = "/proc") ->
 
 
 def _names_of(exe: str, word: str, cwd: str, env: Mapping[str, str], maps: bytes) -> Iterator[str]:
-    """How the process may call its interpreter: the link in its virtual environment comes first."""
+    """Possible paths of the interpreter: those in a virtual environment before the file itself."""
     if _IS_PYTHON.match(os.path.basename(word)):
         if "/" in word:
             yield os.path.normpath(f"{cwd}/{word}" if word[0] != "/" else word)
@@ -219,7 +219,7 @@ def _names_of(exe: str, word: str, cwd: str, env: Mapping[str, str], maps: bytes
 
 
 def of_command(command: Sequence[str], cwd: str) -> str:
-    """The interpreter that a recorded command names, by itself or by its first line; or ``""``."""
+    """The interpreter of a recorded command, or of the script that it starts; ``""`` for none."""
     for word in command[:6]:
         if "=" in word.partition("/")[0] or os.path.basename(word) in ("env", "nohup", "exec"):
             continue
@@ -233,7 +233,7 @@ def of_command(command: Sequence[str], cwd: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    """The interpreter in ``#!/venv/bin/python``, the first line of torchrun and its like."""
+    """The interpreter in the first line of a script such as torchrun: ``#!/venv/bin/python``."""
     line = _read_line(path)
     if not line.startswith(b"#!"):
         return ""

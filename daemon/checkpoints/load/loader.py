@@ -1,8 +1,8 @@
-"""The highest level: does torch itself load a checkpoint? In the python that trains, if it can.
+"""The highest level: does torch itself load a checkpoint? If possible in the training's python.
 
-Nothing here imports torch: a child (``load_child``) does, under the interpreter of the
-training process, because that is the torch which will have to load the checkpoint again.
-Only for commands: it waits.
+Nothing here imports torch. A child process (:mod:`.program`) does, under the interpreter of the
+training process, because that torch will have to load the checkpoint again. It blocks, so only
+commands use it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from .interpreters import Python
 
 LEVEL = "load"
 START_S = 180.0
-"""For the import of torch. Ours takes 1.5 s; a cold network disk has been seen to need minutes."""
+"""Seconds for the import of torch. Ours takes 1.5 s, from a cold network disk it took minutes."""
 FILE_S, BYTES_PER_S = 120.0, 20e6
-"""For one file: this, and its bytes at this pace. Reckoned: the slowest disk worth training on."""
+"""Seconds for one file, plus the time for its bytes at this rate. Our estimate of the slowest disk
+worth training on."""
 _WORDS = 2048
 _LONGEST_LINE = 1 << 20
 _SHOWN = 2
 
 Kind = Literal["torch", "safetensors", "slices"]
 Progress = Callable[[str, int, int], None]
-"""Called with a path, how many of its bytes are done, and how many there are."""
+"""Called with a path, how many of its bytes are loaded, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +49,40 @@ class Job:
     shown: str
     bytes: int
     kind: Kind | None
-    """``None``: it is never loaded, and ``why`` says so."""
+    """``None``: it is not loaded, and ``why`` gives the reason."""
     why: str = ""
     slices: tuple[tuple[int, int], ...] = ()
+    """(offset, bytes) of the archives in a ``.distcp`` file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading a checkpoint came to."""
+    """The result of loading a checkpoint."""
 
     state: Literal["ok", "corrupt"]
     whole: bool
-    """Every file of it was loaded: it has reached the level."""
+    """Every file of it was loaded, so the level was reached."""
     detail: str = ""
 
 
 def _silent(_path: str, _done: int, _total: int) -> None:
-    """Nobody wants to know."""
+    """Report nothing."""
 
 
 def _past(progress: Progress, path: str, done: int, whole: int) -> Callable[[int], None]:
-    """Tells of one file as of a part of its checkpoint."""
+    """Reports progress in one file as progress in its checkpoint."""
     return lambda at: progress(path, done + at, whole)
 
 
 class NoLoader(Exception):
-    """The child cannot work at all; the text says why."""
+    """The child process cannot load anything; the text says why."""
 
 
 # ------------------------------------------------------------------------ what there is to load
 
 
 def jobs(path: str) -> list[Job]:
-    """The files of a checkpoint that torch would load, by path. OSError where it is not there."""
+    """The files of a checkpoint that torch would load, by path. OSError where it does not exist."""
     found = []
     for part, shown in _files(path):
         job = _job(part, shown)
@@ -119,7 +121,7 @@ def _job(path: str, shown: str) -> Job | None:
     if kind == "legacy" or (kind == "zip" and (names.is_weights(base) or _is_companion(base))):
         return Job(path, shown, size, "torch")
     if kind == "pickle":
-        return Job(path, shown, size, None, "it is a plain pickle, which can ask for anything")
+        return Job(path, shown, size, None, "it is a plain pickle, which can run any code")
     return None
 
 
@@ -134,11 +136,11 @@ _BOOT = (
     "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import json;"
     " exec(json.loads(sys.stdin.readline()))  # middlewatch loader"
 )
-"""Never from the working directory; its program comes first on its stdin."""
+"""Starts the child: no imports from the working directory; its program is read from stdin."""
 
 
 def program() -> str:
-    """The text of the child: its two modules, as a package that is on no disk of its python."""
+    """Source text of the child: its two modules, as a package that its python need not have."""
     here = Path(__file__).parent
     walls, child = ((here / f"{name}.py").read_text() for name in ("sandbox", "program"))
     return (
@@ -154,13 +156,13 @@ def program() -> str:
 
 
 class Loader:
-    """The child, started again for the next file when one has killed it. Close it when done."""
+    """The child process, started again after a file that has killed it. Close it when done."""
 
     def __init__(self, python: Python, memory: int, clock: Clock) -> None:
         self.torch = ""
-        """Version, once it has started."""
+        """Version of its torch, once it has started."""
         self.walls = False
-        """The kernel forbids it to write and to start programs."""
+        """Whether the kernel forbids it to write files and to start programs."""
         self._python = python
         self._memory = memory
         self._clock = clock
@@ -180,13 +182,13 @@ class Loader:
         self.close()
 
     def check(self, path: str, progress: Progress = _silent) -> Loaded:
-        """Load every file of one checkpoint. Raises :class:`NoLoader`, and nothing for a file."""
+        """Load every file of one checkpoint. Raises :class:`NoLoader`, nothing for a bad file."""
         try:
-            todo = jobs(str(Path(path).absolute()))  # the child lives in another directory
+            todo = jobs(str(Path(path).absolute()))  # the child has another working directory
         except (OSError, Malformed, FileTooShort, safetensors.TooLong) as error:
             return Loaded("ok", whole=False, detail=f"load not tried: {error}")
         if not todo:
-            return Loaded("ok", whole=False, detail="load not tried: no file of torch's in it")
+            return Loaded("ok", whole=False, detail="load not tried: it has no file for torch")
         left: list[str] = []
         done, whole = 0, sum(job.bytes for job in todo)
         for job in todo:
@@ -217,7 +219,7 @@ class Loader:
                 with contextlib.suppress(OSError):
                     pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(5)  # one that hangs in the kernel stays behind
+            child.wait(5)  # a process that hangs in the kernel is left behind
 
     def _ask(self, job: Job, told: Callable[[int], None]) -> Mapping[str, Any]:
         if job.kind is None:
@@ -264,12 +266,12 @@ class Loader:
     def _say(self, message: Mapping[str, Any] | str) -> None:
         child = self._child
         if child is not None and child.stdin is not None:
-            with contextlib.suppress(OSError):  # it is gone: reading will tell
+            with contextlib.suppress(OSError):  # it has ended: the next read shows that
                 child.stdin.write(json.dumps(message).encode() + b"\n")
                 child.stdin.flush()
 
     def _hear(self, until: float) -> Mapping[str, Any] | None:
-        """The next line, or ``None`` when the child has ended or the time is over."""
+        """The next answer; ``None`` after the child has ended, or at ``until`` (monotonic)."""
         child = self._child
         if child is None or child.stdout is None or child.stderr is None:
             return None
@@ -299,7 +301,7 @@ class Loader:
         return answer if isinstance(answer, dict) else None
 
     def _ended(self, job: Job, until: float) -> Mapping[str, Any]:
-        """What it means that there is no answer: the file has killed the child, or is too slow."""
+        """The result when no answer came: the file has killed the child, or is too slow."""
         child = self._child
         late = self._clock.monotonic() >= until
         status = None
@@ -311,12 +313,15 @@ class Loader:
             return {"state": "unverifiable", "detail": "torch has not loaded it in time"}
         if status in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGFPE):
             name = signal.Signals(-status).name
-            return {"state": "corrupt", "detail": f"torch crashes over it ({name})"}
-        return {"state": "unverifiable", "detail": f"the loader died over it (status {status})"}
+            return {"state": "corrupt", "detail": f"torch crashes when it loads it ({name})"}
+        return {
+            "state": "unverifiable",
+            "detail": f"the loader ended while loading it (status {status})",
+        }
 
 
 def raised(entry: Mapping[str, Any], loaded: Loaded) -> dict[str, Any]:
-    """An entry of ``verify`` with what loading has added: its state, level and detail."""
+    """An entry of ``verify`` with the state, level and detail that loading gives."""
     detail = "; ".join(text for text in (entry["detail"], loaded.detail) if text)
     reached = loaded.whole or loaded.state == "corrupt"
     level = LEVEL if reached else entry["level"]
@@ -324,7 +329,7 @@ def raised(entry: Mapping[str, Any], loaded: Loaded) -> dict[str, Any]:
 
 
 def total(paths: Sequence[str]) -> int:
-    """Bytes that loading these checkpoints goes over."""
+    """Bytes of the files that are read when these checkpoints are loaded."""
     found = 0
     for path in paths:
         with contextlib.suppress(OSError, Malformed, FileTooShort, safetensors.TooLong):

@@ -1,4 +1,4 @@
-"""How much memory may be taken without harm to the training: of the box and of the container."""
+"""How much memory can be used without harm to the training, in the box and the container."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import os
 from ...system import cgroupfs
 
 SHARE = 0.5
-"""Of what is free. Our choice: the other half is for what the training takes next."""
+"""Fraction of the free memory. Our choice: the other half is left for the training."""
 MOST_BYTES = 8 << 30
 LEAST_BYTES = 512 << 20
-"""Less does not load a single large tensor; the kernel has the last word anyway."""
+"""With less not even one large tensor can be loaded; the limits of the kernel hold anyway."""
 
 
 def memory(pid: int | None = None, root: str = "/") -> int:
     """Bytes a heavy child may use: half of what is free, between 512 MiB and 8 GiB.
 
-    Page cache that the kernel gives back at once is free, in the box and under a limit. ``pid``
-    (default: our own): whose limits count. ``root`` stands before /proc and the mount points.
+    Page cache that the kernel can reclaim at once counts as free, in the box and in a cgroup.
+    ``pid`` (default: our own): the process whose cgroup limits count. ``root``: prefix of /proc
+    and of the mount points.
     """
     root = root.rstrip("/")
     of_box = cgroupfs.box_memory_left(root)

@@ -1,20 +1,20 @@
-"""The loader: a program of its own that loads checkpoint files with torch, one question a line.
+"""The loader: a separate program that loads checkpoint files with torch, one question a line.
 
-It runs under the python that trains, whatever that is (3.8 and later, torch 1.13 and later):
-its text and that of ``load_walls`` come on its stdin (see ``loading``), so it needs nothing of
-ours installed. In, first line:
-``{"memory": BYTES}``. Then ``{"path", "kind": "torch"|"safetensors"|"slices", "slices":
-[[start, bytes], …]}``. Out: ``{"ready": true, "torch", "walls"}``, then for every
-file ``{"at": BYTES}`` now and then and ``{"path", "state", "detail", "tensors"}``. ``state`` is
-``ok``; ``corrupt``: torch refused it for what it is; ``refused``: it asks for code, which
-is not run (``detail`` names it); ``unverifiable``: it cannot be loaded here.
+It runs under the python of the training, whatever that is (3.8 and later, torch 1.13 and
+later). Its text and that of ``sandbox`` come on its stdin (see ``loader``), so middlewatch need
+not be installed there. Input, first line: ``{"memory": BYTES}``. Then one line a file: ``{"path",
+"kind": "torch"|"safetensors"|"slices", "slices": [[start, bytes], …]}``. Output: ``{"ready":
+true, "torch", "walls"}``, then for every file ``{"at": BYTES}`` now and then, and at last
+``{"path", "state", "detail", "tensors"}``. ``state`` is ``ok``; ``corrupt``: torch cannot load it
+because it is damaged; ``refused``: loading it would run code, so it is not loaded (``detail``
+names the code); ``unverifiable``: it cannot be loaded here.
 
-No code of a file is run. In this order: an archive with TorchScript in it is left alone (torch
-before 2.6 hands it to another loader even with ``weights_only``); the pickle is read opcode by
-opcode, out of the same reader that torch uses, and left alone when it names anything that is
-not on torch's own list; torch loads it with ``weights_only=True``, never without; and the
-kernel forbids this process to start programs, to open sockets and to write, rename or remove
-files, because ``weights_only`` has had holes (CVE-2025-32434, CVE-2026-24747).
+No code in a file is run, by these measures. An archive with TorchScript is not loaded (torch
+before 2.6 hands it to another loader even with ``weights_only``). The pickle is first read opcode
+by opcode, with the same reader that torch uses, and not loaded if it names anything that is not
+on torch's own list. torch loads it with ``weights_only=True``, never without. And the kernel
+forbids this process to start programs, to open sockets and to write, rename or remove files,
+because ``weights_only`` has had security holes (CVE-2025-32434, CVE-2026-24747).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ZIP = b"PK\x03\x04"
 # torch/serialization.py: MAGIC_NUMBER = 0x1950A86A20F9469CFC6C, pickled with protocol 2.
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 LEGACY_PICKLES = 5
-"""Magic number, protocol, system, the object, the keys of its storages."""
+"""In a legacy file: magic number, protocol, system, the object, the keys of its storages."""
 LONGEST_PICKLE = 64 << 20
-"""Bytes of a pickle whose opcodes are read: 0.14 s a MiB (measured)."""
+"""Bytes: a longer pickle is not examined, as reading its opcodes takes 0.14 s a MiB (measured)."""
 TELL_EVERY_S = 0.5
-# What torch's restricted unpickler says when it meets something that is not plain data.
+# Messages of torch's restricted unpickler about something that is not plain data.
 _REFUSALS = (
     "Unsupported global",
     "Unsupported class",
@@ -61,7 +61,7 @@ _NO_MEMORY = ("allocate memory", "out of memory", "Cannot allocate", "unable to 
 
 
 class Refused(Exception):
-    """It would run code, or needs what only code can make; the text names it."""
+    """Loading it would run code, or needs what only code can build; the text names it."""
 
 
 class Impossible(Exception):
@@ -72,9 +72,9 @@ class Impossible(Exception):
 
 
 def globals_of(file: Any, pickles: int = 1) -> list[str]:
-    """The names that pickles, one behind the other, ask for; nothing is imported or called.
+    """Names that unpickling these consecutive pickles would import; nothing is imported or called.
 
-    Raises ValueError where they make no sense.
+    Raises ValueError where they are invalid.
     """
     found = {}
     for _ in range(pickles):
@@ -105,14 +105,14 @@ def modern(module: str, name: str = "") -> str:
 
 
 def allowed(torch: Any) -> set[str]:
-    """The names that ``weights_only`` takes for plain data."""
+    """The names that ``weights_only`` accepts as plain data."""
     from torch import _weights_only_unpickler as unpickler
 
     return set(unpickler._get_allowed_globals())  # noqa: SLF001
 
 
 def look_first(torch: Any, file: Any) -> None:
-    """Raise :class:`Refused` for what must not be handed to ``torch.load``."""
+    """Raise :class:`Refused` for a file that ``torch.load`` must not be given."""
     head = file.read(len(LEGACY))
     file.seek(0)
     if head.startswith(ZIP):
@@ -124,12 +124,12 @@ def look_first(torch: Any, file: Any) -> None:
             raise Impossible("an archive without data.pkl")
         text = reader.get_record("data.pkl")
         if len(text) > LONGEST_PICKLE:
-            raise Impossible(f"its pickle of {len(text)} bytes is too long to be looked at")
+            raise Impossible(f"its pickle of {len(text)} bytes is too long to be examined")
         wanted = globals_of(io.BytesIO(text))
     elif head == LEGACY:
         wanted = globals_of(file, LEGACY_PICKLES)
     else:
-        raise Refused("it is a plain pickle, which can ask for anything")
+        raise Refused("it is a plain pickle, which can run any code")
     file.seek(0)
     beyond = sorted(set(wanted) - allowed(torch))
     if beyond:
@@ -141,32 +141,32 @@ def look_first(torch: Any, file: Any) -> None:
 
 
 class Slice(io.RawIOBase):
-    """A range of a file as a file."""
+    """A range of a file, readable like a file of its own."""
 
     def __init__(self, path: str, start: int, length: int) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed with this object)
         self._start, self._length, self._at = start, length, 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def tell(self) -> int:
-        """Where the next byte is."""
+        """Offset of the next byte in the range."""
         return self._at
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go somewhere inside."""
+        """Move to an offset inside the range."""
         base = {0: 0, 1: self._at, 2: self._length}[whence]
         self._at = max(0, min(self._length, base + offset))
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as there is something."""
+        """Read into the buffer, at most to the end of the range; returns the number of bytes."""
         view = memoryview(buffer)[: self._length - self._at]
         self._file.seek(self._start + self._at)
         count = self._file.readinto(view) or 0
@@ -180,7 +180,7 @@ class Slice(io.RawIOBase):
 
 
 class Loader:
-    """Loads what it is asked for, within a bound on memory (bytes)."""
+    """Loads the files that it is asked about, with a limit on memory (bytes)."""
 
     def __init__(self, torch: Any, memory: int) -> None:
         self._torch = torch
@@ -188,7 +188,7 @@ class Loader:
         self._told_at = 0.0
 
     def load(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The answer to one question; nothing is raised."""
+        """Answer one question; raises nothing."""
         path = question["path"]
         try:
             with left_as_it_was(path):
@@ -220,7 +220,7 @@ class Loader:
         if isinstance(why, (pickle.UnpicklingError, RuntimeError)):
             said = text[text.find("WeightsUnpickler error:") :] if "WeightsUnp" in text else text
             if any(words in said for words in _REFUSALS):
-                return "refused", "torch takes it for no plain data: " + said.strip()[:200]
+                return "refused", "torch does not accept it as plain data: " + said.strip()[:200]
         return "corrupt", f"{type(why).__name__}: {text}"
 
     def _file(self, path: str) -> int:
@@ -236,7 +236,7 @@ class Loader:
                     raise Impossible(
                         f"it needs {size} bytes of memory, because it cannot be mapped"
                     )
-                # By descriptor: the very file that was looked at, whatever its name is now.
+                # By descriptor: the same file that was examined, even if its path was replaced.
                 loaded = torch.load(f"/proc/self/fd/{file.fileno()}", **options)
                 return tensors_in(torch, loaded)
 
@@ -259,7 +259,7 @@ class Loader:
         try:
             from safetensors import safe_open
         except ImportError:
-            raise Impossible("its python has no safetensors") from None
+            raise Impossible("the python that loads it has no safetensors") from None
         count = 0
         size = os.path.getsize(path)
         with bounded(2 * size + self._memory), safe_open(path, "pt", device="cpu") as file:
@@ -272,7 +272,7 @@ class Loader:
         return count
 
     def _tell(self, at: int) -> None:
-        """Say how far it is, not too often."""
+        """Report how far it is, at most every :data:`TELL_EVERY_S` seconds."""
         now = time.monotonic()  # noqa: TID251 (a program of its own)
         if now - self._told_at > TELL_EVERY_S:
             self._told_at = now
@@ -287,7 +287,7 @@ def takes(function: Any, name: str) -> bool:
 
 
 def tensors_in(torch: Any, loaded: Any) -> int:
-    """How many tensors there are in what was loaded; the first number of each is read."""
+    """Number of tensors in a loaded object; reads the first element of each."""
     count, todo, seen = 0, [loaded], set()
     while todo:
         one = todo.pop()
@@ -302,13 +302,13 @@ def tensors_in(torch: Any, loaded: Any) -> int:
 
 
 def write_answer(answer: dict[str, Any]) -> None:
-    """One line."""
+    """Write an answer as one line of JSON."""
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
 
 def main() -> int:
-    """Answer questions until there are none."""
+    """Answer questions until stdin ends."""
     step_back()
     memory = int(json.loads(sys.stdin.readline())["memory"])
     warnings.simplefilter("ignore")
@@ -318,7 +318,7 @@ def main() -> int:
         write_answer({"ready": False, "why": f"{type(error).__name__}: {str(error)[:300]}"})
         return 0
     with contextlib.suppress(ImportError):
-        import safetensors.torch  # noqa: F401 (before the walls: it may want to be compiled)
+        import safetensors.torch  # noqa: F401 (before the sandbox: it may be compiled now)
     if not takes(torch.load, "weights_only"):
         write_answer({"ready": False, "why": f"torch {torch.__version__} has no weights_only"})
         return 0

@@ -1,7 +1,7 @@
-"""The walls around the loader: what its process may do, how much memory, whose page cache.
+"""The sandbox of the loader: limits on system calls and memory, and a page cache left as it was.
 
-Part of the program in ``load_child``: it runs under a foreign python (3.8 and later) and imports
-nothing of ours.
+Part of ``program``: it runs under the python of the training (3.8 and later) and imports
+nothing of middlewatch.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SPOTS = 16
 
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # Linux system calls: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
-# exec, ptrace, sockets, names of files made, moved and removed, modes and owners, mounts,
-# namespaces, kernel modules, and io_uring, which can do most of it.
+# exec, ptrace, sockets, creating, renaming and removing files, modes and owners, mounts,
+# namespaces, kernel modules, and io_uring, which can do most of these.
 _FORBIDDEN = {
     "x86_64": (
         *(57, 58, 59, 322, 101, 310, 311, 62, 200, 424, 41, 42, 43, 49, 50, 53, 288),
@@ -37,7 +37,7 @@ _FORBIDDEN = {
         *(265, 425, 426, 427, 428, 429, 430, 431, 432, 438, 442),
     ),
 }
-_MISSING = (435, 437)  # clone3, openat2: their flags lie in memory; libraries fall back
+_MISSING = (435, 437)  # clone3, openat2: a filter cannot see their flags
 _OPENS = {"x86_64": ((2, 1), (257, 2)), "aarch64": ((56, 2),)}  # number, argument with flags
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _TGKILL = {"x86_64": 234, "aarch64": 131}
@@ -49,7 +49,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
 def rules(machine: str, pid: int) -> list[tuple[int, int, int, int]]:
-    """The filter as BPF instructions: (code, jump if true, jump if false, operand)."""
+    """The seccomp filter as BPF instructions: (code, jump if true, jump if false, operand)."""
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     no, missing = (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ERRNO | _ENOSYS)
     yes, kill = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _KILL)
@@ -75,7 +75,7 @@ class _Program(ctypes.Structure):
 
 
 def enter() -> bool:
-    """Forbid this process what loading never needs; whether the kernel agreed."""
+    """Forbid this process what loading never needs; returns whether the kernel does so."""
     machine = platform.machine()
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -92,7 +92,7 @@ def enter() -> bool:
 
 
 def step_back() -> None:
-    """Lowest priority of CPU and disk, and no life after the parent's; best effort."""
+    """Take the lowest priority for CPU and disk, and end with the parent; best effort."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ def step_back() -> None:
 
 @contextlib.contextmanager
 def bounded(more: int) -> Any:
-    """A limit on the address space: what is in use now and ``more`` bytes."""
+    """Limit the address space to what is in use now plus ``more`` bytes plus 64 MiB."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         with open("/proc/self/statm", "rb") as file:
@@ -124,11 +124,11 @@ def bounded(more: int) -> Any:
 
 @contextlib.contextmanager
 def left_as_it_was(path: str) -> Any:
-    """Give the pages of a file back to the kernel, unless half of it was in memory before."""
+    """Drop a file from the page cache afterwards, unless half of it was in there before."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         size = os.fstat(fd).st_size
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)  # asking must not read ahead
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)  # the samples must not read ahead
         cached = sum(in_memory(fd, size * (2 * n + 1) // (2 * _SPOTS)) for n in range(_SPOTS))
         try:
             yield
@@ -140,7 +140,7 @@ def left_as_it_was(path: str) -> Any:
 
 
 def in_memory(fd: int, at: int) -> bool:
-    """Whether a byte of the file can be had without the disk."""
+    """Whether a byte of the file is in the page cache."""
     try:
         return os.preadv(fd, [bytearray(1)], at, os.RWF_NOWAIT) == 1
     except OSError:

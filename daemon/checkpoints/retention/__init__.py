@@ -1,1 +1,1 @@
-"""Which checkpoints may go, and how they are removed."""
+"""Which checkpoints may be deleted, and how they are deleted."""

@@ -1,4 +1,4 @@
-"""Who has files of a checkpoint in hand right now: open, mapped, or named when it was started."""
+"""Which processes use a checkpoint now: a file of it open or mapped, or named at their start."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Collection, Iterator, Mapping
 from ...system.processes import Process, Processes, mapped_files
 
 Identity = tuple[int, int]
-"""Device and inode number: a process in a container sees the same file under another name."""
+"""Device and inode number: in a container the same file has another path."""
 _OUR_READER = "middlewatch.daemon.checkpoints."
-"""Our verifier reads what it can; it is no reason to keep anything."""
+"""Marks our own verifier in a list of processes: its reading is no reason to keep a checkpoint."""
 
 
 def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, str]:
     """Path -> ``python3 (pid 4711) has model.pt open``, for those in use by any process.
 
-    ``files``: identities of the files of each checkpoint, with its path. ``paths`` are those
-    paths. Processes of other users cannot be looked into without being root.
+    ``files``: the identity of every file, with the path of its checkpoint. ``paths``: the paths
+    of all these checkpoints. Only root can examine the processes of other users.
     """
     found: dict[str, str] = {}
     processes = Processes()
     me = processes.get(os.getpid())
-    # The command lines of those we descend from name what we were asked.
+    # The shell or script that started us may name the checkpoints that we were asked about.
     above = {process.pid for process in processes.ancestors(me)} if me else set()
     for process in processes.values():
         if process is me or any(_OUR_READER in word for word in process.argv):
@@ -38,8 +38,8 @@ def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, 
 
 def _opened(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[str, str]]:
     held = [(f.via, f"has {os.path.basename(f.target)} open") for f in process.files if f.regular]
-    for via, what in (*held, (process.cwd_via, "is in it")):
-        with contextlib.suppress(OSError):  # gone, or somebody else's
+    for via, what in (*held, (process.cwd_via, "has its working directory in it")):
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
             seen = os.stat(via)
             path = files.get((seen.st_dev, seen.st_ino))
             if path is not None:
@@ -47,7 +47,7 @@ def _opened(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[s
 
 
 def _mapped(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[str, str]]:
-    """safetensors and ``torch.load(mmap=True)`` close the file and keep its pages."""
+    """safetensors and ``torch.load(mmap=True)`` close the file and keep it mapped."""
     for mapped in mapped_files(process.pid):
         path = files.get((mapped.device, mapped.inode))
         if path is not None:
@@ -55,7 +55,7 @@ def _mapped(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[s
 
 
 def _named(process: Process, paths: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Started with ``--resume_from out/checkpoint-500``: it may come back to it."""
+    """Started with ``--resume_from out/checkpoint-500``: it may read that again later."""
     folder = process.cwd or "/"
     for text in process.argv:
         for word in {text, text.partition("=")[2]}:
@@ -64,4 +64,4 @@ def _named(process: Process, paths: Collection[str]) -> Iterator[tuple[str, str]
             full = os.path.normpath(os.path.join(folder, word))  # noqa: PTH118 (runs per word)
             for path in paths:
                 if full == path or full.startswith(path + "/"):
-                    yield path, "was started with it"
+                    yield path, "was started with its path"

@@ -1,4 +1,4 @@
-"""What points at a checkpoint by name: links beside it, and files that name the newest or best."""
+"""What refers to a checkpoint: links beside it, and files that name the newest or the best."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import re
 from collections.abc import Collection, Mapping
 
 _FILES = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "checkpoint")
-"""DeepSpeed, Megatron, detectron2, TensorFlow."""
+"""Files that name the newest one, of DeepSpeed, Megatron, detectron2 and TensorFlow."""
 _BEST = re.compile(r'"best_model_checkpoint":\s*"([^"]+)"')
-"""In ``trainer_state.json`` of transformers, whose keys are sorted: it is one of the first. With
-``load_best_model_at_end`` it is read when the training ends."""
+"""In ``trainer_state.json`` of transformers; near its beginning, because the keys are sorted. With
+``load_best_model_at_end`` the checkpoint that it names is read when the training ends."""
 _LONGEST = 64 << 10
 _WORD = re.compile(r"[^\s\"':,]+")
 _MOST_NAMES = 20_000
 
 
 def pointers(paths: Collection[str]) -> dict[str, str]:
-    """Path -> ``last.ckpt points to it``, for those of ``paths`` that something points at.
+    """Path -> ``last.ckpt points to it``, for those of ``paths`` that a link or a file refers to.
 
-    Looked for in the folders that hold them, and one above (``latest -> run7/checkpoint-500``).
+    Searched are the folders that hold them and those one above (``latest -> run7/checkpoint-500``).
     """
     real = {os.path.realpath(path): path for path in paths}
     homes = {path.rpartition("/")[0] or "/" for path in real}
@@ -42,7 +42,7 @@ def pointers(paths: Collection[str]) -> dict[str, str]:
 
 
 def _named_best(real: Mapping[str, str]) -> dict[str, str]:
-    """What the newest ``checkpoint-N`` of each folder calls the best one."""
+    """Checkpoints that the newest ``checkpoint-N`` of their folder names as the best one."""
     newest: dict[str, tuple[int, str]] = {}
     for path in real:
         home, _, name = path.rpartition("/")

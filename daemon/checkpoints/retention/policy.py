@@ -1,12 +1,13 @@
-"""Which checkpoints may go: a rule on the entries of the index, with no look at the disk.
+"""Which checkpoints may be deleted: decided by the entries of the index, without the disk.
 
-Some stay whatever the policy says: the newest one, the newest verified one of every series, the
-one to resume from, the best, milestones, one that is being saved or was not looked at yet, and
-everything that is not verified as long as no verified one is newer. To delete is never needed,
-so what is not plain stays.
+Some are kept whatever the policy says: the newest one, the newest verified one of every series,
+the one to resume from, the best, milestones, one that is being saved or was not checked yet, and
+everything that is not verified as long as no verified one is newer. Nothing ever has to be
+deleted, so a doubtful one is kept.
 
-A series are the saves of one folder whose names differ in numbers alone: ``G_100.pth`` and
-``D_100.pth`` are halves of one save, ``a/step-9.pt`` and ``b/step-9.pt`` of two trainings.
+A series consists of the saves in one folder whose names differ only in numbers. So ``G_100.pth``
+and ``D_100.pth``, two halves of one save, are of two series; so are ``a/step-9.pt`` and
+``b/step-9.pt``, which belong to two trainings.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ Entry = dict[str, Any]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 DAMAGED = ("corrupt", "incomplete")
 _STEADY_METRICS = ("train_loss",)
-"""What stands in where no checkpoint has the metric, as in the index."""
+"""Metrics to rank by where no checkpoint has the metric of the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a person wants to keep beside what always stays."""
+    """What a person wants to keep, in addition to what is always kept."""
 
     latest: int = 3
-    """Newest verified ones of every series. Our choice: one to resume from, one before it in case of rot, and
-    one from before a trouble that is noticed late."""
+    """How many of the newest verified ones of every series. Our choice: one to resume from, one
+    before it in case of bit rot, and one from before a trouble that is noticed late."""
     best: int = 1
-    """Best verified ones by the metric of the index."""
+    """How many of the best verified ones, by the metric of the index."""
     every: float = 0.0
-    """Of the verified ones the first at or past every multiple of so many steps; 0: none."""
+    """Steps: keep the first verified one at or past every multiple of this; 0: none."""
     damaged: bool = False
-    """Propose damaged ones as well; without it they stay as evidence."""
+    """Propose to delete damaged ones as well; else they are kept as evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of one checkpoint, and why."""
+    """Whether one checkpoint is kept or deleted, and why."""
 
     path: str
     keep: bool
     why: tuple[str, ...]
-    """For a person; more than one reason to stay is the rule."""
+    """Reasons for a person to read; most checkpoints that are kept have several."""
 
 
 def choose(
@@ -56,7 +57,7 @@ def choose(
 ) -> list[Choice]:
     """One choice per entry, in the order of the index (oldest first).
 
-    ``held``: reasons to stay that only the disk knows, by path.
+    ``held``: by path, a reason to keep it that was found on the disk and not in the index.
     """
     entries: Sequence[Entry] = index["checkpoints"]
     reasons: dict[str, list[str]] = {entry["path"]: [] for entry in entries}
@@ -71,7 +72,7 @@ def choose(
         if not why and state != "ok" and not _outlived(place, entries):
             why = [f"{state}, and no verified one is newer"]
         if not why and state in DAMAGED and not policy.damaged:
-            why = [f"{state}: --damaged proposes it"]
+            why = [f"{state}: only --damaged proposes it"]
         if why:
             choices.append(Choice(path, keep=True, why=tuple(why)))
         else:
@@ -80,29 +81,29 @@ def choose(
 
 
 def newest_verified(index: Mapping[str, Any]) -> Entry | None:
-    """The one that everything rests on; ``None`` when nothing is verified."""
+    """The newest verified entry; ``None`` when nothing is verified."""
     return next((e for e in reversed(index["checkpoints"]) if _sound(e)), None)
 
 
 def series_of(path: str) -> str:
-    """What a checkpoint is one of: its folder, and its name with the numbers wiped."""
+    """The series of a checkpoint: its folder, and its name with ``#`` for every number."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{_NUMBER.sub('#', name)}"
 
 
 def rocks(index: Mapping[str, Any]) -> dict[str, Entry]:
-    """Series -> its newest verified one, on which all others of it rest."""
+    """Series -> its newest verified one: without it no other of the series may be deleted."""
     return {series_of(e["path"]): e for e in index["checkpoints"] if _sound(e)}
 
 
 def bests(index: Mapping[str, Any], policy: Policy) -> list[Entry]:
-    """The verified ones that stay for their metric, best first: at least one."""
+    """The verified ones that are kept for their metric, best first; at least one."""
     sound = [e for e in index["checkpoints"] if _sound(e)]
     return _ranked(index, sound)[: max(1, policy.best)]
 
 
 def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Reasons to stay that no policy overrides."""
+    """(path, reason) of those that are kept whatever the policy says."""
     entries: Sequence[Entry] = index["checkpoints"]
     for name, why in (
         ("latest", "the newest"),
@@ -116,9 +117,9 @@ def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     newest = newest_verified(index)
     if newest is not None:
         yield newest["path"], "the newest verified one"
-        # A step may be lower than that of an older save: after a restart from before it.
+        # After a restart from an earlier step, the last save has a lower step than an older one.
         last = max((e for e in entries if _sound(e)), key=_saved)
-        yield last["path"], "the last verified one that was saved"
+        yield last["path"], "the verified one that was saved last"
     for rock in rocks(index).values():
         if rock is not newest:
             yield rock["path"], "the newest verified one of its kind"
@@ -128,12 +129,12 @@ def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if entry["verified"]["state"] not in ("ok", "unverifiable", *DAMAGED):
             yield entry["path"], "not verified yet"
         if entry["step"] is None and entry["epoch"] is None:
-            # What training began with may lie in the same folder.
-            yield entry["path"], "it tells no step: it may not be of this training"
+            # The model that the training began with may lie in the same folder.
+            yield entry["path"], "its step is unknown: it may not be of this training"
 
 
 def _wanted(index: Mapping[str, Any], policy: Policy) -> Iterator[tuple[str, str]]:
-    """Reasons to stay that the policy gives."""
+    """(path, reason) of those that the policy keeps."""
     sound = [e for e in index["checkpoints"] if _sound(e)]
     alike: dict[str, list[Entry]] = {}
     for entry in sound:
@@ -155,7 +156,7 @@ def _wanted(index: Mapping[str, Any], policy: Policy) -> Iterator[tuple[str, str
 
 
 def _keep_together(entries: Sequence[Entry], reasons: Mapping[str, list[str]]) -> None:
-    """One saved at the same step as another that stays may be the other half of it."""
+    """Keep those of the same step as one that is kept: each may be the other half of a save."""
     steps = {e["step"]: e["path"] for e in entries if reasons[e["path"]] and _whole(e)}
     for entry in entries:
         other = steps.get(entry["step"])
@@ -164,7 +165,7 @@ def _keep_together(entries: Sequence[Entry], reasons: Mapping[str, list[str]]) -
 
 
 def _ranked(index: Mapping[str, Any], sound: Sequence[Entry]) -> list[Entry]:
-    """Verified ones that have the metric, best first, the newer of equals first."""
+    """Verified ones that have the metric, best first; of equal ones the newer first."""
     names = (index.get("best_metric") or "eval_loss", *_STEADY_METRICS)
     for name in names:
         rated = [
@@ -180,7 +181,7 @@ def _ranked(index: Mapping[str, Any], sound: Sequence[Entry]) -> list[Entry]:
 
 
 def _outlived(place: int, entries: Sequence[Entry]) -> bool:
-    """A verified one is newer, by its step and by its time."""
+    """Whether a verified one is newer, both by its step and by its time."""
     saved = _saved(entries[place])
     return any(_sound(e) and _saved(e) >= saved for e in entries[place + 1 :])
 

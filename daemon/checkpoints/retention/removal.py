@@ -1,7 +1,7 @@
-"""Take a checkpoint off the disk: its own files and no others, and only as they were looked at.
+"""Delete a checkpoint: only its own files, and only if they are unchanged since the decision.
 
-Nothing is followed: not a link, not a mount. A folder is renamed to the name of a temporary
-first, so that a crash in between leaves nothing that looks like a checkpoint.
+Links are not followed and mounts are not entered. A folder first gets a temporary name, so that
+a crash in between leaves nothing that looks like a checkpoint.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..formats import names, safetensors, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 
 HEADS = ("trainer_state.json", ".metadata", "latest")
-"""Written last by those who save, so deleted first; and every index of shards."""
+"""Files that are written last by a save, so they are deleted first; indexes of shards as well."""
 ASIDE = ".pruned.tmp"
-"""How the name of a folder ends that is being deleted; it begins with a dot, because programs
-look for ``checkpoint-*``."""
+"""End of the temporary name of a folder that is being deleted. The name begins with a dot, because
+programs look for ``checkpoint-*``."""
 _BESIDE = (".sha256", ".sha512", ".md5", ".xxh3", ".crc32")
 """Checksum files of a single file: ``model.pt.sha256``."""
 _GET_FLAGS, _PROTECTED = 0x80086601, 0x10 | 0x20
@@ -34,12 +34,12 @@ _NAMED_ONLY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Unsafe(Exception):
-    """It must stay; the text says why."""
+    """The checkpoint must not be deleted; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One file, link or folder as it was when it was looked at."""
+    """One file, link or folder, with its state at the time of the decision."""
 
     name: str
     """Relative to the folder that holds the checkpoint."""
@@ -49,27 +49,28 @@ class Piece:
     size: int
     mtime_ns: int
     blocks: int
-    """Of 512 bytes, as the disk has them."""
+    """Blocks of 512 bytes that it takes on the disk."""
     links: int
+    """Number of hard links; 1 for a folder."""
 
     @property
     def folder(self) -> bool:
-        """A folder, not a file."""
+        """Whether it is a folder."""
         return stat.S_ISDIR(self.mode)
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Everything of one checkpoint, in the order in which it is deleted."""
+    """All files and folders of one checkpoint, in the order in which they are deleted."""
 
     path: str
     home: str
-    """The folder that holds it; real, without links."""
+    """Path of the folder that holds it, with all links resolved."""
     pieces: tuple[Piece, ...]
 
     @property
     def files(self) -> Iterator[Piece]:
-        """Without folders."""
+        """The pieces that are no folders."""
         return (p for p in self.pieces if not p.folder)
 
     @property
@@ -79,9 +80,9 @@ class Footprint:
 
 
 def footprint(path: str, roots: Sequence[str]) -> Footprint:
-    """Look at a checkpoint. :class:`Unsafe` where it must not be deleted, OSError else.
+    """The files of a checkpoint. Raises :class:`Unsafe` where it must not be deleted, or OSError.
 
-    ``roots``: the folders it was found in; it has to lie inside one of them for real.
+    ``roots``: the folders it was found in. With all links resolved, it has to lie in one of them.
     """
     real = os.path.realpath(path)
     home, _, base = real.rpartition("/")
@@ -94,7 +95,7 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
         raise Unsafe("it is a watched folder itself")
     for mount in mounts.readable_table():
         if mount.point == real or mount.point.startswith(real + "/"):
-            raise Unsafe(f"{mount.point} is a mount of its own")
+            raise Unsafe(f"{mount.point} is a mount point")
     if os.path.isdir(real):
         found = list(_inside(home, base, os.lstat(home).st_dev, 0))
     else:
@@ -109,9 +110,9 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
 
 
 def reckon(footprints: Iterable[Footprint]) -> tuple[int, int]:
-    """(bytes, inodes) that the disk gets back when all of these go.
+    """(bytes, inodes) that the disk gets back when all of these are deleted.
 
-    A file with another name elsewhere frees nothing; two names in here count once.
+    A file with a hard link elsewhere frees nothing; one with two names in here counts once.
     """
     names_here: Counter[tuple[int, int]] = Counter()
     first: dict[tuple[int, int], Piece] = {}
@@ -124,10 +125,11 @@ def reckon(footprints: Iterable[Footprint]) -> tuple[int, int]:
 
 
 def remove(before: Footprint, roots: Sequence[str]) -> None:
-    """Delete what ``before`` lists if it is still exactly that.
+    """Delete the files that ``before`` lists, if they are still the same.
 
-    Raises :class:`Unsafe` and touches nothing when something changed; OSError when a file
-    cannot be deleted, with the rest left under a temporary name where it was a folder.
+    Raises :class:`Unsafe` when something has changed: before anything is deleted, except for a
+    file that is replaced meanwhile. Raises OSError when a file cannot be deleted. After either,
+    the rest of a folder may be left under its temporary name.
     """
     now = footprint(before.path, roots)
     if set(now.pieces) != set(before.pieces):
@@ -145,7 +147,7 @@ def remove(before: Footprint, roots: Sequence[str]) -> None:
             try:
                 _rmdir(home, name) if piece.folder else _unlink(home, name, piece)
             except (OSError, Unsafe):
-                if aside and number == 0:  # nothing of it is gone: it shall be found again
+                if aside and number == 0:  # nothing is deleted yet: give it its name back
                     os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
                 raise
     finally:
@@ -158,7 +160,7 @@ def _is_the_one(seen: os.stat_result, before: Footprint) -> bool:
 
 
 def leftovers(folders: Iterable[str]) -> list[str]:
-    """Folders that an earlier deletion has set aside and not finished."""
+    """Folders that an earlier deletion has renamed and did not finish."""
     found = []
     for folder in folders:
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -171,7 +173,7 @@ def leftovers(folders: Iterable[str]) -> list[str]:
 
 
 def _family(path: str) -> list[str]:
-    """Names of the files that make up a checkpoint of a file, or of an index with shards."""
+    """Names of the files of a checkpoint that is a single file, or an index with its shards."""
     home, _, base = path.rpartition("/")
     beside = [base + end for end in _BESIDE if os.path.lexists(f"{path}{end}")]
     stem = names.index_stem(path)
@@ -181,19 +183,19 @@ def _family(path: str) -> list[str]:
         with BoundedFile(path) as peek:
             listed = {str(name) for name in safetensors.shard_map(peek)}
     except (torch_zip.Malformed, FileTooShort, safetensors.TooLong):
-        listed = set()  # a damaged index: its shards carry its name
+        listed = set()  # a damaged index: its shards are found by their names
     end = base[len(os.path.basename(stem)) : -len(".index.json")]
     for name in os.listdir(home):
         piece = names.shard(name)
         if piece is not None and (piece.stem, piece.end) == (os.path.basename(stem), end):
             listed.add(name)
-    # An index may name anything; only what holds tensors is taken for a shard of it.
+    # An index may name any file; only those that hold tensors count as its shards.
     listed = {name for name in listed if names.is_weights(name) or name.endswith(".bin")}
     return [base, *beside, *sorted(n for n in listed if os.path.lexists(f"{home}/{n}"))]
 
 
 def _check_free(home: str, piece: Piece) -> None:
-    """Raises :class:`Unsafe` for what somebody protects, before anything beside it is gone."""
+    """Raise :class:`Unsafe` for a protected file, before any other file is deleted."""
     path = f"{home}/{piece.name}"
     if stat.S_ISLNK(piece.mode):
         return
@@ -201,7 +203,7 @@ def _check_free(home: str, piece: Piece) -> None:
         raise Unsafe(f"{piece.name} is write-protected")
     if piece.folder and not os.access(path, os.W_OK | os.X_OK):
         raise Unsafe(f"{piece.name} may not be written by this user")
-    with contextlib.suppress(OSError):  # not ours to open, or a file system without such marks
+    with contextlib.suppress(OSError):  # no permission, or no such flags here
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             (flags,) = struct.unpack("=I", fcntl.ioctl(fd, _GET_FLAGS, bytes(8))[:4])
@@ -238,7 +240,7 @@ def _piece(home: str, name: str) -> Piece:
 
 
 def _turn(piece: Piece) -> tuple[int, int, str]:
-    """What makes a checkpoint look whole goes first, then weights, then the rest, then folders."""
+    """Order: files that make a checkpoint look whole, weights, other files, folders."""
     base = piece.name.rpartition("/")[2]
     if piece.folder:
         return 3, -piece.name.count("/"), piece.name
@@ -248,7 +250,7 @@ def _turn(piece: Piece) -> tuple[int, int, str]:
 
 
 def _set_aside(home: int, before: Footprint) -> str:
-    """Rename a folder out of sight; its new name, or none where renaming means copying."""
+    """Give a folder a temporary name and return it; empty on FUSE, where that may mean copying."""
     around = mounts.Mounts(mounts.readable_table()).of(before.home)
     if ASIDE in before.name or (around is not None and around.fstype.startswith("fuse")):
         return ""
@@ -259,7 +261,7 @@ def _set_aside(home: int, before: Footprint) -> str:
         except FileNotFoundError:
             os.rename(before.name, name, src_dir_fd=home, dst_dir_fd=home)
             return name
-    raise Unsafe("a thousand deletions of it were never finished")
+    raise Unsafe("1000 earlier deletions of it did not finish")
 
 
 def _unlink(home: int, name: str, piece: Piece) -> None:
@@ -267,7 +269,7 @@ def _unlink(home: int, name: str, piece: Piece) -> None:
         try:
             seen = os.lstat(base, dir_fd=folder)
         except FileNotFoundError:
-            return  # somebody was faster
+            return  # another process has deleted it
         there = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
         if there != (piece.device, piece.inode, piece.size, piece.mtime_ns):
             raise Unsafe(f"{piece.name} was replaced while the others were deleted")

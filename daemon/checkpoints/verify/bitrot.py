@@ -1,7 +1,7 @@
-"""Did the bytes of a checkpoint change although nobody wrote it? Told by the digest kept of it.
+"""Bit rot: did the bytes of a checkpoint change although no program wrote it?
 
-A disk, a controller or a copy that lies leaves size and time of save as they were, and a format
-without checksums (safetensors) reads as well as ever.
+It shows by comparing digests. A faulty disk, controller or copy leaves size and time of the file
+as they were, and a format without checksums (safetensors) can still be read without an error.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from ...system.clock import epoch, iso
 from ..formats.bounded_file import BoundedFile, FileTooShort
 
 _LONGEST_INDEX = 16 << 20
-"""Bytes of an index that are read: 20,000 checkpoints."""
+"""Bytes of an index that are read: room for 20,000 checkpoints."""
 _GRAIN_S = 0.002
-"""The index keeps times to the millisecond."""
+"""Seconds by which two times of a save may differ: the index keeps them to the millisecond."""
 _ROTTEN = "although nobody wrote it"
 _ABOVE = 3
 """Folders above a checkpoint in which an index is looked for."""
 
 
 def why_corrupt(known: Mapping[str, Any], digest: str | None, bytes_: int, saved_at: float) -> str:
-    """Why a checkpoint is corrupt by what the index knows of it; empty when it is not.
+    """Why a checkpoint is corrupt, judged by its digest in the index; empty when it is not.
 
     ``known``: its entry in the index; ``digest``, ``bytes_`` and ``saved_at`` (epoch seconds):
-    what was read just now. Another size or time means that somebody wrote: no rot. A digest of
-    another kind says nothing.
+    what was read now. A different size or time means that a program wrote it, which is no bit rot.
+    Digests of different kinds cannot be compared.
     """
     before = known.get("digest")
     if not isinstance(before, str) or digest is None or before == digest:
@@ -40,16 +40,16 @@ def why_corrupt(known: Mapping[str, Any], digest: str | None, bytes_: int, saved
         return ""
     verified = known.get("verified")
     if isinstance(verified, dict) and _ROTTEN in (said := str(verified.get("detail"))):
-        return said  # it is known since then
+        return said  # an earlier reading has found it
     since = _time(verified.get("at") if isinstance(verified, dict) else None)
     when = str(iso(then if since is None else since))[:19].replace("T", " ")
     return f"its bytes changed since {when} {_ROTTEN}"
 
 
 def recorded(indexes: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """The entries with a digest of some ``checkpoints_index.json``, by path.
+    """The entries with a digest from these ``checkpoints_index.json`` files, by path.
 
-    A file that is no index gives nothing; of two entries the one verified later counts.
+    A file that is no index is ignored; of two entries the one verified later counts.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for index in indexes:
@@ -61,7 +61,7 @@ def recorded(indexes: Iterable[str]) -> dict[str, Mapping[str, Any]]:
 
 
 def indexes(runs: str, checkpoints: Iterable[str]) -> list[str]:
-    """The index files there are: of every run in the folder ``runs``, and beside checkpoints."""
+    """Paths of all index files: one of every run in the folder ``runs``, and near checkpoints."""
     try:
         folders = [f"{runs}/{name}" for name in sorted(os.listdir(runs))]
     except OSError:

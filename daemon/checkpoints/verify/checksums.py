@@ -22,7 +22,7 @@ class Sums:
     """The checksums of one file. Feed it the file from the first byte to the last."""
 
     most = 3
-    """Broken records that are kept by name."""
+    """Limit on the broken records that are kept by name."""
 
     def __init__(self, records: Sequence[Extent]) -> None:
         self.left_out = sum(record.bytes > 0 and record.crc is None for record in records)

@@ -1,7 +1,7 @@
-"""What a checkpoint is made of, in a few words: so that one that lacks a part is noticed.
+"""The parts of a checkpoint in a short list, so that a missing part is noticed.
 
-Of a folder the names of its files with their numbers wiped (``rng_state_#.pth×8``), of a single
-file the groups of its floating tensors (``model×148``, ``optimizer×296``).
+For a folder they are the names of its files with ``#`` for every number (``rng_state_#.pth×8``),
+for a single file the groups of its floating-point tensors (``model×148``, ``optimizer×296``).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.extents import TensorAt
 
 MOST = 32
-"""Parts that are told; what is beyond them is counted together."""
+"""Limit on the parts in the list; the others are counted together in its last entry."""
 _LONGEST = 80
 _NUMBER = re.compile(r"\d+")
 
 
 def roster(path: str) -> list[str]:
-    """``PATTERN×COUNT`` of every part, by name; empty where nothing can be told.
+    """``PATTERN×COUNT`` of every part, by name; empty where the parts are not known.
 
-    Raises nothing for what it finds.
+    Raises nothing for a damaged or unreadable file.
     """
     try:
         files = list(_files(path))
@@ -52,7 +52,7 @@ def _files(path: str) -> Iterator[str]:
 
 
 def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:
-    """Floating tensors by the first word of their names; the parts of one count once."""
+    """Floating-point tensors by the first word of their names; one in several parts counts once."""
     counts: Counter[str] = Counter()
     wholes = set()
     for tensor in tensors:

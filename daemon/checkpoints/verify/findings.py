@@ -1,4 +1,4 @@
-"""What reading a checkpoint brings up, file by file, and the sentence it comes to."""
+"""What reading the data of a checkpoint finds, file by file, and the verdict on all of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from .nonfinite import NotFinite, Numbers
 
 STRUCTURE, CHECKSUM, FINITE = LEVELS = ("structure", "checksum", "finite")
-"""What can be reached by reading, from the least."""
+"""Levels that reading can reach, the lowest first."""
 SHOWN = 3
-"""Tensors and records that are named; the others are counted."""
+"""Limit on the tensors and records that are named; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What was found."""
+    """The verdict after reading."""
 
     state: State
     level: str
@@ -28,13 +28,13 @@ class Scanned:
     detail: str
     """A sentence for a person; empty when there is nothing to add to "ok"."""
     digest: str | None
-    """``xxh3:`` and 32 hex digits, see ``files.combined_digest``; ``None`` when not all was read."""
+    """``xxh3:`` and 32 hex digits, see :func:`combined_digest`; ``None`` unless all was read."""
     bytes: int
     """Bytes that were read."""
 
 
 class Findings:
-    """Told file by file. ``many``: the checkpoint has several files, which are then named."""
+    """Collects the findings. ``many``: the checkpoint has several files, so they are named."""
 
     def __init__(self, *, many: bool) -> None:
         self._many = many
@@ -51,15 +51,15 @@ class Findings:
         self._passed: list[int] = []
 
     def broken(self, file: str, why: str) -> None:
-        """The structure of a file is not whole."""
+        """Add a file whose structure is damaged; ``why`` is a sentence."""
         self._structure.append(f"{file}: {why}" if self._many else why)
 
     def add_remark(self, file: str, text: str) -> None:
-        """Something to say that changes nothing."""
+        """Add a remark that does not change the state."""
         self._notes.setdefault(text, []).append(file)
 
     def read(self, file: str, sums: Sums, numbers: Numbers | None) -> None:
-        """All of a file with these floating tensors was read."""
+        """Add the results of a file that was read completely."""
         for name, start, end in sums.broken[: SHOWN - len(self._records)]:
             inside = [] if numbers is None else numbers.names_in(start, end, SHOWN + 1)
             holds = f" ({_listed(inside[:SHOWN], len(inside) > SHOWN)})" if inside else ""
@@ -83,7 +83,7 @@ class Findings:
                     self._remarks.append(text)
 
     def _again(self, tensor: NotFinite) -> bool:
-        """Another chunk of a tensor that was told of another file."""
+        """Whether another chunk of this tensor was already counted, in this file or another one."""
         if tensor.chunk and tensor.name in self._bad_chunked:
             return True
         if tensor.chunk:
@@ -91,18 +91,21 @@ class Findings:
         return False
 
     def reached(self, file: str, sums: Sums, unplaced: int, *, known: bool) -> None:
-        """How far one file with tensors has come; ``known``: its format was."""
+        """Note the level that one file has passed. ``known``: its format is known.
+
+        ``unplaced``: number of its tensors that could not be checked.
+        """
         if known and not unplaced:
             self._passed.append(LEVELS.index(FINITE))
             return
         if unplaced:
             what = "1 tensor" if unplaced == 1 else f"{unplaced} tensors"
-            self.add_remark(file, f"{what} of unknown place or type: not looked at")
+            self.add_remark(file, f"{what} of unknown place or type: not checked")
         summed = sums.compared > 0 and not sums.left_out
         self._passed.append(LEVELS.index(CHECKSUM if summed else STRUCTURE))
 
     def scanned(self, digest: str, count: int) -> Scanned:
-        """The verdict. ``count``: bytes that were read."""
+        """The verdict on all files. ``count``: bytes that were read."""
         parts = [*self._structure[:SHOWN]]
         if self._records:
             more = self._records_more - len(self._records)
@@ -111,11 +114,12 @@ class Findings:
             verb = "is" if self._bad_count == 1 else "are"
             listed = _listed(self._bad, self._bad_count > len(self._bad))
             parts.append(
-                f"{self._bad_count} of {self._tensors + len(self._chunked)} tensors {verb} not finite: {listed}"
+                f"{self._bad_count} of {self._tensors + len(self._chunked)} tensors "
+                f"{verb} not finite: {listed}"
             )
         if self._remarks:
             listed = _listed(self._remarks, self._remark_count > len(self._remarks))
-            parts.append(f"not finite, and no weights: {listed}")
+            parts.append(f"not finite, but not counted as damage: {listed}")
         parts += self._noted()
         failed = (
             (self._structure, STRUCTURE),
@@ -143,5 +147,5 @@ def _listed(texts: list[str], more: bool) -> str:
 
 
 def _printable(text: str) -> str:
-    """One line that can be encoded: files name their tensors as they like."""
+    """One line that can be encoded: a tensor in a file may have any name."""
     return text.replace("\n", " ").encode("utf-8", "replace").decode()

@@ -35,7 +35,7 @@ def check_folder(
     else:
         found.append(layouts.megatron(path, files, check_file))
     if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
-        found.append(FolderVerdict("unverifiable", "no file of a format we know in this folder"))
+        found.append(FolderVerdict("unverifiable", "it has no file of a known format"))
     indexed: set[str] = set()
     for part in files:
         if part.base.endswith(names.INDEXES):
@@ -99,7 +99,7 @@ def _shards_of(index: str) -> Iterable[str]:
 
 
 def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> list[FolderVerdict]:
-    """Every file with tensors, apart from the shards that their index has covered."""
+    """Check every file with tensors, except the shards that were checked with their index."""
     found = []
     for part in files:
         if names.is_leftover(part.base) or part.path in indexed or part.base.endswith(".distcp"):
@@ -115,7 +115,7 @@ def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> li
 
 
 def _leftovers(files: Sequence[Part]) -> FolderVerdict:
-    """A temporary file inside matters only where the file it was to become is missing."""
+    """A temporary file counts only where the file that it was to be renamed to is missing."""
     there = {p.name for p in files}
     for part in files:
         stem = re.sub(r"\.(?:tmp|temp|partial|part|incomplete)\b.*$", "", part.name)
@@ -125,7 +125,7 @@ def _leftovers(files: Sequence[Part]) -> FolderVerdict:
 
 
 def _numbering(files: Sequence[Part]) -> FolderVerdict:
-    """Ranks and shards that are counted in names must be there without a gap."""
+    """Ranks and shards with numbers in their names must be complete."""
     ranks: dict[tuple[str, str], set[int]] = {}
     shards: dict[tuple[str, str, int], set[int]] = {}
     for part in files:

@@ -1,4 +1,4 @@
-"""The parts that belong to a checkpoint folder of a known trainer, and who writes them last."""
+"""Which files belong to a checkpoint folder of a known trainer, and which is written last."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _HOLDS_MODEL = re.compile(
 
 
 def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
-    """What transformers.Trainer writes; ``trainer_state.json`` comes last.
+    """A folder of transformers.Trainer, which writes ``trainer_state.json`` last.
 
-    The Trainer makes the name of the folder out of the step in that file.
+    The Trainer names the folder by the step in that file.
     """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
     if not any(_HOLDS_MODEL.search(p.base) for p in files):
@@ -61,10 +61,10 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
 
 
 def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
-    """torch.distributed.checkpoint: ``.metadata`` is written last and names all the others.
+    """A folder of torch.distributed.checkpoint: ``.metadata`` is written last and names all files.
 
-    Two trainers add a file behind it: Lightning ``meta.pt`` to a folder called ``.ckpt``, and
-    Megatron ``metadata.json`` where it has written ``common.pt``.
+    Two trainers write one more file after it: Lightning ``meta.pt`` in a folder named ``*.ckpt``,
+    and Megatron ``metadata.json`` where it has written ``common.pt``.
     """
     found = []
     there = {p.base for p in files}
@@ -137,12 +137,12 @@ def _sizes(metadata: Part, inside: dict[str, int], wanted: dict[str, int]) -> Fo
         return FolderVerdict("incomplete", "no .distcp file beside .metadata")
     ranks = {int(m["rank"]) for name in inside if (m := _DISTCP.match(name))}
     if not wanted and (gap := first_gap(ranks)) is not None:
-        return FolderVerdict("incomplete", f"no file of rank {gap}, later ranks are there")
-    return FolderVerdict("ok", "" if wanted else ".metadata too long to compare sizes")
+        return FolderVerdict("incomplete", f"rank {gap} has no file, but higher ranks have one")
+    return FolderVerdict("ok", "" if wanted else ".metadata is too long: sizes not compared")
 
 
 def _rows(folder: str, named: dict[str, list[dcp.Piece]], so_far: FolderVerdict) -> FolderVerdict:
-    """Every row begins where it should; and what the counters among them tell."""
+    """Check that every item begins where it should, and read the counters among them."""
     told = []
     for file, found in sorted(named.items()):
         try:
@@ -159,7 +159,7 @@ def _rows(folder: str, named: dict[str, list[dcp.Piece]], so_far: FolderVerdict)
 
 
 def _lost_tail(path: str) -> int:
-    """A .distcp file is a row of archives: it never ends with zeroes."""
+    """Bytes of zeroes at the end, where a .distcp file never has any: it consists of archives."""
     try:
         with BoundedFile(path) as peek:
             return peek.lost_tail()
@@ -168,7 +168,7 @@ def _lost_tail(path: str) -> int:
 
 
 def deepspeed(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderVerdict:
-    """A tag folder: one model state per model rank, one ZeRO state per data rank of each."""
+    """A tag folder of DeepSpeed: a model state per model rank, a ZeRO state per data rank of it."""
     ranks: dict[str, dict[int, set[int]]] = {}
     model = None
     for part in files:
@@ -198,9 +198,9 @@ def deepspeed(path: str, files: Sequence[Part], check_file: CheckFile) -> Folder
 
 
 def megatron(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderVerdict:
-    """``mp_rank_<tensor>[_<pipeline>[_<expert>]]``: a folder of every rank of the model.
+    """Folders of Megatron, one per model rank: ``mp_rank_<tensor>[_<pipeline>[_<expert>]]``.
 
-    The tracker beside the folder is written last, when all ranks have ended.
+    The tracker file beside the checkpoint is written last, when all ranks have finished.
     """
     ranks: dict[tuple[int, ...], Part | None] = {}
     for part in files:
@@ -229,12 +229,12 @@ def megatron(path: str, files: Sequence[Part], check_file: CheckFile) -> FolderV
 
 
 def _behind(path: str) -> str:
-    """What to say of a checkpoint of Megatron that its tracker does not name yet."""
+    """A remark on a checkpoint of Megatron that its tracker file does not name yet."""
     folder, name = os.path.split(path.rstrip("/"))
     at, step = _tracked(folder), names.step_of(name)
     if at is None or step is None or not at.isdigit() or float(at) >= step:
         return ""
-    return f"{TRACKER} still names {at}: the save may never have ended"
+    return f"{TRACKER} still names {at}: the save may not have finished"
 
 
 def _tracked(folder: str) -> str | None:
@@ -246,9 +246,9 @@ def _tracked(folder: str) -> str | None:
 
 
 def dangling_latest(folder: str) -> str:
-    """What is wrong with the file in a folder that names the newest checkpoint in it.
+    """What is wrong with the file that names the newest checkpoint of a folder; empty: nothing.
 
-    That is ``latest`` of DeepSpeed, and Megatron's tracker. Empty when nothing is wrong.
+    That is ``latest`` of DeepSpeed, and the tracker file of Megatron.
     """
     try:
         with BoundedFile(f"{folder}/latest") as peek:

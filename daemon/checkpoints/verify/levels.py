@@ -1,4 +1,4 @@
-"""Verify checkpoints in this process: for the command, and for the verifier child."""
+"""Verify checkpoints in this process: for commands, and for the verifier (:mod:`.worker`)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FINITE = "finite"
 READS = ("checksum", FINITE)
 """Levels for which all of the data is read, once."""
 Told = Callable[[str, int, int], None]
-"""Called with a path, the bytes of it read so far, and its bytes, several times a second."""
+"""Called several times a second with a path, its bytes read so far, and its bytes in all."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def describe(path: str, level: str = FINITE, progress: Told | None = None) -> dict[str, Any]:
-    """Check one checkpoint; its data too unless ``level`` is structure, or that is not good.
+    """Check the structure of one checkpoint, and if that is ok and ``level`` asks for it its data.
 
     ``{"path","state","level","detail","bytes","files","format","step","step_origin","epoch",
-    "metrics","parts","digest"}``: ``state`` is ok, corrupt, incomplete or unverifiable; unknown numbers
-    are ``None``, numbers that are not finite the strings ``"nan"``, ``"inf"`` and ``"-inf"``;
-    ``digest`` is ``None`` unless all was read.
+    "metrics","parts","digest"}``: ``state`` is ok, corrupt, incomplete or unverifiable; unknown
+    numbers are ``None``, numbers that are not finite are the strings ``"nan"``, ``"inf"`` and
+    ``"-inf"``; ``digest`` is ``None`` unless all was read.
     """
     verdict = structure.check(path)
     found = {
@@ -51,7 +51,7 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
 
 
 def _parts(path: str, verdict: structure.CheckpointVerdict) -> list[str]:
-    """What it is made of: told by who checked a single file, looked for otherwise."""
+    """Its parts: from the verdict on a single file, else by :func:`.composition.roster`."""
     if verdict.state != "ok":
         return []
     return composition.roster(path) if verdict.parts is None else list(verdict.parts)
@@ -59,7 +59,7 @@ def _parts(path: str, verdict: structure.CheckpointVerdict) -> list[str]:
 
 def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, Any]:
     """What reading all of the data adds to a description, or changes in it."""
-    from .scan import Scan  # numpy: not for those who only look at the structure
+    from .scan import Scan  # imports numpy, which checks of the structure do not need
 
     scan = Scan(path, level)
 
@@ -81,10 +81,10 @@ def _read(path: str, level: str, said: str, progress: Told | None) -> dict[str, 
 def verify(
     paths: Sequence[str], level: str = FINITE, progress: Told | None = None
 ) -> list[dict[str, Any]]:
-    """Check every checkpoint that the paths are or hold, in the order given, up to ``level``.
+    """Check the checkpoints at these paths and in these folders, in this order, up to ``level``.
 
-    A folder that holds none gives one ``unverifiable`` entry. Raises nothing for what it
-    finds.
+    A folder without a checkpoint gives one ``unverifiable`` entry. Raises nothing for what is
+    found.
     """
     return list(results(paths, level, progress))
 
@@ -92,7 +92,7 @@ def verify(
 def results(
     paths: Sequence[str], level: str = FINITE, progress: Told | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The same, one after the other as they are found."""
+    """The same as :func:`verify`, one after the other."""
     for path in paths:
         try:
             inside = expand(path)
@@ -103,7 +103,9 @@ def results(
             try:
                 yield describe(each, level, progress)
             except Exception as error:  # noqa: BLE001 (one file must not stop the others)
-                yield _entry(each, "unverifiable", f"a bug here: {type(error).__name__}: {error}")
+                yield _entry(
+                    each, "unverifiable", f"a bug in middlewatch: {type(error).__name__}: {error}"
+                )
         reason = folders.dangling_latest(path) if os.path.isdir(path) else ""
         if reason:
             yield _entry(f"{path.rstrip('/')}/latest", "incomplete", reason)
@@ -112,7 +114,7 @@ def results(
 
 
 def expand(path: str) -> list[str]:
-    """The checkpoints under a folder, by path with numbers in order; a file is itself."""
+    """The checkpoints in a folder, sorted by path and step; for a file only itself."""
     if not os.path.isdir(path):
         return [path]
     places = CheckpointFinder([path]).scan(0.0).values()
@@ -120,7 +122,7 @@ def expand(path: str) -> list[str]:
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line for a person per result: state and level reached, size, step, path, and why."""
+    """One line for a person per result: state and level, size, step, path, and detail."""
     lines = []
     for entry in found:
         step = "" if entry["step"] is None else f"step {entry['step']:g}"
@@ -141,7 +143,7 @@ def human_bytes(count: float) -> str:
 
 
 def _is_one(place: CheckpointPath) -> bool:
-    """Leftovers are told too; a folder with a step in its name counts when it holds weights."""
+    """Leftovers count too; a folder with only a step in its name counts if it holds weights."""
     return place.kind != "folder" or any(
         names.is_weights(p.base) for p in recognise.parts(place.path)
     )
@@ -166,14 +168,14 @@ def _entry(path: str, state: str, detail: str) -> dict[str, Any]:
 
 
 def _natural(path: str) -> tuple[str, float, str]:
-    """checkpoint-500 before checkpoint-1000, inside one folder."""
+    """Sort key: inside one folder, checkpoint-500 comes before checkpoint-1000."""
     folder, _, name = path.rpartition("/")
     step = names.step_of(name)
     return folder, math.inf if step is None else step, name
 
 
 def _strict(number: float | None) -> float | str | None:
-    """JSON has no NaN."""
+    """A number for JSON, which has no NaN and no infinity: these become strings."""
     if number is None or math.isfinite(number):
         return number
     return "nan" if math.isnan(number) else ("inf" if number > 0 else "-inf")

@@ -1,11 +1,11 @@
 """Which tensors hold numbers that are not finite, found while a file is read in order.
 
-Each piece first passes a gate that costs about as much as reading it: the dot product of
-float32 and float64 with themselves is not finite when one number is not; of the narrow types
-the largest magnitude is taken from their bits. Only where the gate does not pass are NaN and
-infinities counted, number by number, and told apart by tensor.
+Each chunk of data first gets a quick test that costs about as much as reading it. For float32
+and float64 it is the dot product of the chunk with itself, which is not finite when one number
+is not; for the narrower types it is the largest magnitude, compared as bits. Only where the test
+fails are NaN and infinities counted, number by number and for each tensor.
 
-This module imports numpy: never in the resident process.
+This module imports numpy, so the resident process must not import it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 _given = os.environ.get(_THREADS)
-os.environ.setdefault(_THREADS, "1")  # one core, and no memory for 64 threads
+os.environ.setdefault(_THREADS, "1")  # use one core, and no memory for 64 threads
 
-import numpy as np  # noqa: E402 (it reads the variable as it is loaded)
+import numpy as np  # noqa: E402 (it reads the variable when it is imported)
 
 from ..formats.dtypes import BITS, Bits  # noqa: E402
 from ..formats.extents import TensorAt  # noqa: E402
 
-if _given is None:  # it was read; a training that this process starts must not inherit it
+if _given is None:  # numpy has read it; a training started by this process must not inherit it
     del os.environ[_THREADS]
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 _WHOLE = 0xFF
-"""Mask of the types of one byte with a single NaN, and no infinity."""
+"""Mask of one-byte types that have a single NaN and no infinity."""
 _LOOKED_AT = 1000
-"""Tensors in one record that are looked at for their names."""
+"""Limit on the tensors in one record that are searched for their names."""
 _DOT = {4: "f4", 8: "f8"}
-"""Types by their width whose dot product is the gate."""
+"""Width in bytes -> type, of those whose quick test is the dot product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class NotFinite:
     name: str
     nan: int
     inf: int
-    """Plus and minus."""
+    """Infinite elements, plus and minus."""
     total: int
-    """Elements that its view reaches over."""
+    """Elements in the range that its view spans."""
     bad: bool
-    """A fault. Else a remark: a mask made of minus infinity, a best score that is not set."""
+    """It counts as damage. Else it is only remarked: a best score that is not set yet, say."""
     mask: bool = False
-    """Nothing to speak of: infinities are what it is made of."""
+    """It is a mask, in which infinities are usual: it is not even remarked."""
     chunk: bool = False
-    """Counted are the chunks in this file; others may lie in other files."""
+    """Only its chunks in this file are counted; others may be in other files."""
 
     def __str__(self) -> str:
         counts = []
@@ -69,13 +69,13 @@ class NotFinite:
 
 
 class Numbers:
-    """The floating tensors of one file. Feed it the file from the first byte to the last."""
+    """The floating-point tensors of one file. Feed it the file from the first byte to the last."""
 
     def __init__(self, tensors: Sequence[TensorAt]) -> None:
         self.total = 0
-        """Tensors; chunks are not among them."""
+        """Number of tensors, without those that have chunks."""
         self.chunked: set[str] = set()
-        """Names of the tensors that have chunks here, and maybe in other files."""
+        """Names of the tensors that have chunks in this file, and maybe in others."""
         rows: list[_Row] = []
         owners: dict[str, int] = {}
         for number, tensor in enumerate(tensors):
@@ -88,12 +88,12 @@ class Numbers:
             if tensor.bytes >= width:
                 high = start + tensor.bytes // width * width
                 rows.append((tensor.dtype, start % width, start, high, owner, tensor))
-        rows.sort(key=itemgetter(0, 1, 2))  # those of one segment side by side
+        rows.sort(key=itemgetter(0, 1, 2))  # so that rows of one segment are neighbours
         self._tensors = [row[5] for row in rows]
-        """A view with gaps has a row for each of its parts."""
+        """Tensor of each row; a view with gaps has a row for each of its parts."""
         self._low: _Array = np.array([row[2] for row in rows], np.int64)
         self._high: _Array = np.array([row[3] for row in rows], np.int64)
-        """Offset behind the last whole element."""
+        """Offset of the end of the last whole element."""
         self._owners: _Array = np.array([row[4] for row in rows], np.int64)
         """A number for each tensor, the same for all of its parts."""
         self._others = bytearray(len(rows))
@@ -147,11 +147,11 @@ class Numbers:
         return NotFinite(name, nan, plus + minus, total, bad, mask, tensor.chunk)
 
     def _part(self, segment: _Segment, start: int, data: memoryview) -> None:
-        """Cut the bytes of one segment out of ``data`` and look at its whole elements."""
+        """Test the whole elements of one segment that are in ``data``."""
         begin = max(segment.low - start, 0)
         end = min(segment.high - start, len(data))
         width = segment.bits.width
-        if segment.rest:  # an element that the last piece had the beginning of
+        if segment.rest:  # an element that began in the previous chunk
             taken = min(width - len(segment.rest), end - begin)
             segment.rest += data[begin : begin + taken]
             begin += taken
@@ -167,7 +167,7 @@ class Numbers:
             self._look(segment, start + begin, data[begin:end])
 
     def _look(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
-        """The gate. ``data`` is whole elements."""
+        """The quick test. ``data`` consists of whole elements."""
         bits = segment.bits
         if bits.unit in _DOT:
             numbers = np.frombuffer(data, _DOT[bits.unit])
@@ -181,8 +181,8 @@ class Numbers:
             if (np.frombuffer(data, np.uint8) != bits.nan ^ bits.flip).all():
                 return
         else:
-            # Read as whole numbers, those without a sign bit are the largest with a sign, the
-            # others the largest without: two passes that write nothing.
+            # Read as signed integers, the largest is that of the numbers without a sign bit; as
+            # unsigned ones, of those with it. These are two passes that write nothing.
             plus = int(np.frombuffer(data, f"i{bits.unit}").max())
             minus = int(np.frombuffer(data, f"u{bits.unit}").max())
             least = bits.nan if bits.inf < 0 else bits.inf
@@ -195,7 +195,7 @@ class Numbers:
         self._count(segment, offset, data)
 
     def _is_finite(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
-        """Remember which tensors hold ordinary numbers: those are no masks."""
+        """Note which tensors hold a finite number that is not zero: these are no masks."""
         if segment.ordinary:
             return
         if segment.count == 1:
@@ -215,7 +215,7 @@ class Numbers:
         segment.ordinary = bool(others.all())
 
     def _count(self, segment: _Segment, offset: int, data: memoryview | bytes) -> None:
-        """Count exactly, per tensor: some number here is not finite, or very large."""
+        """Count for each tensor: some number in ``data`` is not finite, or very large."""
         bits = segment.bits
         units = np.frombuffer(data, f"u{bits.unit}")
         magnitudes = (units ^ units.dtype.type(bits.flip)) & units.dtype.type(bits.mask)
@@ -241,7 +241,10 @@ class Numbers:
             self._counts[segment.first : last, column] += self._tally(segment, offset, hits)
 
     def _tally(self, segment: _Segment, offset: int, hits: _Array) -> _Array:
-        """How many of ``hits``, one per element from ``offset`` on, each tensor covers."""
+        """For each row of a segment, how many of its elements are hits.
+
+        ``hits``: one per element, from the file offset ``offset`` on.
+        """
         width = segment.bits.width
         last = segment.first + segment.count
         low = ((self._low[segment.first : last] - offset) // width).clip(0, len(hits))
@@ -254,7 +257,7 @@ class Numbers:
 
 @dataclass(slots=True)
 class _Segment:
-    """A range without a gap that tensors of one type cover, while it is read."""
+    """A range without gaps that tensors of one type cover, and the state of reading it."""
 
     low: int
     high: int
@@ -262,22 +265,22 @@ class _Segment:
     first: int
     """Number of its first row."""
     count: int
-    """Rows that cover it, or some of it."""
+    """Rows that cover it or a part of it."""
     rest: bytes = b""
-    """The beginning of an element that goes on in the next piece."""
+    """The beginning of an element that continues in the next chunk."""
     ordinary: bool = False
-    """All its tensors hold ordinary numbers: nothing more to learn."""
+    """All its tensors are known to hold finite numbers other than zero."""
 
 
 _Row = tuple[str, int, int, int, int, TensorAt]
-"""Type, how far from a multiple of its width it begins, where it begins and ends, owner, tensor."""
+"""(type, offset modulo the width of an element, begin, end, owner, tensor); all in bytes."""
 
 
 def _segments(rows: list[_Row]) -> list[_Segment]:
     """All segments of a file by offset.
 
-    Ranges that overlap are merged, so that shared numbers are looked at once: if they are of
-    one type, and their elements begin at the same places.
+    Ranges of one type that overlap are merged if their elements begin at the same places, so
+    that shared numbers are tested once.
     """
     found: list[_Segment] = []
     before: tuple[str, int] | None = None
@@ -292,6 +295,6 @@ def _segments(rows: list[_Row]) -> list[_Segment]:
 
 
 def _either(hits: _Array, parts: int) -> _Array:
-    """Per element, whether one of its parts is hit."""
+    """For each element, whether one of its parts is a hit."""
     found: _Array = np.logical_or.reduce(hits.reshape(-1, parts), axis=1)
     return found

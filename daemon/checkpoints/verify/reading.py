@@ -1,12 +1,12 @@
 """Read a whole file once, in order, and leave the page cache as it was.
 
-What is in the page cache (a checkpoint that was just written) is taken from there. What is not
-is read past it, with O_DIRECT: reading it the usual way would push out what the training has
-cached, and count against the memory limit of the box. File systems without O_DIRECT are read
-the usual way, and what that brought in is given back behind the reader.
+Data in the page cache (a checkpoint that was just written) is read from there. Other data is
+read with O_DIRECT, bypassing the cache: reading it the usual way would evict what the training
+has cached, and count against the memory limit of the box. Where there is no O_DIRECT it is read
+the usual way, and the pages that this brought into the cache are dropped afterwards.
 
-cachestat(2) and mincore(2) say what is cached. preadv2(2) with RWF_NOWAIT alone would not do: since Linux 5.10
-it starts to read what it does not find.
+cachestat(2) and mincore(2) tell what is cached. preadv2(2) with RWF_NOWAIT is not enough: since
+Linux 5.10 it starts to read what is not cached.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import NamedTuple
 from ...system.files import drop_cached
 
 CHUNK = 512 << 10
-"""Bytes handed out at once: they stay in the second-level cache while four things are done to
-them. Measured, CPU seconds for 1 GiB in the page cache: 0.125 with 128 KiB, 0.103 with 256,
+"""Bytes handed out at once: they stay in the second-level cache while four tests run over them.
+Measured, CPU seconds for 1 GiB in the page cache: 0.125 with 128 KiB, 0.103 with 256,
 0.093 with 512, 0.091 with 1 MiB."""
 COLD_CHUNKS = 2
-"""Chunks of one direct read. Measured: 1 MiB keeps a disk as busy as 4 MiB do."""
+"""Chunks of one direct read. Measured: a disk is as fast with 1 MiB as with 4 MiB."""
 _PAGE = mmap.PAGESIZE
 _WINDOW = 64 * CHUNK
-"""Bytes that mincore is asked about at once."""
+"""Bytes whose state in the cache is asked at once."""
 _REFUSED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class FileFingerprint(NamedTuple):
-    """What changes when somebody writes to a file or puts another one in its place."""
+    """What changes when a file is written or replaced."""
 
     device: int
     inode: int
@@ -49,7 +49,7 @@ class FileFingerprint(NamedTuple):
 
 
 class FileReader:
-    """A regular file from its first byte to its last. OSError where it cannot be opened."""
+    """Reads a regular file from the first byte to the last. OSError if it cannot be opened."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -68,7 +68,7 @@ class FileReader:
         except OSError:
             self.close()
             raise
-        self._buffer = mmap.mmap(-1, COLD_CHUNKS * CHUNK)  # begins at a page: O_DIRECT asks for it
+        self._buffer = mmap.mmap(-1, COLD_CHUNKS * CHUNK)  # aligned to a page, as O_DIRECT requires
         self._view = memoryview(self._buffer)
 
     def __enter__(self) -> FileReader:
@@ -90,7 +90,7 @@ class FileReader:
         self._fd = self._direct = -1
 
     def changed(self) -> bool:
-        """Somebody has written to the file since it was opened, or its path leads elsewhere."""
+        """Whether the file was written since it was opened, or its path now names another one."""
         try:
             return FileFingerprint.of(os.stat(self._path)) != self.mark
         except OSError:
@@ -115,11 +115,11 @@ class FileReader:
                 at += filled
             cold = self._direct >= 0 and self._told and b"\0" in cached
             if cold and self._cached(start, end - start) != cached:
-                # btrfs reads compressed data through the page cache, asked or not.
+                # btrfs reads compressed data through the page cache even with O_DIRECT.
                 self._give_back(start, end - start, cached)
 
     def _fill(self, at: int, start: int, end: int, cached: bytes) -> int:
-        """Read what comes at ``at`` into the buffer; how many bytes: a chunk, or several."""
+        """Read from ``at`` into the buffer: one chunk or several. Returns the number of bytes."""
 
         def is_cached(offset: int) -> bool:
             first = (offset - start) // _PAGE
@@ -147,24 +147,24 @@ class FileReader:
         return filled
 
     def _directly(self, at: int, wanted: int) -> int:
-        # Beyond its end a file gives less; a length that is no multiple of a page is refused.
+        # At its end a file gives fewer bytes; the length must be a multiple of a page.
         filled = min(os.preadv(self._direct, [self._view[: _whole_pages(wanted)]], at), wanted)
         if at + filled < self.size:
-            filled -= filled % _PAGE  # FUSE may give less; what follows has to begin at a page
+            filled -= filled % _PAGE  # FUSE may give fewer; the next read must begin at a page
         return filled
 
     def _from_cache(self, at: int, wanted: int) -> int:
         try:
             return os.preadv(self._fd, [self._view[:wanted]], at, os.RWF_NOWAIT)
         except BlockingIOError:
-            return 0  # it was pushed out meanwhile
+            return 0  # evicted meanwhile
         except OSError as error:
             if error.errno not in _REFUSED:
                 raise
         return os.preadv(self._fd, [self._view[:wanted]], at)  # tmpfs, some network disks
 
     def _give_back(self, at: int, filled: int, cached: bytes) -> None:
-        """Drop the pages that were not there before they were read."""
+        """Drop the pages that were not cached before they were read."""
         pages = cached[: -(-filled // _PAGE)]
         first = pages.find(b"\0")
         while first >= 0:
@@ -175,7 +175,7 @@ class FileReader:
             first = pages.find(b"\0", last)
 
     def _cached(self, start: int, count: int) -> bytes:
-        """One byte per page: 1 where it is in the page cache. All 0 where nobody says."""
+        """One byte per page: 1 if it is in the page cache. All 0 if that is unknown."""
         pages = -(-count // _PAGE)
         known = _resident_pages(self._fd, start, count) if self._told else 0
         if known == 0:
@@ -190,12 +190,12 @@ def _whole_pages(count: int) -> int:
 
 
 def _may_ask(path: str, found: os.stat_result) -> bool:
-    """Of a file that is neither ours nor ours to write, mincore says that all is cached."""
+    """Whether mincore tells the truth: of a file that we may not write it says all is cached."""
     return os.geteuid() in (0, found.st_uid) or os.access(path, os.W_OK)
 
 
 def _open_direct(path: str, mark: FileFingerprint) -> int:
-    """The same file, open for reading past the page cache; -1 where that cannot be."""
+    """The same file, opened with O_DIRECT; -1 where that is not possible."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_DIRECT
     try:
         fd = os.open(path, flags)
@@ -231,14 +231,14 @@ _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
 _CACHESTAT = 451
-"""Number of the system call: the same on every architecture that has it, Linux 6.5."""
+"""Number of the system call on all architectures; since Linux 6.5."""
 
 
 def _resident_pages(fd: int, start: int, count: int) -> int | None:
-    """cachestat(2): pages of a range that are cached; ``None`` where the kernel has it not.
+    """cachestat(2): number of cached pages in a range; ``None`` where the kernel lacks the call.
 
-    A large folio counts at once, while mincore looks at each page: a quarter of the time that
-    reading takes (measured).
+    It counts a large folio at once. mincore looks at each page, which takes a quarter of the
+    time that reading takes (measured).
     """
     wanted = (ctypes.c_uint64 * 2)(start, count)
     found = (ctypes.c_uint64 * 5)()
@@ -248,9 +248,9 @@ def _resident_pages(fd: int, start: int, count: int) -> int | None:
 
 
 def _resident(fd: int, start: int, count: int) -> bytes | None:
-    """mincore(2) of a range that begins at a page; ``None`` where it does not work.
+    """mincore(2) of a range that begins at a page, one byte a page; ``None`` where it fails.
 
-    Mapping a file reads nothing, and no page of it is ever touched.
+    The file is mapped for this, but no page of the mapping is touched, so nothing is read.
     """
     address = _libc.mmap(None, count, mmap.PROT_READ, mmap.MAP_SHARED, fd, start)
     if address == _MAP_FAILED:
@@ -259,6 +259,6 @@ def _resident(fd: int, start: int, count: int) -> bytes | None:
         found = ctypes.create_string_buffer(-(-count // _PAGE))
         if _libc.mincore(address, count, found) != 0:
             return None
-        return found.raw.translate(_LOWEST_BIT)  # the others mean nothing yet
+        return found.raw.translate(_LOWEST_BIT)  # the other bits are reserved
     finally:
         _libc.munmap(address, count)

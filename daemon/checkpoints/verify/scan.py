@@ -1,10 +1,11 @@
 """Read every byte of a checkpoint once: is it what was written, and is every number finite?
 
-In one pass per file: the CRC-32 of every record that has one (torch writes them and never looks
-at them again), NaN and infinity in every floating tensor, and a digest of our own by which later
-rot is noticed. Nothing is unpickled and torch is not needed. The page cache stays as it was.
+One pass over each file compares the CRC-32 of every record that has one (torch writes them and
+never checks them), finds NaN and infinity in every floating-point tensor, and computes a digest
+of our own, by which later bit rot is noticed. Nothing is unpickled, and torch is not needed. The
+page cache is left as it was.
 
-This module imports numpy: only the verifier child and commands may, and where they need it.
+To scan a file with tensors imports numpy, so only the verifier and commands use this module.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .reading import FileFingerprint, FileReader
 
 LEVEL = FINITE
 _KNOWN = ("zip", "legacy", "safetensors", "hdf5")
-"""Kinds of files of which all is known, even if there is no tensor in them."""
+"""Kinds of files that are understood completely, even if there is no tensor in them."""
 _HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
 
 
@@ -40,14 +41,15 @@ class Member(NamedTuple):
 
 
 class _Changed(Exception):
-    """A file is not any more what it was when the reading began."""
+    """A file has changed since the reading began."""
 
 
 class Scan:
     """One checkpoint (a file, the index of a sharded one, or a folder) being read.
 
-    It holds an open file and its sums between two calls of :meth:`advance`; ``close`` gives them up.
-    Nothing is raised for what is found in a file. With ``level`` checksum, numbers are not looked at.
+    Between two calls of :meth:`advance` it holds an open file and the state of its checksums;
+    :meth:`close` releases them. It raises nothing for a damaged file. With ``level`` checksum,
+    numbers are not checked.
     """
 
     def __init__(self, path: str, level: str = FINITE) -> None:
@@ -66,11 +68,11 @@ class Scan:
         self.total = sum(member.bytes for member in self._members)
         """Bytes to read."""
         self._beside: dict[str, dict[str, distcp.Rows]] = {}
-        """By folder."""
+        """By folder: the items of its ``.distcp`` files."""
         self._work = self._run()
 
     def advance(self, stop: Callable[[], bool] = lambda: False) -> Scanned | None:
-        """Read on, at least 512 KiB, until ``stop()``; ``None`` while there is more."""
+        """Read on until ``stop()`` is true, at least 512 KiB; ``None`` while there is more."""
         if self._result is None:
             for _ in self._work:
                 if stop():
@@ -78,7 +80,7 @@ class Scan:
         return self._result
 
     def close(self) -> None:
-        """Give up; a second time, and at the end, does nothing."""
+        """End the reading. Does nothing a second time, or after its end."""
         self._work.close()
 
     def _run(self) -> Generator[None, None, None]:
@@ -105,12 +107,12 @@ class Scan:
         self._result = self._findings.scanned(f"xxh3:{digits}", self.done)
 
     def _survey(self) -> None:
-        """What the ``.metadata`` of a distributed checkpoint names, once for all of its files."""
+        """Read the ``.metadata`` of a distributed checkpoint, once for all of its files."""
         for member in self._members:
             folder, name = os.path.split(member.path)
             if name != ".metadata":
                 continue
-            # Who reads a file says what is wrong with it.
+            # What is wrong with a file is reported when its data is read.
             unread = (OSError, torch_zip.Malformed, FileTooShort, safetensors.TooLong)
             with contextlib.suppress(*unread), BoundedFile(member.path) as peek:
                 self._beside[folder] = distcp.survey(peek)
@@ -126,12 +128,16 @@ class Scan:
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
         for note in inside.notes:
             found.add_remark(member.name, note)
-        if kind == "zip" and sums.left_out and not any("packed" in note for note in inside.notes):
+        if (
+            kind == "zip"
+            and sums.left_out
+            and not any("compressed" in note for note in inside.notes)
+        ):
             of = sum(1 for record in inside.records if record.bytes)
             found.add_remark(member.name, _left_out(sums.left_out, of))
         numbers = None
         if tensors:
-            from .nonfinite import Numbers  # numpy: not for a file without one
+            from .nonfinite import Numbers  # imports numpy, which files without tensors do not need
 
             numbers = Numbers(tensors)
         with FileReader(member.path) as reader:
@@ -157,7 +163,7 @@ class Scan:
 
 
 def members(path: str) -> list[Member]:
-    """The files of a checkpoint by name, without leftovers. Raises OSError."""
+    """The files of a checkpoint by name, without temporary ones. Raises OSError."""
     if _is_index(path):
         found = _shards(path)
     elif not os.path.isdir(path):
@@ -176,7 +182,7 @@ def _is_index(path: str) -> bool:
 
 
 def _shards(index: str) -> list[Member]:
-    """The index and the shards that it names; those beside it when it cannot be read."""
+    """The index and its shards: those that it names, or if it is damaged those beside it."""
     folder, base = os.path.split(index)
     try:
         with BoundedFile(index) as peek:
@@ -205,7 +211,7 @@ def _left_out(left_out: int, of: int) -> str:
 def _inside(
     member: Member, found: Findings, beside: Mapping[str, distcp.Rows] | None
 ) -> tuple[contents.Contents, recognise.FileKind | None]:
-    """What lies where in a file, and its kind; nothing where that cannot be told."""
+    """The records and tensors of a file, and its kind; nothing where these are not known."""
     try:
         with BoundedFile(member.path) as peek:
             kind = recognise.file_kind(peek, member.path)

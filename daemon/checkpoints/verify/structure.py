@@ -1,12 +1,11 @@
 """Is a checkpoint whole? The first of four levels: structure.
 
-Later levels read the data (checksum, finite) or load it (load); each gives the same
-:class:`CheckpointVerdict` with its own ``level``. This one reads a few hundred KiB and never the tensors,
-never unpickles, and never raises for what it finds in a file.
+The other levels read the data (checksum, finite) or load it (load). This one reads a few hundred
+KiB and never the tensors, never unpickles, and raises nothing for a damaged file.
 
-``corrupt`` means that a file which is there is cut or contradicts itself. ``incomplete``
-means that a part which should be there is not. ``unverifiable`` means that this level cannot
-tell: a format without structure, or no permission.
+``corrupt`` means that an existing file is cut off or contradicts itself. ``incomplete`` means
+that a part is missing. ``unverifiable`` means that this level cannot decide: a format without
+structure, or no permission.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ ZEROES = "file is all zeroes: delayed allocation after a crash"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointVerdict:
-    """What is known about one checkpoint after a check."""
+    """The result of checking the structure of one checkpoint."""
 
     state: State
     level: str
@@ -51,11 +50,11 @@ class CheckpointVerdict:
     format: Format = "unknown"
     progress: Progress = UNTOLD
     parts: tuple[str, ...] | None = None
-    """See ``roster``; ``None`` where this check did not come across them."""
+    """See :func:`.composition.roster`; ``None`` where this check did not find them out."""
 
 
 def check(path: str) -> CheckpointVerdict:
-    """Check one checkpoint: a file, the index of a sharded one, or a folder."""
+    """Check one checkpoint: a file, the index of a sharded one, or a folder. Raises nothing."""
     try:
         if os.path.isdir(path):
             return _check_folder(path)
@@ -84,7 +83,7 @@ def check(path: str) -> CheckpointVerdict:
 
 
 def check_file(path: str) -> FileVerdict:
-    """Check one file by its first bytes. OSError where it cannot be read."""
+    """Check one file, by the kind that its first bytes show. OSError where it cannot be read."""
     with BoundedFile(path) as peek:
         kind = recognise.file_kind(peek, path)
         guess = recognise.format_by_name(os.path.basename(path))
@@ -119,8 +118,8 @@ def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: s
     if path.endswith((".pt", ".pth", ".ckpt")):
         head = peek.read_up_to(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
-        return FileVerdict("corrupt", f"no torch file: it {what}", guess)
-    return FileVerdict("unverifiable", "not a format of checkpoints we know")
+        return FileVerdict("corrupt", f"not a torch file: it {what}", guess)
+    return FileVerdict("unverifiable", "not a known checkpoint format")
 
 
 def _zip(peek: BoundedFile, path: str) -> FileVerdict:
@@ -132,7 +131,7 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
             return FileVerdict("ok", "; ".join([*archive.notes, *said]), progress=told)
         if path.endswith(names.WEIGHTS):
             return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
-        detail = "a whole zip archive, but not a format of checkpoints we know"
+        detail = "a whole zip archive, but not a known checkpoint format"
         return FileVerdict("unverifiable", detail)
     counters = archive.walk.counters if archive.walk else {}
     kind: Format = "lightning" if archive.lightning else "torch"
@@ -145,7 +144,7 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
 
 
 def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> tuple[list[str], Progress]:
-    """Check the members of an archive of numpy or Keras; what they tell. Raises Broken."""
+    """Check the members of an archive of numpy or Keras: (remarks, progress). Raises Malformed."""
     said = []
     told = UNTOLD
     members = set()
@@ -167,7 +166,7 @@ def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> tuple[l
 
 
 def _parts(found: torch_tensors.Torch | None) -> tuple[str, ...] | None:
-    """What a torch file is made of; its tables are empty afterwards."""
+    """The parts of a torch file; ``()`` where they are not known."""
     if found is None:
         return None
     try:
@@ -177,7 +176,7 @@ def _parts(found: torch_tensors.Torch | None) -> tuple[str, ...] | None:
 
 
 def _listed(root: object) -> frozenset[str] | None:
-    """Names of the tensors in a file that is one state dict."""
+    """Names of the tensors, if the file is one flat state dict of tensors only."""
     if not isinstance(root, dict) or not all(isinstance(v, Tensor) for v in root.values()):
         return None
     return frozenset(key for key in root if isinstance(key, str)) or None
@@ -203,8 +202,8 @@ def _plain_pickle(peek: BoundedFile, guess: Format) -> FileVerdict:
             danger = unsafe_globals.remark(pickle_walk.walk(peek.read_at(0, peek.size)).globals)
         except ValueError as error:
             raise torch_zip.Malformed(str(error)) from None
-    more = danger or "no more can be told"
-    return FileVerdict("unverifiable", f"a plain pickle: it ends, {more}", guess)
+    more = danger or "nothing else can be checked"
+    return FileVerdict("unverifiable", f"a plain pickle with its end in place: {more}", guess)
 
 
 def _check_index(path: str) -> CheckpointVerdict:
@@ -241,7 +240,7 @@ def _named(path: str) -> Progress:
 
 
 def _joined(path: str, inside: Progress) -> Progress:
-    """What is inside counts more than a state file beside it, and that more than the name."""
+    """Progress from the file itself, else from a state file beside it, else from the name."""
     if inside.step is None:
         inside = combined_progress([inside, sidecars.told_beside(path)])
     named = _named(path)

@@ -1,8 +1,8 @@
-"""Names in a pickle that no trainer writes: whoever loads it without care runs them.
+"""Names in a pickle that no trainer writes, and that run code when the pickle is loaded in full.
 
-A remark for a person, no verdict: what is not on this list may run code as well. Left out is
-what honest pickles name: ``builtins.getattr`` (every enum of Python 3.11), ``functools.partial``,
-``types``, ``signal``.
+They give a remark for a person, no verdict: other names may run code as well. Names that harmless
+pickles contain are left out: ``builtins.getattr`` (every enum of Python 3.11),
+``functools.partial``, ``types``, ``signal``.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _SHOWN = 3
 
 
 def remark(names: Iterable[str]) -> str:
-    """What is to be said of the names (``module.name``) that a pickle asks for; mostly nothing."""
+    """A remark on the names (``module.name``) that a pickle would import; empty if none."""
     found = sorted(name for name in names if _is_one(name))
     if not found:
         return ""
     more = " and more" if len(found) > _SHOWN else ""
-    return f"its pickle asks for {', '.join(found[:_SHOWN])}{more}: loading it in full runs that"
+    return f"its pickle imports {', '.join(found[:_SHOWN])}{more}: unpickling it runs that"
 
 
 def _is_one(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is known about a file, and about the files of a checkpoint together."""
+"""The verdict on one file, and on the files of a checkpoint together."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ State = Literal["ok", "corrupt", "incomplete", "unverifiable"]
 
 @dataclass(frozen=True, slots=True)
 class FileVerdict:
-    """What is known about one file."""
+    """The result of checking one file."""
 
     state: State
     detail: str = ""
     format: Format = "unknown"
     progress: Progress = UNTOLD
     tensors: frozenset[str] | None = None
-    """Names of the tensors, where the format lists them in clear."""
+    """Names of the tensors, where the format lists them."""
     counters: dict[str, float] | None = None
     parts: tuple[str, ...] | None = None
-    """What a single file is made of, see ``roster``; ``None`` where nobody has looked."""
+    """Parts of a single file, see :func:`.composition.roster`; ``None`` where not looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderVerdict:
-    """What is known about the files of a checkpoint together."""
+    """The result of checking the files of a checkpoint together."""
 
     state: State
     detail: str = ""
@@ -43,7 +43,7 @@ _WORST: tuple[State, ...] = ("corrupt", "incomplete", "unverifiable", "ok")
 
 
 def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
-    """The worst state, its detail, and the progress that the parts know together."""
+    """The worst state with its detail, and the combined progress of all."""
     if not found:
         return FolderVerdict("ok")
     state = min((v.state for v in found), key=_WORST.index)
@@ -52,7 +52,7 @@ def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
 
 
 def combined_progress(told: Sequence[Progress]) -> Progress:
-    """The first step and the first epoch that anybody tells, and the metrics of all."""
+    """The first step and the first epoch that are known, and the metrics of all."""
     stepped = next((p for p in told if p.step is not None), UNTOLD)
     epoch = next((p.epoch for p in (stepped, *told) if p.epoch is not None), None)
     metrics: dict[str, float] = {}
@@ -62,7 +62,7 @@ def combined_progress(told: Sequence[Progress]) -> Progress:
 
 
 def check_named_file(path: str, shown: str, check_file: CheckFile) -> FileVerdict:
-    """Check one file; its name is put in front of what is wrong."""
+    """Check one file; the detail of a bad one begins with ``shown``, its name. Raises nothing."""
     try:
         verdict = check_file(path)
     except OSError as error:
@@ -73,12 +73,12 @@ def check_named_file(path: str, shown: str, check_file: CheckFile) -> FileVerdic
 
 
 def first_gap(numbers: set[int], of: int = 0) -> int | None:
-    """The smallest rank missing below the largest one, or of ``of``; ranks count from 0."""
+    """The smallest missing rank, counted from 0; ``of``: how many there should be, if known."""
     count = max(len(numbers), min(of, MOST_FILES))
     return next((n for n in range(count) if n not in numbers), None)
 
 
 def one_detail(said: str, more: str) -> str:
-    """What one level had to add and what the next one has, each remark once."""
+    """The details of one level and of the next, joined with ``; ``, each remark once."""
     first = [text for text in said.split("; ") if text and text not in more]
     return "; ".join([*first, more] if more else first)

@@ -1,18 +1,19 @@
-"""The verifier: a program of its own that checks checkpoints, one question a line.
+"""The verifier: a separate program that checks checkpoints, one question a line.
 
-In: ``{"path": …}``. Out: what ``verify.describe`` gives at the level of structure, and
-``"writer"``: the pid of a process that still has a file of a checkpoint open for writing, looked
-for only when the checkpoint is not whole, or has the name of a temporary (a save that is slow is
-not a save that failed).
+Input ``{"path": …}``. Output: the result of :func:`.levels.describe` at the level of structure,
+and ``"writer"``: the pid of a process that still has a file of the checkpoint open for writing. It
+is looked for only when the checkpoint is not whole or has a temporary name, because a slow save is
+not a failed one.
 
-In: ``{"path": …, "level": "finite"}``, for a checkpoint whose structure is good. Its data is read
-for a second and 400 MiB at most; out: ``{"path": …, "more": true, "done": bytes, "of": bytes}`` while there is
-more (the same question again goes on; another path begins anew), then ``{"path", "state",
-"level", "detail", "digest"}``.
+Input ``{"path": …, "level": "finite"}``, for a checkpoint whose structure is good. Its data is
+read for a second or 400 MiB at most. Output while there is more: ``{"path": …, "more": true,
+"done": bytes, "of": bytes}``. The same question again continues, a question about another path
+starts that one from its beginning. Output at the end: ``{"path", "state", "level", "detail",
+"digest"}``.
 
-It costs the training nothing: lowest CPU priority, idle I/O class, bounded memory, and it ends
-by itself after 20 s without a question, so that nothing stays resident; with a checkpoint half
-read it waits for 15 minutes.
+It costs the training next to nothing: lowest CPU priority, idle I/O class, bounded memory. It
+ends by itself after 20 s without a question, so that it does not stay in memory; with a
+checkpoint half read it waits for 15 minutes.
 """
 
 from __future__ import annotations
@@ -35,55 +36,55 @@ if TYPE_CHECKING:
     from .scan import Scan
 
 QUIET_S = 20.0
-"""Without a question for this long it ends. Starting again costs 0.04 s of CPU (measured)."""
+"""Seconds without a question after which it ends. A start takes 0.04 s of CPU (measured)."""
 MEMORY_BYTES = 1 << 30
-"""Address space. The longest header and pickle that are parsed need some 150 MB (estimated from
-12,000 and 34,000 tensors: 72 and 80 MB, measured); the rest
-is for archives with very many records, and a bug must not cost the run its memory."""
+"""Limit on its address space: a bug must not take the memory of the run. The longest header and
+pickle that are parsed need some 150 MB (estimated from 12,000 and 34,000 tensors: 72 and 80 MB,
+measured); the rest is for archives with very many records."""
 LARGE_BYTES = 34 << 20
-"""Having been larger than this it ends when it has nothing to do: 30 MiB are usual with numpy."""
+"""Peak memory above which it ends after :data:`BRIEF_S`; 30 MiB are usual with numpy."""
 BRIEF_S = 0.7
-"""What comes at once is still answered; looks are two seconds apart, so that no question of the
-next one meets a process that is leaving."""
+"""Seconds to wait for a question before it ends because of its size. Questions that follow at once
+are still answered. The next round comes two seconds later, so none meets a process about to end."""
 PAUSE_S = 900.0
-"""The same while the data of a checkpoint is half read: a save has the disk for itself meanwhile,
-and what was read so far is not thrown away for that."""
+"""Seconds to wait for a question while the data of a checkpoint is half read. Reading stops during
+a save, which then has the disk for itself, and what was read so far should not be lost."""
 SLICE_BYTES = 400 << 20
-"""Of data read for one question. One comes every two seconds: 200 MiB/s, a tenth of what one
-NVMe disk gives and about what the cheapest network volumes do; 40 GB take three and a half
-minutes. Our choice."""
+"""Bytes read for one question at most. A question comes every two seconds, which makes 200 MiB/s: a
+tenth of the speed of an NVMe disk, and about that of the cheapest network volumes. 40 GB take
+three and a half minutes. Our choice."""
 SLICE_S = 1.0
-"""Of data read for one question: a save that begins meanwhile waits no longer for its verdict,
-and as it is asked every other second, half of the time the disk is the trainer's alone."""
+"""Seconds of reading for one question at most. The verdict on a save that begins meanwhile waits no
+longer than this, and with a question every two seconds the disk is idle half of the time."""
 _MOST_PROCESSES = 4096
 
 
 def main() -> int:
-    """Answer questions until stdin ends or nobody asks any more."""
+    """Answer questions until stdin ends, or none has come for the time that is set here."""
     step_back()
     limit_memory()
     serve(answer_to, _patience_s)
     sys.stdout.flush()
-    os._exit(0)  # taking numpy apart again costs 0.02 s, half of what importing it did (measured)
+    os._exit(0)  # the clean-up of numpy costs 0.02 s (measured)
 
 
 def _patience_s() -> float:
-    """How long to wait for the next question."""
+    """Seconds to wait for the next question."""
     if _job:
         return PAUSE_S
-    # The next one would begin on top of what a very large table has left behind.
+    # After a very large file the memory stays large: end soon, and start small for the next.
     grown = procfs.peak_bytes(os.getpid())
     return BRIEF_S if grown is not None and grown > LARGE_BYTES else QUIET_S
 
 
 def limit_memory() -> None:
-    """Take no more address space than ``MEMORY_BYTES``; best effort."""
+    """Limit the address space to ``MEMORY_BYTES``; best effort."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 def answer_to(line: bytes) -> dict[str, Any]:
-    """The answer to one line; a line that is no question gets an ``error``."""
+    """The answer to one line; ``{"error": …}`` if it is no question, or for a bug of ours."""
     try:
         question = json.loads(line)
         path = question["path"]
@@ -94,7 +95,7 @@ def answer_to(line: bytes) -> dict[str, Any]:
     try:
         if question.get("level") in READS:
             return read_on(path)
-        if path in _job:  # asked again from the start: it was written to
+        if path in _job:  # it was written to, and is checked again from the start
             _job.pop(path).close()
         found = describe(path, structure.LEVEL)
     except Exception as error:  # noqa: BLE001 (a bug of ours must not look like a bad checkpoint)
@@ -105,12 +106,12 @@ def answer_to(line: bytes) -> dict[str, Any]:
 
 
 _job: dict[str, Scan] = {}
-"""The checkpoint whose data is being read, by path: one at most."""
+"""Path -> the checkpoint whose data is being read; at most one."""
 
 
 def read_on(path: str) -> dict[str, Any]:
-    """The answer to a question about data."""
-    from .scan import Scan  # numpy: most checks are of the structure, and do without
+    """The answer to a question about the data of a checkpoint."""
+    from .scan import Scan  # imports numpy, which checks of the structure do not need
 
     scan = _job.pop(path, None) or Scan(path)  # kept only when all goes well
     while _job:
@@ -131,11 +132,11 @@ def read_on(path: str) -> dict[str, Any]:
 
 
 def writer_of(path: str) -> int | None:
-    """A process that has the file, or a file in the folder, open for writing.
+    """Pid of a process that has the file, or a file in the folder, open for writing.
 
-    ``None`` when there is none, or none that we may look at.
+    ``None`` when there is none, or none that we may examine.
     """
-    from ...system import processes  # most checkpoints are whole, and nobody is asked
+    from ...system import processes  # most checkpoints are whole and do not need it
 
     inside = os.path.realpath(path)
     folder = inside.rpartition("/")[0] if path.endswith(".index.json") else inside

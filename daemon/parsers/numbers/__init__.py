@@ -1,1 +1,1 @@
-"""Metrics: the numbers of a line, by grammar."""
+"""Metrics: find and name the numbers of a line, by a grammar."""

@@ -1,4 +1,4 @@
-"""Progress bars: tqdm, Keras, Lightning with rich, fastprogress, Paddle, levanter, and their like."""
+"""Progress bars: tqdm, Keras, Lightning with rich, fastprogress, Paddle, levanter and others."""
 
 from __future__ import annotations
 
@@ -59,26 +59,26 @@ _EPOCH_OF_LABEL = re.compile(
 
 @dataclass(slots=True)
 class Bar:
-    """A progress bar of the line."""
+    """A progress bar in a line; ``done`` and ``total`` count steps or items."""
 
     label: str
-    """What is written before it: ``Epoch 3``, ``Validation``, or nothing."""
+    """The text before it: ``Epoch 3``, ``Validation``, or nothing."""
     done: float
     total: float
 
     @property
     def evaluating(self) -> bool:
-        """Its label says that it is an evaluation."""
+        """Whether its label says that it is an evaluation."""
         return bool(_EVALUATING.search(self.label)) and not _IS_TRAIN.search(self.label)
 
     @property
     def training(self) -> bool:
-        """Its label says that it counts training steps."""
+        """Whether its label says that it counts training steps."""
         return not self.evaluating and bool(_TRAINING.search(self.label))
 
 
 def take_bar(text: str, fields: list[Field]) -> tuple[str, Bar | None]:
-    """Find a progress bar, add its fields, blank it out."""
+    """Find a progress bar, add its fields, and blank it out: (text, bar)."""
     keras = _KERAS.match(text) if "/" in text else None
     if keras:
         fields.append(Field("step", *keras.span("n"), weight=1))
@@ -94,7 +94,7 @@ def take_bar(text: str, fields: list[Field]) -> tuple[str, Bar | None]:
     many, of_many = _MULTIPLES[groups.get("nk", "")], _MULTIPLES[groups.get("tk", "")]
     total = float(groups["t"]) * of_many if "t" in groups else 0.0
     if groups.get("of_what", "it") not in _STEPS:
-        label = "items"  # examples, files, bytes: data is being prepared
+        label = "items"  # examples, files or bytes: it is preparing data
     bar = Bar(label.strip()[-80:], float(groups["n"]) * many, total)
     in_epoch = bool(_IN_EPOCH.search(label))
     fields.append(Field("step", *spans["n"], many, weight=1))
@@ -143,7 +143,7 @@ def _find(text: str) -> re.Match[str] | None:
 
 
 def _label_epoch(text: str, start: int, fields: list[Field]) -> str:
-    """The epoch in a bar's label, and of how many: ``Epoch 3/20:  45%|``."""
+    """Add the epoch in the label of a bar, and of how many: ``Epoch 3/20:  45%|``."""
     match = _EPOCH_OF_LABEL.search(text, 0, start)
     if match is None:
         return text

@@ -95,10 +95,10 @@ _AT_START = re.compile(
 
 
 def take_counters(text: str, fields: list[Field]) -> str:
-    """Find ``step 3/10`` forms, add their fields, blank them out.
+    """Find counters such as ``step 3/10``, add their fields, and blank them out.
 
-    A batch counted within its epoch is the step as the log counts it, but its ``of`` is not
-    the end of the run and is kept apart from ``total``.
+    A batch that is counted within its epoch gives the step. Its ``of`` is the length of the
+    epoch, not of the run, so it is a field of its own beside ``total``.
     """
     match = _AT_START.match(text)
     if match is not None and match.end() > 0:
@@ -123,7 +123,7 @@ def _take(text: str, match: re.Match[str], fields: list[Field]) -> str:
     inside = re.search(r"(?i)\bit", match.group()) is not None and "total" in match.groupdict()
     for group, value in match.groupdict().items():
         name = group.rstrip("2345678")
-        # "iter 14/15 [step] 89": iterations are counted within an epoch as often as not
+        # "iter 14/15 [step] 89": iterations are often counted within an epoch
         weight = 2 if name == "batch" or inside else 3
         name = "step" if name == "batch" else name
         if value is not None and name not in have:

@@ -1,4 +1,4 @@
-"""What only the whole line tells about its numbers: which of several is meant, and sums."""
+"""Decide by the whole line: which of several fields has a name, and which is a sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEASURES = frozenset(
     {"train_loss", "eval_loss", "grad_norm", "tokens_per_s", "samples_per_s", "step_time_s", "mfu"}
     | {"loss_scale", "accuracy"}
 )
-"""Any one of these makes a line a report. ``lr`` and memory alone are as often a setting."""
+"""One of these makes a line a report. ``lr`` and memory alone are often a setting."""
 COUNTS = frozenset({"step", "epoch", "total", "of", "rank", "epochs"})
 _SINGLE = frozenset(
     {"train_loss", "eval_loss", "lr", "step_time_s", "tokens_per_s", "samples_per_s"}
@@ -21,7 +21,7 @@ _SINGLE = frozenset(
 
 
 def settle(fields: list[Field], text: str) -> None:
-    """Leave one field of each name, the best; the others get their own names back."""
+    """Keep one field of each name, the best; others get the log's own name, or are dropped."""
     if not fields:
         return
     _drop_settings(fields)
@@ -44,7 +44,9 @@ def _settle_one(name: str, fields: list[Field], measured: bool) -> None:
     best = max(rivals, key=lambda f: f.weight)
     rivals.remove(best)
     if name == "step" and best.key and any(f.weight == 2 and not f.key for f in rivals):
-        fields[:] = [f for f in fields if f.name != "total" or f.key]  # the total of another count
+        fields[:] = [
+            f for f in fields if f.name != "total" or f.key
+        ]  # the total belongs to the other counter
     for field in rivals:
         same = not field.key or fold(field.key) == fold(best.key)
         if same or name not in _SINGLE | {"step"} or (name == "step" and not measured):
@@ -55,12 +57,12 @@ def _settle_one(name: str, fields: list[Field], measured: bool) -> None:
 
 
 def _drop_settings(fields: list[Field]) -> None:
-    """``steps: 5000 batch: 32`` is a setting unless something was measured."""
+    """Drop counters that are settings: ``steps: 5000 batch: 32`` with nothing measured."""
     if any(f.name in MEASURES or is_loss(k := fold(f.name)) or is_learning(k) for f in fields):
         if not any(f.name in ("step", "epoch") for f in fields):
             for field in fields:
                 if field.name == "total" and fold(field.key).startswith("total"):
-                    field.name = "step"  # total_steps=1024 loss=0.3: so many until now
+                    field.name = "step"  # total_steps=1024 loss=0.3: steps so far
         return
     plural = _PLANS if any(f.name == "epoch" for f in fields) else PLURAL_STEPS
     fields[:] = [f for f in fields if f.name != "step" or fold(f.key) not in plural]
@@ -71,7 +73,7 @@ def _second_thoughts(fields: list[Field], text: str) -> None:
     counted = any(f.name == "step" for f in fields)
     completed = any(fold(f.key) == "completed step" for f in fields)
     for field in fields:
-        # beside the time for data, or as a mean over steps, it is the time of a step
+        # next to the time for data, or with a mean over steps, it is the time of a step
         if field.name.lower() == "time" and (
             "data" in own or (counted and _MEAN_BEHIND.match(text, field.end))
         ):
@@ -93,10 +95,11 @@ _NOT_A_SUMMARY = frozenset({"step", "epoch", "lr"})
 
 
 def sum_of_parts(values: list[float]) -> int | None:
-    """Index of the one number that is the sum of all the others, if there is one.
+    """Index of the number that is the sum of all the others; ``None`` if there is none.
 
-    Whoever prints the parts of a loss and their sum need not say which is which. Four
-    numbers or more, none of them zero, equal within what rounding to three digits leaves.
+    Some programs print the parts of a loss and their sum without saying which is which. Needed
+    are four positive numbers or more; the sum may differ by what rounding to three digits
+    leaves.
     """
     if len(values) < 4 or not all(0 < v < 1e9 for v in values):
         return None

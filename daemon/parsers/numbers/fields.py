@@ -1,7 +1,7 @@
-"""Numbers found in a line: where they stand, what they are called, how they are read.
+"""Fields: the numbers found in a line, with their place, their name and how to read them.
 
-The grammar works out *fields* once per shape of line; :mod:`.plans` then reads the numbers of
-every further line of that shape directly from its bytes.
+The grammar finds the fields once for each shape of line; :mod:`.plans` then reads the numbers of
+further lines of that shape directly from their bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNITS: dict[str, float] = {
     "s/batch": 1.0, "sec/batch": 1.0, "ms/step": 1e-3, "ms/it": 1e-3, "ms/iter": 1e-3, "ms/batch": 1e-3,
     "us/step": 1e-6, "us/iter": 1e-6, "secs/step": 1.0, "seconds/step": 1.0, "min/it": 60.0,
 }  # fmt: skip
-"""Binary sizes throughout: what trainers print as GB comes from a division by 2**30."""
+"""Unit -> factor. Sizes are binary: what trainers print as GB comes from a division by 2**30."""
 
 TIME_UNITS = frozenset({"ms", "us", "µs", "ns", "s", "sec", "secs", "m", "min", "h"})
 COUNT_UNITS = frozenset({"k", "K", "M", "B", "G", "T"})
@@ -47,7 +47,7 @@ RATE_UNITS = {
         "it/s",
     ),
 }  # fmt: skip
-"""Units that say by themselves what the number is."""
+"""Units that show by themselves which metric the number is."""
 
 _UNIT = "|".join(sorted(map(re.escape, [*_UNITS, *RATE_UNITS]), key=len, reverse=True))
 NUMBER_TEXT = (
@@ -60,7 +60,7 @@ NUMBER = re.compile(
     rf"(?<![\w.@#+-])(?P<number>{NUMBER_TEXT})(?:\s?\[?\(?(?P<unit>{_UNIT})(?![\w/])(?!\s?[=:])"
     r"|(?<=[0-9])(?P<other>[A-Za-z]{1,9}(?:/[A-Za-z]{1,9}){0,2}))?(?![A-Za-z_0-9]|\.[0-9]|-[A-Za-z])(?!:[0-9]{2}\b)"
 )
-"""A number that stands by itself, with the unit behind it, known or not."""
+"""A separate number, with the unit after it, known or not."""
 
 
 _WORDS = {
@@ -71,22 +71,22 @@ _WORDS = {
     "N/A": 0.0,
     "n/a": 0.0,
 }
-"""Of Microsoft's ``1.#IND``, and what stands for a number that is not there."""
+"""Words in place of a number: Microsoft's ``1.#IND``, and those for a missing one."""
 
 
 def parse_number(text: str) -> float:
-    """The value of what ``NUMBER`` matched; raises ValueError for anything else."""
+    """The value of a text that :data:`NUMBER` matched; raises ValueError for anything else."""
     if "n" in text or "N" in text:
         if text in _WORDS:
             return _WORDS[text]
-        text = text.partition(".")[0]  # nan.0: a format for floats, blindly applied
+        text = text.partition(".")[0]  # nan.0, from a format for floats
     return float(text.replace(",", ""))
 
 
 def read(value: float, factor: float, reading: Reading) -> float:
-    """Apply a unit. Ratios above 1.5 are per cent that did not say so.
+    """Apply the factor of a unit. A ratio above 1.5 is taken as per cent.
 
-    An inverse is only asked for of positive numbers: a rate of 0 gives no step time.
+    ``inverse`` needs a positive number: a rate of 0 gives no step time.
     """
     value *= factor
     if reading == "inverse":
@@ -98,26 +98,26 @@ def read(value: float, factor: float, reading: Reading) -> float:
 
 @dataclass(slots=True)
 class Field:
-    """One named number of a text: ``text[start:end]`` is the number itself."""
+    """One named number in a text: ``text[start:end]`` is the number itself."""
 
     name: str
-    """Canonical or the log's own; with a leading ``+`` it is also a part of ``train_loss``."""
+    """Our name or the log's own. With a ``+`` before it, it is also a part of ``train_loss``."""
     start: int
     end: int
     factor: float = 1.0
     reading: Reading = "plain"
     numbered: bool = False
-    """Digits of its key mean something: ``loss_0``, ``lr(1e-3)``."""
+    """Its key has digits, which must stay the same: ``loss_0``, ``lr(1e-3)``."""
     key: str = ""
-    """The log's own name, where ``name`` is ours: what it is called when another is better."""
+    """The log's own name. The field gets it back if another one is better for ``name``."""
     weight: int = 0
-    """Among several of one name the heaviest keeps it."""
+    """Of several fields of one name, the one with the highest weight keeps it."""
     comma: bool = False
     """Its comma is a decimal point."""
 
 
 def unit_factor(name: str, key: str, unit: str | None) -> tuple[float, Reading]:
-    """How a number called ``name`` (from the folded ``key``) with this unit is read."""
+    """(factor, reading) of a number called ``name``, with this folded ``key`` and unit."""
     if name == "it/s":
         return 1.0, "inverse"
     if name == "step_time_s":
@@ -153,7 +153,7 @@ def _size_factor(key: str, unit: str | None) -> float:
 
 
 class Values(NamedTuple):
-    """The numbers of one line, by what they are."""
+    """The numbers of one line: the counters, and all others by name."""
 
     step: float | None
     epoch: float | None
@@ -165,7 +165,7 @@ class Values(NamedTuple):
 
 
 def evaluate(text: str, fields: list[Field]) -> Values:
-    """Read every field from the text. The first of a name wins."""
+    """Read every field from the text. Of several with one name the first counts."""
     found: dict[str, float] = {}
     for f in fields:
         number = text[f.start : f.end]
@@ -176,7 +176,7 @@ def evaluate(text: str, fields: list[Field]) -> Values:
 
 
 def sorted_out(found: dict[str, float]) -> Values:
-    """Values by their names; what is a part of the loss is added up."""
+    """Numbers by name as values; parts of the loss are added up to ``train_loss``."""
     for name in [n for n in found if n.startswith("+")]:
         found[name[1:]] = part = found.pop(name)
         found["train_loss"] = found.get("train_loss", 0.0) + part

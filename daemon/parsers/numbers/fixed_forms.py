@@ -1,7 +1,7 @@
-"""Lines of numbers whose names stand behind them, or nowhere: one fixed form each.
+"""Lines whose numbers have their names after them, or none: one pattern for each form.
 
-What is here has no ``key: value`` that the grammar could read. Named groups are the names
-of the fields; everything else on the line is left alone.
+They have no ``key: value`` that the grammar could read. Named groups are the names of the fields;
+everything else on the line is ignored.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def fixed_form(text: str) -> list[Field]:
-    """The fields of a line of a fixed form; empty when it is none."""
+    """The fields of a line in one of these forms; empty for any other line."""
     for atom, pattern in _FORMS:
         if atom not in text:
             continue

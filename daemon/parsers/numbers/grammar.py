@@ -1,7 +1,7 @@
-"""Numbers and their names in one line: ``key sep number unit``, whatever printed it.
+"""Numbers and their names in one line: ``key separator number unit``, of any program.
 
-The scan is anchored on the numbers: what stands between one number and the one before it
-holds the name, if there is one. That reads ``key: 1``, ``key=1``, ``'key': '1'``, JSON,
+The scan goes from number to number: the text between a number and the one before it holds its
+name, if there is one. That reads ``key: 1``, ``key=1``, ``'key': '1'``, JSON,
 ``[key] 1``, ``| key 1 |`` and ``1 tok/s`` alike, and never looks at a word without a number.
 """
 
@@ -15,9 +15,9 @@ from .disambiguate import COUNTS, settle
 from .fields import NUMBER, RATE_UNITS, TIME_UNITS, Field, unit_factor
 
 MAX_FIELDS = 96
-"""Numbers kept of one line; verl prints about 70, nobody reads the hundredth."""
+"""Limit on the numbers kept of one line; verl prints about 70."""
 MAX_NUMBERS = 256
-"""Numbers looked at: what comes behind so many is a dump of data."""
+"""Limit on the numbers examined: a line with more is a dump of data."""
 _GAP = 100
 """Characters before a number that can hold its name."""
 
@@ -93,7 +93,7 @@ _SPEEDS = frozenset(
     ]
 )
 _COUNTER_WORDS = frozenset({"step", "iteration", "iter", "epoch", "batch", "episode", "update"})
-"""``validation loss at iteration 1000``: what stands behind these is no loss."""
+"""``validation loss at iteration 1000``: a number after one of these is no loss."""
 _SCALED_KEY = re.compile(r"\(1e(-?\d)\)$")
 _NUMBER_IN_KEY = re.compile(r"\)\s*[:=]")
 _MFU_BEHIND = re.compile(r"\s?(?:bf16 |fp16 |fp8 )?MFU\b")
@@ -125,7 +125,7 @@ _OF_TRAINING = _TRAINING_ONLY | {"train_loss"}
 
 
 def scan(text: str, fields: list[Field], words: bool = True) -> None:
-    """Add every named number of ``text`` to ``fields``. ``words``: believe ``key 1`` too."""
+    """Add every named number of ``text`` to ``fields``. ``words``: accept ``key 1`` too."""
     last = 0
     sectioned = bool(_SECTION_WORD.search(text))
     section = ""
@@ -145,7 +145,7 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         if field is None:
             if match["number"][-1].isdigit() or match["number"][-1] == ".":
                 last = match.end()
-            continue  # "number of nan iterations: 0": a word that is no number stays in the key
+            continue  # "number of nan iterations: 0": here "nan" is a word of the key
         last = match.end()
         train_key = train_key or (field.name == "train_loss" and "train" in field.key.lower())
         counted = counted or field.name == "step"
@@ -161,7 +161,7 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
 
 
 def _in_section(field: Field, section: str) -> None:
-    """``train: loss 1 acc 0.9 - val: loss 2 acc 0.8``."""
+    """Rename a field of a section: ``train: loss 1 acc 0.9 - val: loss 2 acc 0.8``."""
     training = section.startswith(("train", "训练"))
     if training and field.name == "accuracy":
         field.name, field.reading, field.factor = f"{section} {field.key}", "plain", 1.0
@@ -178,7 +178,7 @@ def _as_evaluation(fields: list[Field]) -> None:
 
 
 def _fraction(text: str, field: Field, fields: list[Field]) -> None:
-    """``'step': '10/850'`` also tells the end, ``Accuracy: 98/100 (98%)`` a ratio."""
+    """Use the number after a slash: ``'step': '10/850'``, ``Accuracy: 98/100 (98%)``."""
     if field.name == "accuracy":
         percent = _PERCENT_BEHIND.match(text, field.end)
         if percent:
@@ -225,7 +225,7 @@ def _named(
 
 
 def _beside_step(gap: str, match: re.Match[str]) -> Field | None:
-    """``step 5 sum 1.0``: behind a step, any one word and a number are a pair."""
+    """``step 5 sum 1.0``: after a step, any single word before a number is its name."""
     word = _PAIR.fullmatch(gap)
     if word is None or word["key"].lower() in _NO_NAMES:
         return None
@@ -235,7 +235,7 @@ def _beside_step(gap: str, match: re.Match[str]) -> Field | None:
 
 
 def _own_name(key: str) -> str:
-    """The log's own name for a number, told apart from our counters."""
+    """The log's own name for a number, capitalised if it is that of a counter of ours."""
     return key.title() if key in COUNTS else key
 
 
@@ -289,21 +289,21 @@ def _field(key: str, match: re.Match[str], train_key: bool) -> Field | None:
 
 
 def _by_unit(folded: str, unit: str | None) -> str | None:
-    """``Speed: 812.1 samples/sec``, ``time: 310 ms``: the unit says what the word leaves open."""
+    """``Speed: 812.1 samples/sec``, ``time: 310 ms``: the unit decides which metric it is."""
     if folded in _SPEEDS:
         return RATE_UNITS.get(unit or "")
     return "step_time_s" if folded == "time" and unit == "ms" else None
 
 
 def _is_progress(folded: str, match: re.Match[str]) -> bool:
-    """``Test: [10/49]``: how far an evaluation is, no result of it."""
+    """``Test: [10/49]``: progress of an evaluation, not a result of it."""
     return folded.endswith(("test", "val", "valid", "validation", "eval", "train")) and bool(
         _OUT_OF.match(match.string, match.end())
     )
 
 
 def _fits(name: str, folded: str, number: str, unit: str | None) -> bool:
-    """The number can be what its key says."""
+    """Whether number and unit are possible for this name."""
     if name in ("step", "epoch", "total", "epochs") and number[0] == "-":
         return False
     if name in ("step", "total", "epochs"):
@@ -327,12 +327,12 @@ def _weight(name: str, folded: str) -> int:
 
 
 def _own_factor(unit: str | None) -> float:
-    """Own names keep the log's own number; only multiples are worked out."""
+    """Factor for a field with the log's own name: only multiples (k, M) are applied."""
     return {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}.get(unit or "", 1.0)
 
 
 def _stands_alone(key: str, name: str | None, gap: str, unit: str | None, counted: bool) -> bool:
-    """A weak word is believed as a cell of its own: ``| norm 1.2 |``, ``mem 812MB``."""
+    """Whether a weak key is accepted here: in a cell ``| norm 1.2 |``, or in ``mem 812MB``."""
     if name == "gpu_mem_bytes":
         return unit is not None and unit.endswith("B") and len(unit) > 1
     if name == "step_time_s":
@@ -345,7 +345,7 @@ def _stands_alone(key: str, name: str | None, gap: str, unit: str | None, counte
 def _spaced(
     phrase: str, gap: str, span: tuple[int, int], unit: str | None, counted: bool
 ) -> Field | None:
-    """``lr 0.1``, ``train loss 2.3``: only words that we know are names of numbers."""
+    """``lr 0.1``, ``train loss 2.3``: without a separator only known keys are accepted."""
     words = keys.fold(phrase).split()
     counter = bool(words) and phrase.split()[-1].lower() in _COUNTER_WORDS
     for i in range(len(words)):

@@ -1,7 +1,7 @@
-"""The keys of a log taken apart: ``train/loss/total`` is a training loss.
+"""Find our name for a key of a log: ``train/loss/total`` is a training loss.
 
-A key that no list has is read word by word. It is a training loss because every other word
-of it is known to say nothing; ``best_loss`` and ``style_loss`` stay themselves.
+A key that is in no list is read word by word. It is a training loss if all its other words are
+neutral ones; ``best_loss`` and ``style_loss`` keep their names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LEARNING = re.compile(
 _NOT_LEARNING = re.compile(
     r"^(?:eval )?rewards/(?:chosen|rejected|accuracies|margins)|model|pretrain"
 )
-"""Preference tuning (DPO, KTO, ORPO) prints ``rewards/chosen``; its loss is an ordinary one."""
+"""Preference tuning (DPO, KTO, ORPO) prints ``rewards/chosen``, but its loss is an ordinary one."""
 _ADVERSARIAL = re.compile(
     r"(?:^|[ /._])(?:(?:loss|err|lossgan) ?[dg]|[dg] ?(?:loss|gan|real|fake)|(?:gen(?:erator)?|disc(?:riminator)?|adv(?:ersarial)?|gan)"
     r" loss|loss (?:gen|disc|adv|gan)(?:erator|riminator|ersarial)?|loss/(?:scores|g|d|gen|disc)|aeloss|discloss|reference loss)(?:$|[ /._\d])"
@@ -77,14 +77,14 @@ _FACTORS = {
 
 @lru_cache(maxsize=1024)
 def fold(key: str) -> str:
-    """The form in which keys are compared."""
+    """A key in the form for comparing: lower case, one blank between words."""
     if not key.islower():
         key = _CAMEL.sub(" ", key)
     return " ".join(key.translate(_SPACES).lower().split())
 
 
 def key_unit(folded: str) -> tuple[str, float | None]:
-    """(the key without the unit it ends with, factor of that unit)."""
+    """(the key without the unit at its end, the factor of that unit or ``None``)."""
     match = _UNIT_TAIL.search(folded)
     if match is None or match.start() == 0:
         return folded, None
@@ -93,7 +93,7 @@ def key_unit(folded: str) -> tuple[str, float | None]:
 
 @lru_cache(maxsize=1024)
 def canonical(folded: str) -> str | None:
-    """Our name of a folded key; ``step``, ``epoch``, ``total``, ``epochs`` are names here.
+    """Our name of a folded key, ``None`` if it has none. Counters have names too.
 
     ``it/s`` is the name of a step time that is given as a rate.
     """
@@ -165,7 +165,7 @@ def _loss_name(words: list[str], evaluates: bool) -> str | None:
         rest.remove("value")
     rest = [w for w in rest if not (w.endswith("损失") and _chinese_loss(w))]
     if rest:
-        # eval/c4_en/loss: some set that we do not know is still an evaluation
+        # eval/c4_en/loss: an evaluation on some data set
         return (
             "eval_loss"
             if words[0] in EVAL_WORDS and words[-1] == "loss" and _is_set(rest)
@@ -181,7 +181,7 @@ def _loss_name(words: list[str], evaluates: bool) -> str | None:
 
 
 def _is_set(words: list[str]) -> bool:
-    """The words may name a data set: none of them is a part of a loss."""
+    """Whether the words may name a data set: none of them names a part of a loss."""
     return len(words) <= 4 and _PARTS.isdisjoint(words)
 
 
@@ -193,7 +193,7 @@ def _chinese_loss(word: str) -> bool:
 
 
 def _droppable(words: list[str]) -> str | None:
-    """A known key behind words that say nothing: ``info current lr``."""
+    """The name of a known key after neutral words: ``info current lr``."""
     for begin in range(1, len(words)):
         if words[begin - 1] not in NEUTRAL and words[begin - 1] not in TRAIN_WORDS:
             return None
@@ -204,7 +204,7 @@ def _droppable(words: list[str]) -> str | None:
 
 
 def loss_rank(folded: str) -> int:
-    """Which of several training losses on one line is the one that is optimised."""
+    """Weight of a loss: on one line the highest is taken as the loss that is optimised."""
     if folded in WHOLE_LOSSES:
         return 3
     if folded in KEYS and KEYS[folded] == "eval_loss":
@@ -213,20 +213,20 @@ def loss_rank(folded: str) -> int:
 
 
 def is_learning(folded: str) -> bool:
-    """Only reinforcement learning has this key.
+    """Whether only reinforcement learning has this key.
 
-    Its ``loss`` may be negative, grow or jump while all is well, so it is kept apart from
+    A ``loss`` there may be negative, grow or jump without any trouble, so it does not become
     ``train_loss``.
     """
     return bool(_LEARNING.search(folded)) and not _NOT_LEARNING.search(folded)
 
 
 def is_adversarial(folded: str) -> bool:
-    """The loss of a generator or a discriminator: the two rise and fall against each other."""
+    """Whether it is the loss of a generator or discriminator: one rises as the other falls."""
     return bool(_ADVERSARIAL.search(folded))
 
 
 def is_loss(folded: str) -> bool:
-    """Names a loss of some kind, its own name as it may be."""
+    """Whether the key names a loss of any kind."""
     words = _WORDS.split(folded)
     return not {"loss", "losses"}.isdisjoint(words) or words[-1].endswith("loss")

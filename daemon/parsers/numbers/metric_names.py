@@ -1,4 +1,4 @@
-"""What trainers call their numbers, and what we call them: the lists.
+"""Lists: the keys that trainers use for their numbers, and our names for them.
 
 Keys are written in the form in which ``keys.fold`` compares them: lower case, with ``_`` and
 ``-`` as blanks and camel case taken apart.
@@ -56,25 +56,25 @@ KEYS: dict[str, str] = {key: name for name, keys in _NAMES.items() for key in ke
 
 
 def words(text: str, mark: str | None = None) -> frozenset[str]:
-    """The words of a list, which are parted by blanks unless ``mark`` says otherwise."""
+    """The words of a text, separated by blanks or by ``mark``."""
     return frozenset(text.split(mark))
 
 
 WEAK_KEYS = words(
     "it mem memory norm update ep top1 scaler gn cost objective xent losses val grad total norm dt"
 )
-"""Too common as words to be believed without a separator behind them."""
+"""Such common words that they are accepted as keys only with a separator after them."""
 PLURAL_STEPS = words(
     "steps|iters|train steps|training steps|global steps|timesteps|env steps",
     "|",
 )
-"""With nothing measured beside them these are a setting, not a counter."""
+"""On a line without a measure these are a setting, not a counter."""
 WEAK_STEPS = words(
     "batch|episode|minibatch|mini batch|batches|n updates|nupdates|tick|round|ep num|"
     "episodes|iterations|batch idx|batch id|批次|frame|frames|updates|rollout|batch no",
     "|",
 )
-"""Count as a step where nothing better on the line does."""
+"""They count as the step if nothing better on the line does."""
 
 STEP_RANK = {
     "global step": 3,
@@ -90,7 +90,7 @@ STEP_RANK = {
     "optim step": 3,
     "completed step": 3,
 }
-"""A line may count twice (``iter 14 … step 89``): the higher rank names the training step."""
+"""A line may have two counters (``iter 14 … step 89``): the step is the one of higher rank."""
 STEP_RANK_ELSE = 2
 STEP_RANK_WEAK = 1
 
@@ -99,7 +99,7 @@ WHOLE_LOSSES = words(
     "train/total loss|loss/train|损失|训练损失|总损失",
     "|",
 )
-"""Of several losses on a line these name the one that is optimised."""
+"""Of several losses on a line, one of these is the loss that is optimised."""
 
 TRAIN_WORDS = words("train training tr trn trainer learn fit 训练")
 EVAL_WORDS = words(
@@ -113,7 +113,7 @@ NEUTRAL = words(
     "for of is was worker reduced smooth smoothed interval global window last latest final "
     "set all objective sum softmax nats raw all fn function optim 平均 当前 总 集 值 本轮"
 )
-"""Beside ``loss`` these say nothing about which loss it is."""
+"""Neutral words: they do not change which loss a key names."""
 LR_WORDS = words(
     "lr w decoupled optim optimizer opt scheduler group groups param params pg adam adamw fused "
     "fusedadam sgd lion muon adafactor base 0 train training trainer current cur actor "
@@ -127,4 +127,4 @@ NORM_WORDS = words(
 LESS = words(
     "epoch avg avr average mean running smooth smoothed ce lm mlm xent objective cost entropy per"
 )
-"""A loss with one of these is less likely the one that is optimised."""
+"""A loss with one of these words is less likely the one that is optimised."""

@@ -1,7 +1,7 @@
-"""From a line's text to the numbers of a training report.
+"""Recognise a line that is a report of a training, and find its numbers.
 
-By grammar, not by framework: a progress bar, counters, keys with separators, table rows.
-A value is NaN because a number was parsed as NaN, never because the letters are there.
+This works by grammar, not by framework: progress bars, counters, keys with separators, table rows.
+A value is NaN only if a number was parsed as NaN, not because the letters occur in the line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .plans import LinePlan, plan_for
 __all__ = ["COUNTS", "MEASURES", "LineReport", "examine"]
 
 MAX_TEXT = 16 * 1024
-"""Characters looked at: records of many fields reach 5 kB, beyond that are data dumps."""
+"""Limit on the characters read: records of many fields reach 5 kB, longer lines are data."""
 _CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
 _REMAINING = re.compile(
@@ -52,43 +52,43 @@ BarKind = Literal["", "train", "evaluate", "plain", "other"]
 
 @dataclass(slots=True)
 class LineReport:
-    """What lines of one shape tell; :meth:`read` gives the values of one line."""
+    """The fields of lines of one shape; :meth:`read` gives the values of one line."""
 
     fields: list[Field]
     plan: LinePlan | None
     bar: BarKind = ""
-    """Progress bar on the line: ``plain`` has no label and may be anything."""
+    """Kind of the progress bar on the line; ``plain``: without a label, of unknown purpose."""
     measured: bool = False
-    """Has a number of :data:`MEASURES` besides what the bar itself tells."""
+    """It has one of :data:`MEASURES`, not only what the bar itself shows."""
     counted: bool = False
-    """Names a step or an epoch."""
+    """It has a step or an epoch."""
     head: bool = False
-    """Nothing but a step or epoch: the head of a record, or a counter."""
+    """It has nothing but a step or epoch: the head of a record, or a counter."""
     own: int = 0
-    """How many other values it has."""
+    """Number of its values that are no counters."""
     cell: bool = False
     """A ``| key | value |`` row."""
     inner: bool = False
-    """Indented or a table row: belongs to the record whose head came before."""
+    """Indented or a table row: it belongs to the record whose head came before."""
     learning: bool = False
-    """Carries a key that only reinforcement learning has."""
+    """It has a key that only reinforcement learning has."""
     row: bool = False
     """Read with the help of a table header."""
     member: bool = False
     """One ``"key": value`` of a JSON object written over several lines."""
     step_key: str = ""
-    """What the log calls the step."""
+    """The log's own name of the step."""
     plan_only: bool = False
-    """Tells nothing but how long the run shall be."""
+    """It has nothing but the planned length of the run."""
     setting: bool = False
-    """That is said by a setting, which may mean something else."""
+    """The planned length comes from a setting, which may mean something else."""
     bare: bool = False
-    """Two numbers without a name: counts only in a series."""
+    """Two numbers without a name: it counts only in a series of such lines."""
     plain: bool = False
-    """A line that stands for itself: a counter and measures, and nothing out of the way."""
+    """A complete report on one line: a counter and measures, nothing unusual."""
 
     def read(self, piece: bytes) -> Values | None:
-        """Values of a line of this shape, ``None`` where only :func:`examine` can tell."""
+        """Values of a line of this shape; ``None`` where it needs :func:`examine`."""
         return None if self.plan is None else self.plan.read(piece)
 
 
@@ -102,7 +102,7 @@ class _Draft:
 
 
 def examine(text: str, header: tables.Header | None = None) -> LineReport | None:
-    """The report that ``text`` is, or ``None``. ``text`` keeps its rank prefix."""
+    """The report in a line, or ``None``. ``text``: the line with its rank prefix."""
     text = text[:MAX_TEXT]
     if not _CLUE.search(text):
         return None
@@ -133,7 +133,7 @@ def examine(text: str, header: tables.Header | None = None) -> LineReport | None
 
 
 def _setting(text: str) -> LineReport | None:
-    """A setting that says how long the run shall be; everything else there is no report."""
+    """A report of the planned length of the run, if a setting on this line gives it."""
     fields = settings.planned(text)
     if not fields:
         return None
@@ -176,7 +176,7 @@ def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) ->
 
 
 def _find_the_sum(text: str, fields: list[Field]) -> None:
-    """``B: 5.1 | C: 2.2 | M: 4.0 | T: 11.3``: the number that is the sum is the loss."""
+    """``B: 5.1 | C: 2.2 | M: 4.0 | T: 11.3``: take the number that is the sum as the loss."""
     if any(f.name.lstrip("+") in ("train_loss", "eval_loss") for f in fields):
         return
     for chosen in (
@@ -241,14 +241,14 @@ def _judged(text: str, begin: int, draft: _Draft) -> LineReport | None:
 
 
 def _is_prose(text: str, fields: int) -> bool:
-    """A sentence in which a number or two occur, and no report."""
+    """Whether it is a sentence with a few numbers in it, and no report."""
     if any(c in text for c in ":=|[\t："):
         return False
     return len(_PROSE.findall(text[:1000])) > 3 * fields + 4
 
 
 def _announces(text: str, begin: int, report: LineReport) -> bool:
-    """A line that is about the length of the run, and not one setting of many."""
+    """Whether a line announces the length of the run, and is not one setting of many."""
     if len(text) - begin > 160:
         return False
     return report.member or bool(_ANNOUNCED.search(text))
@@ -258,7 +258,7 @@ _ANNOUNCED = re.compile(r"\bTotal (?:optimization |training )?steps = [\d,]+|\bN
 
 
 def _own_step_time(fields: list[Field]) -> bool:
-    """Another step time than the bar's."""
+    """Whether there is a step time besides that of the bar."""
     return any(f.name == "step_time_s" and f.weight >= 0 for f in fields)
 
 
@@ -273,7 +273,7 @@ def _bar_kind(bar: bars.Bar | None) -> BarKind:
 
 
 def _only_counts(text: str, begin: int, fields: list[Field]) -> bool:
-    """The line has hardly a word besides its counters."""
+    """Whether the line has at most a few words besides its counters."""
     counts = [f for f in fields if f.name in ("step", "epoch", "total", "epochs")]
     if len(text) - begin > 160 or not counts:
         return False

@@ -1,7 +1,7 @@
-"""Reading the numbers of lines whose shape is known, directly from their bytes.
+"""Read the numbers of lines of a known shape directly from their bytes.
 
-Three ways, each tried when the one before does not fit: a pattern made for the shape, which
-takes the numbers at once; the numbers of the line by their position; and the grammar.
+There are three ways, each tried when the one before does not fit: a pattern made for the shape,
+which matches all numbers at once; the numbers of the line by their position; and the grammar.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _DIGITS = re.compile(rb"[0-9]+")
 _ANY_ART = b"(?:" + ART.pattern + b")"
 
 PATTERN_AFTER = 24
-"""Lines of a shape after which it is worth a pattern: making one takes as long as reading
-some hundred lines without it."""
+"""Lines of a shape after which a pattern is made for it. Making one takes as long as reading some
+hundred lines without it."""
 PATTERN_BYTES = 1500
-"""Longer lines never get one."""
+"""Bytes: for longer lines no pattern is made."""
 
 
 Read = Callable[[bytes], "Values | None"]
@@ -36,12 +36,13 @@ class LinePlan:
     """Reads the fields of every line of one shape by the position of its numbers."""
 
     tokens: int
+    """How many numbers a line of the shape has."""
     fields: list[tuple[str, int, float, Reading]]
     """(name, index of the number among the line's numbers, factor with sign, reading)"""
     constants: dict[str, float] = field(default_factory=dict)
-    """Fields whose value is part of the shape: nan and inf."""
+    """Fields with a value that is part of the shape: nan and inf."""
     fixed: list[tuple[int, bytes]] = field(default_factory=list)
-    """(index, number) of the numbers within keys, which must not change."""
+    """(index, number) of the numbers within keys, which must stay the same."""
     parts: bool = False
     """Some fields are parts of ``train_loss``."""
     comma: bool = False
@@ -52,7 +53,7 @@ class LinePlan:
     _at_once: Read | None = None
 
     def read(self, line: bytes) -> Values | None:
-        """The values of a line, or ``None`` when its numbers are not where they should be."""
+        """The values of a line; ``None`` when its numbers do not fit the plan."""
         if self._at_once is not None:
             values = self._at_once(line)
             if values is not None:
@@ -64,7 +65,7 @@ class LinePlan:
         return self.read_by_position(line)
 
     def read_by_position(self, line: bytes) -> Values | None:
-        """The same, whatever stands between the numbers."""
+        """The same by the position of the numbers, whatever stands between them."""
         tokens = _TOKEN.findall(line)
         if len(tokens) != self.tokens:
             return None
@@ -90,7 +91,7 @@ class LinePlan:
 
 
 def _values(found: dict[str, float]) -> Values:
-    """The counts by themselves, and all other fields as they are named."""
+    """Values with the counters separate from all other fields."""
     pop = found.pop
     # A named tuple made by its own constructor takes three times as long (measured).
     return tuple.__new__(
@@ -114,7 +115,7 @@ def _without_thousands(token: bytes) -> bytes:
 
 
 def plan_for(text: str, fields: list[Field]) -> LinePlan | None:
-    """A plan that reads ``text`` exactly as :func:`evaluate` does, or ``None``."""
+    """A plan that reads ``text`` with the same result as :func:`evaluate`, or ``None``."""
     starts = {m.start(): i for i, m in enumerate(_TEXT_TOKEN.finditer(text))}
     plan = LinePlan(
         len(starts),
@@ -149,7 +150,7 @@ def plan_for(text: str, fields: list[Field]) -> LinePlan | None:
 
 
 def _same(a: Values | None, b: Values) -> bool:
-    """Equal, with nan equal to nan."""
+    """Whether two results are equal, with nan equal to nan."""
     return a is not None and _comparable(a) == _comparable(b)
 
 
@@ -158,9 +159,9 @@ def _comparable(v: Values) -> str:
 
 
 def _reader_for(plan: LinePlan) -> Read | None:
-    """Reads lines of the plan's shape at once; ``None`` where the numbers need more care.
+    """A function that reads a line with one pattern; ``None`` where the numbers need more care.
 
-    The text between the numbers is the same in all of them, but for the filling of a bar.
+    The text between the numbers is the same in all lines, except for the filling of a bar.
     """
     line = plan.example
     wanted = {index: (name, factor, reading) for name, index, factor, reading in plan.fields}
@@ -213,5 +214,5 @@ def _any_digits(token: bytes) -> bytes:
 
 
 def _with_art(text: bytes) -> bytes:
-    """Text without numbers as a pattern; the filling of a bar may be any other."""
+    """A pattern for text without numbers, in which the filling of a bar may differ."""
     return _ANY_ART.join(map(re.escape, ART.split(text)))

@@ -1,7 +1,7 @@
-"""What stands before the message: prefixes of launchers and collectors, times, callers.
+"""Text before the message: prefixes of launchers and log collectors, times, callers.
 
-Every function works on a text whose length never changes: what was understood is blanked
-out, so that positions found later still point into the line.
+Text that was read is replaced by blanks, so that the length stays the same and positions found
+later are still those in the line.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _BLANKED = (
     (re.compile(r":\s?\d|\.py|^\s*[A-Z]{4,8}:|\w\(|line \d"), _CALLER),
     (re.compile(r"eta|ETA|Eta|emaining|lapsed|left|cost|已用|剩余"), _LEFT),
 )
-"""What is in every line that the pattern behind it matches: looked for first, being cheap."""
+"""(quick test, pattern): the cheap test holds for every line that the pattern matches."""
 
 
 def blank(text: str, start: int, end: int) -> str:
@@ -73,7 +73,7 @@ def blank(text: str, start: int, end: int) -> str:
 
 
 def rank_prefix(text: str) -> tuple[int | None, int, Field | None]:
-    """(rank, where the rest begins, the rank as a field) of a line; up to three prefixes."""
+    """(rank, offset of the rest, the rank as a field) of a line; reads up to three prefixes."""
     rank: int | None = None
     found: Field | None = None
     at = 0
@@ -90,16 +90,16 @@ def rank_prefix(text: str) -> tuple[int | None, int, Field | None]:
 
 
 def rank_inside(text: str) -> Field | None:
-    """The rank of ``[2026-01-02 03:04:05] [INFO] [Rank 3] …``: in brackets, never as a word.
+    """The rank in ``[2026-01-02 03:04:05] [INFO] [Rank 3] …``: only within brackets.
 
-    A bare ``rank: 8`` is as often the rank of an adapter or of a search result.
+    Without brackets, ``rank: 8`` may be the rank of an adapter or of a search result.
     """
     match = _RANK_INSIDE.search(text[:200]) if "ank" in text or "RANK" in text else None
     return None if match is None else Field("rank", *match.span("rank"))
 
 
 def without_times(text: str) -> str:
-    """Blank out time stamps, durations, and ``[file.py:12]`` callers."""
+    """Replace time stamps, durations, and callers (``[file.py:12]``) by blanks."""
     for clue, pattern in _BLANKED:
         if clue.search(text):
             for match in pattern.finditer(text):

@@ -1,7 +1,7 @@
-"""Lines that are program text or settings, not something that happened.
+"""Recognise lines that are program text or settings, and not something that happened.
 
-Training scripts that print their own source, configuration dumps and command echoes are
-full of words such as ``loss``, ``nan`` and ``raise RuntimeError``.
+Logs may contain the source of the training script, its configuration and its command line. These
+are full of words such as ``loss``, ``nan`` and ``raise RuntimeError``.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _ASSIGNMENT = re.compile(r"^\s*[\w.]+ = [-+]?[\w.\"'\[\](), ]+\s*(?:#.*)?$")
 _PLAIN_ASSIGNMENT = re.compile(r"^\s*[\w.]+ = \S")
 
 WINDOW = 8
-"""Two lines of code in so many make a listing, and the lines right behind belong to it if
-they look it: what ends a listing is that many lines without any."""
+"""Lines. Two lines of code within so many make a listing. Lines up to so many after it that may be
+code belong to it."""
 
 
 def is_code(text: str) -> bool:
-    """This line is program text for certain."""
+    """Whether this line is certainly program text."""
     return bool(_CODE.search(text))
 
 
 def is_settings(text: str) -> bool:
-    """This line echoes a command line or a settings object, and tells no plan."""
+    """Whether this line repeats a command line or settings, without the length of the run."""
     return echoes(text) and not settings.planned(text)
 
 
 def echoes(text: str) -> bool:
-    """This line echoes a command line or a settings object."""
+    """Whether this line repeats a command line or a settings object."""
     return bool(_SETTINGS.search(text))
 
 
 def may_be_code(text: str) -> bool:
-    """Inside a listing this line belongs to it: indented, or an assignment."""
+    """Whether this line belongs to a listing around it: indented, or an assignment."""
     return (
         text[:1].isspace() or bool(_ASSIGNMENT.match(text)) or bool(_PLAIN_ASSIGNMENT.match(text))
     )

@@ -1,7 +1,7 @@
-"""Two columns of numbers without any name: a counter and what was measured at it.
+"""Two columns of numbers without names: a counter and a measured value.
 
-``10<tab>8.46`` says nothing by itself. A run of such rows whose first number rises by the
-same stride is a training curve; the second column is its loss when it falls.
+``10<tab>8.46`` alone means nothing. Consecutive rows of which the first number rises by the same
+stride are a training curve; the second column is the loss if it falls.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Literal
 from middlewatch.sentinels.kit.codec import UNSAVED
 
 LEAST = 6
-"""Rows in a row before anything is said: fewer are as often a table of something else."""
+"""Consecutive rows that make a curve; fewer may be a table of something else."""
 Name = Literal["train_loss", "column 2"]
 
 Row = tuple[int, float, str, float]
-"""(line, counter, name of the value, value)."""
+"""(line number, counter, name of the value, value)."""
 
 
 @dataclass(eq=False)
 class RowBuffer:
-    """Holds rows back until there are enough to tell what they are."""
+    """Holds rows back until there are enough to know what they are."""
 
     _held: list[tuple[int, float, float]] = field(default_factory=list)
     _name: Name | None = None
     _last: float = 0.0
     open: bool = field(default=False, metadata=UNSAVED)
-    """Some rows have come, and nothing else since."""
+    """The last line was a row."""
 
     def end(self) -> None:
-        """Another line came: what was held back was no curve."""
+        """Take a line that is no row: the rows that were held back are dropped."""
         self._held = []
         self._name = None
         self.open = False
 
     def add(self, line: int, counter: float | None, value: float | None) -> list[Row]:
-        """The rows that are known to belong to a curve now, oldest first."""
+        """Take a row; returns the rows now known to belong to a curve, oldest first."""
         if counter is None or value is None:
             return []
         if self._name is not None:
@@ -63,7 +63,7 @@ class RowBuffer:
         return rows
 
     def restored(self) -> None:
-        """Rows that were held back may still be a curve."""
+        """Set :attr:`open` after a restart: rows that were held back may still be a curve."""
         self.open = bool(self._held) or self._name is not None
 
 

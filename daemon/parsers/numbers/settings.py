@@ -1,4 +1,4 @@
-"""How long a run shall be, where a program prints its settings before it begins."""
+"""The planned length of a run, in the settings that a program prints before it begins."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MAX_TEXT = 8192
 
 
 def planned(text: str) -> list[Field]:
-    """The steps and the epochs that a setting on this line asks for, at most one of each."""
+    """The total steps and epochs that settings on this line give, at most one of each."""
     text = text[:MAX_TEXT]
     if not _CLUE.search(text):
         return []
     fields: list[Field] = []
     for match in _PLAN.finditer(text):
         if not match.group().startswith("--") and not _has_mark(match):
-            continue  # "epochs 3": a sentence
+            continue  # "epochs 3" may be a sentence
         name = "total" if match["total"] else "epochs"
         if int(match["number"]) > 0 and all(f.name != name for f in fields):
             fields.append(Field(name, *match.span("number"), key=match["total"] or match["epochs"]))

@@ -1,7 +1,7 @@
-"""Numbers in the spelling of other languages and libraries, put into the usual one.
+"""Convert numbers in the spelling of other languages and libraries to that of Python.
 
-Every change keeps the length of the text, so that positions found later still point into
-the line as it was printed.
+Every change keeps the length of the text, so that positions found later are those in the line as
+it was printed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tables: a header line names the columns of the rows below it.
 
-CSV and TSV loggers, notebooks' ``| Step | Training Loss |``, and the column heads that
-detection trainers print before each epoch. Rows without any header are read where their
-layout cannot be mistaken.
+These are CSV and TSV loggers, ``| Step | Training Loss |`` in notebooks, and the headers that
+detection trainers print before each epoch. Rows without a header are read if their layout is
+unmistakable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TWO_CELLS = re.compile(
 )
 _YOLO_ROW = re.compile(r"^\s*(?P<epoch>\d+)/(?P<epochs>\d+)\s+(?P<mem>\d+(?:\.\d+)?)G\s+\d")
 _PART = frozenset({"box", "obj", "cls", "dfl", "seg", "pose", "kobj", "mask"})
-"""Column heads of detection trainers that leave out the word loss."""
+"""Columns of detection trainers that are losses without the word loss in their names."""
 _FIRST_CELL = re.compile(rf"[\s|│┃,;]*\"?{NUMBER_TEXT}(?![^\W\d]{{2}})")
 _DIGIT_FRACTION = re.compile(r"/\d")
 _BARE = re.compile(
@@ -41,7 +41,7 @@ class Header:
     """The columns of a table."""
 
     mark: str
-    """What stands between two cells: ``|``, a tab, a comma, or a space for any blanks."""
+    """Separator of cells: ``|``, a tab, a comma, or a space for any number of blanks."""
     names: tuple[str, ...]
     SAVED: ClassVar[Any] = ("mark", "*names")
 
@@ -61,7 +61,7 @@ def _cells(text: str, mark: str) -> list[tuple[int, str]]:
 
 
 def header_of(text: str) -> Header | None:
-    """The header that this line is, if it names at least two numbers of a training run."""
+    """The header in this line, if it names at least two numbers of a training run."""
     if len(text) > 1000 or _DIGIT_FRACTION.search(text):
         return None
     text = text.lstrip("\ufeff \t")
@@ -99,12 +99,12 @@ def _header_with(text: str, mark: str, marked: bool) -> Header | None:
 
 
 def may_be_row(text: str) -> bool:
-    """Another header might make a row of this line: its first cell is a number."""
+    """Whether the line may be a row under some header: its first cell is a number."""
     return _FIRST_CELL.match(text) is not None
 
 
 def row_fields(text: str, header: Header) -> list[Field]:
-    """The fields of a row under ``header``; empty when the line is no row of it."""
+    """The fields of a row under ``header``; empty if the line is no such row."""
     cells = _cells(text, header.mark)
     short = len(header.names) - len(cells)
     if short > (1 if header.mark == " " else 0) or (short < 0 and header.mark != " "):
@@ -141,13 +141,13 @@ def row_fields(text: str, header: Header) -> list[Field]:
 
 
 def _of_detection(names: tuple[str, ...]) -> bool:
-    """A detection trainer's columns, which leave out the word loss."""
+    """Whether the columns are those of a detection trainer (:data:`_PART`)."""
     folded = {fold(n) for n in names}
     return len(_PART & folded) >= 2 and any(canonical(f) == "gpu_mem_bytes" for f in folded)
 
 
 def _parts(names: tuple[str, ...]) -> frozenset[str]:
-    """Columns whose sum is what the optimiser sees: box, class, objectness."""
+    """Columns whose sum is the loss that is optimised: box, class, objectness."""
     folded = {n: fold(n) for n in names}
     found = {canonical(f) for f in folded.values()}
     if "train_loss" in found:
@@ -172,7 +172,7 @@ def two_cells(text: str) -> tuple[str, Field] | None:
     folded = fold(match["key"])
     name = canonical(folded)
     if name in ("total", "epochs"):
-        name = "step" if name == "total" else None  # what was done, in a table of results
+        name = "step" if name == "total" else None  # in a table of results: steps so far
     factor, reading = unit_factor(name or "", folded, None)
     own = match["key"].strip()
     numbered = any(c.isdigit() for c in own)
@@ -209,7 +209,7 @@ def headless_row(text: str) -> list[Field]:
 def bare_row(text: str) -> list[Field]:
     """Counter and value of a row that is numbers only: ``10<tab>8.46``.
 
-    Nothing says what they are: only a run of such rows with a rising counter does.
+    What they are shows only in consecutive rows with a rising counter (:mod:`.series`).
     """
     match = _BARE.fullmatch(text) if len(text) < 200 else None
     if match is None:

@@ -1,7 +1,7 @@
-"""Signatures: how a line of text is known to speak of a trouble. Knowledge as data.
+"""Signatures: patterns of log text, each with the class of trouble that it shows, as data.
 
-One module per kind of speaker; a new signature is a row in one of them, with lines that must
-match and lines that must not: the tests pick both up.
+There is one module for each kind of program or trouble. A new signature is a row in one of them.
+The tests hold lines that it must match and lines that it must not match.
 """
 
 from __future__ import annotations
@@ -50,4 +50,4 @@ SIGNATURES: tuple[Signature, ...] = (
     + STALLS
     + LANGUAGES
 )
-"""All of them, more exact ones before more general ones of the same class."""
+"""All signatures; of one class the more specific ones come first."""

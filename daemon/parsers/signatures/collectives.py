@@ -1,8 +1,8 @@
 """Signatures of collectives that time out or break: NCCL, RCCL, HCCL, gloo, and their users.
 
 Wordings: PyTorch c10d, NCCL, gloo, Horovod, XLA, PaddlePaddle, Ascend. A line that names the
-trouble underneath (memory, ECC, an illegal access) is of that class alone: the collective only
-brought the message.
+underlying trouble (memory, ECC, an illegal access) is only of that class, even if it is the message
+of a collective.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signatures of crashes: a process that its own error ended, by a signal.
+"""Signatures of crashes: a process that was ended by a signal because of its own error.
 
 Wordings: shells and libc in several languages, CPython, Open MPI, UCX, systemd, glibc's heap.
 """
@@ -76,6 +76,6 @@ CRASHES: tuple[Signature, ...] = (
         r"|Fatal Python error: Aborted"
         r"|srun: error: \S+: tasks? [\d,-]+: Aborted",
         role="cascade",
-        source="glibc strsignal and its translations, bash: an abort follows an error that was told of",
+        source="glibc strsignal and its translations, bash: an abort follows a reported error",
     ),
 )

@@ -12,7 +12,7 @@ _NO_ADVICE = (
     r"(?:(?!\b(?:to avoid|avoid|avoids|prevent|prevents|in case of|if|may|might|could|can|handle|handles|handling|simulat\w+) "
     r"|如果|避免|防止|可能)[^\n])*?"
 )
-"""Text before the phrase that does not make it advice: "to avoid …", "if you see …"."""
+"""Text before the phrase, without words that make it advice: "to avoid …", "if you see …"."""
 
 GPU: tuple[Signature, ...] = (
     Signature(  # fairseq, detectron2, ultralytics, accelerate
@@ -164,7 +164,7 @@ GPU: tuple[Signature, ...] = (
         r"^No devices were found\s*$"
         r"|(?:(?:CUDA|HIP) error: |cuda runtime error \(\d+\) : )unknown error",
         role="cascade",
-        source="nvidia-smi, cuda_runtime_api.h: what is left to say when a card is gone",
+        source="nvidia-smi, cuda_runtime_api.h: printed when a GPU is gone",
     ),
     Signature(
         "gpu-lost",

@@ -104,6 +104,6 @@ JOBS: tuple[Signature, ...] = (
         rf"{EXIT}130{STATUS_ENDS}",
         role="cascade",
         severity="warning",
-        source="shells; LSF says it of jobs that it ended itself",
+        source="shells; LSF prints it for jobs that it ended itself",
     ),
 )

@@ -91,7 +91,7 @@ KERNEL: tuple[Signature, ...] = (
         role="confirmation",
         severity="warning",
         fatal=False,
-        source="linux fs/ext4/super.c: told once a day until it was checked",
+        source="linux fs/ext4/super.c: repeated once a day until the file system is checked",
     ),
     Signature(  # kernel
         "network-file-system",

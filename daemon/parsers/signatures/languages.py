@@ -1,7 +1,7 @@
 """Signatures of uncaught errors of programs that are not Python.
 
 Trainers in C++, Rust, Go, Java and Scala, Julia, R and Lua end with a message of their own
-language. They are told as what they are: the program ended with an error nobody caught.
+language. They mean that the program ended with an uncaught error.
 """
 
 from __future__ import annotations

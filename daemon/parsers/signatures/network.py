@@ -104,7 +104,7 @@ NETWORK: tuple[Signature, ...] = (
         r"|^Timeout, server \S+ not responding",
         role="cascade",
         severity="warning",
-        source="openssh: the far side is gone, or only the way to it",
+        source="openssh: the other host or the connection to it is gone",
     ),
     Signature(
         "network-inner",
@@ -124,7 +124,7 @@ NETWORK: tuple[Signature, ...] = (
         r"|ssl\.SSL\w*Error"
         r"|(?:urllib3|httpcore|http\.client)\.(?:\w+\.)*\w*(?:Error|Timeout|IncompleteRead))",
         role="cascade",
-        source="http.client, urllib3, httpcore, ssl: the library that called them says it once more in its own words",
+        source="http.client, urllib3, httpcore, ssl: the calling library reports it again",
     ),
     Signature(
         "connection-dropped",

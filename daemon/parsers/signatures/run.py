@@ -1,4 +1,4 @@
-"""Signatures of numbers that go wrong, where the program itself says so in words.
+"""Signatures of NaN and other bad numbers that a program itself reports in words.
 
 Wordings: PyTorch, TensorFlow and Keras, Lightning, fairseq, DeepSpeed, apex, Megatron-LM,
 detectron2, OpenMMLab, ESPnet, MAE/DETR style scripts, PaddlePaddle, MindSpore. Values of
@@ -23,7 +23,7 @@ RUN: tuple[Signature, ...] = (
         role="confirmation",
         severity="info",
         fatal=False,
-        source="JSON writes what is not a number as null; some programs print None",
+        source="NaN is written as null in JSON; some programs print None",
     ),
     Signature(
         "val-loss-nan",

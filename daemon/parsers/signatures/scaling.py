@@ -1,4 +1,4 @@
-"""Signatures of gradients and loss scales, where the program itself says it in words.
+"""Signatures of gradients and loss scales that a program itself reports as bad, in words.
 
 Wordings: PyTorch, DeepSpeed, apex, fairseq, ColossalAI, Megatron-LM, ESPnet, PaddlePaddle,
 MindSpore.

@@ -1,4 +1,4 @@
-"""Signatures of an end that was decided elsewhere: schedulers, spot markets, clusters.
+"""Signatures of a run that was ended from outside: by schedulers, spot markets, clusters.
 
 Wordings: Slurm, submitit, PBS, LSF, Grid Engine, Flux, HTCondor, Kubernetes, AWS, Google
 Cloud, Azure, SkyPilot, Ray, Kaggle.
@@ -106,6 +106,6 @@ SCHEDULERS: tuple[Signature, ...] = (
         role="confirmation",
         severity="info",
         fatal=False,
-        source="slurm src/srun: said for every early end of a step, whatever its reason",
+        source="slurm src/srun: printed for every early end of a step, whatever its reason",
     ),
 )

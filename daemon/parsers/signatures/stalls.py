@@ -1,4 +1,4 @@
-"""Signatures of programs that say themselves that nothing moves any more.
+"""Signatures of programs that report themselves that they make no progress.
 
 Wordings: Horovod, XLA, CPython's faulthandler, NVIDIA resiliency extension, SGLang, vLLM,
 dlrover, torch elastic. Whether a run really stands still is decided by its steps; a line alone

@@ -94,7 +94,7 @@ START: tuple[Signature, ...] = (
         r"|EnvironmentLocationNotFound"
         r"|Not a conda environment",
         role="confirmation",
-        source="Lmod, environment modules, conda: a script that goes on says itself what it lacked",
+        source="Lmod, environment modules, conda: a script that goes on reports what it lacked",
     ),
     Signature(
         "job-start",

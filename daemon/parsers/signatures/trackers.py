@@ -1,7 +1,7 @@
 """Signatures of experiment trackers that lose their server or cannot write.
 
-Wordings: W&B, MLflow, Neptune, Comet, ClearML, SwanLab, TensorBoard. A tracker's trouble is
-seldom the run's end: nothing here is fatal.
+Wordings: W&B, MLflow, Neptune, Comet, ClearML, SwanLab, TensorBoard. A trouble of a tracker
+rarely ends the run, so nothing here is fatal.
 """
 
 from __future__ import annotations

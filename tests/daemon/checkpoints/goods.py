@@ -27,7 +27,7 @@ WANTS = {
 }
 """Maker: the libraries without which it cannot run."""
 _LONGEST_S = 180
-REMARK = r"not finite, and no weights: .*"
+REMARK = r"not finite, but not counted as damage: .*"
 """What a callback remembers may be infinite: it is told, and no fault."""
 
 
@@ -74,7 +74,7 @@ def _torch() -> list[Good]:
         Good("torch", "numbers.pt"),
         Good("torch", "no_sums.pt", step=1200, epoch=3, detail="its writer left the checksums out"),
         Good("torch", "aligned.pt", step=1200, epoch=3),
-        Good("torch", "script.pt", detail=r"15 of 36 records are packed: .*"),
+        Good("torch", "script.pt", detail=r"15 of 36 records are compressed: .*"),
         Good("torch", "model_epoch_4.tar", epoch=4),
         Good("torch", "old_weights.pt"),
         Good("torch", "old_full.pth", step=1200, epoch=3),

@@ -50,7 +50,7 @@ def compare(truth: ModuleType, form: str, seed: int, folder: Path) -> str:
     )
     assert told(found) == ((len(want.bad), want.tensors) if want.bad else (0, 0)), (found, want)
     if want.bad and form != "dcp":  # there a list has other names
-        faults = found["detail"].partition("; not finite, and")[0]
+        faults = found["detail"].partition("; not finite, but")[0]
         named = re.findall(r"(?:finite: |NaN\), |infinite\), )(.+?) \(\d+ of", faults)
         assert set(named) <= want.bad, (named, want)
     if what == "flipped" and form != "dcp":

@@ -238,7 +238,7 @@ def test_numpy_and_packed_archives(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "packed.npz", **arrays)
     found = of(tmp_path / "packed.npz")
     assert {r.crc for r in found.records} == {None}
-    assert "packed" in found.notes[0]
+    assert "compressed" in found.notes[0]
     np.save(tmp_path / "one.npy", np.array([1, 2], np.float16))
     assert [t.bytes for t in of(tmp_path / "one.npy").tensors] == [4]
 

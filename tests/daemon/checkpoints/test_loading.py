@@ -87,7 +87,7 @@ def test_what_needs_code_is_no_fault(loader: Loader, copy: Copy) -> None:
     found = loader.check(str(folder))
     assert (found.state, found.whole) == ("ok", False)
     assert found.detail == (
-        "load not tried for random_states_0.pkl: it is a plain pickle, which can ask for anything;"
+        "load not tried for random_states_0.pkl: it is a plain pickle, which can run any code;"
         f" training_args.bin: it needs builtins.range, {type(Path()).__module__}.PosixPath,"
         " which would run code"
     )
@@ -145,7 +145,7 @@ def test_a_file_that_kills_the_child_does_not_stop_the_next(made: Path, tmp_path
         child.wait(120)
         found = loader.check(str(made / "ckpt.pt"))
         assert (found.state, found.whole) == ("ok", False)
-        assert "the loader died over it (status -9)" in found.detail
+        assert "the loader ended while loading it (status -9)" in found.detail
         assert loader.check(str(made / "ckpt.pt")).whole
 
 
@@ -170,7 +170,7 @@ def test_a_python_without_torch_is_told(tmp_path: Path, made: Path) -> None:
 
 def test_nothing_to_load_is_said(loader: Loader, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
-    assert "no file of torch's" in loader.check(str(tmp_path)).detail
+    assert "no file for torch" in loader.check(str(tmp_path)).detail
     assert "load not tried" in loader.check(str(tmp_path / "gone.pt")).detail
 
 
@@ -338,9 +338,9 @@ def test_the_order_of_pythons(tmp_path: Path, training: Any) -> None:
     process.wait()
     assert interpreters.find(None, [run]).path == str(recorded)
     assert interpreters.find(str(recorded)).path == str(recorded)
-    with pytest.raises(UsageError, match="is no program"):
+    with pytest.raises(UsageError, match="is not a program"):
         interpreters.find(str(tmp_path))
-    with pytest.raises(UsageError, match=r"no python 3\.8 or later with torch"):
+    with pytest.raises(UsageError, match=r"not a python 3\.8 or later with torch"):
         interpreters.find("/bin/true")
 
 

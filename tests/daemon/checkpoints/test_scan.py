@@ -136,7 +136,7 @@ def test_what_has_no_checksums_is_finite_all_the_same(tmp_path: Path, torch: Mod
     assert (found.state, found.level, found.detail) == ("ok", "finite", "")
     packed = scanned(archive(tmp_path / "a.pt", packed=True))
     assert packed.state == "ok"
-    assert packed.detail.startswith("1 of 5 records are packed")
+    assert packed.detail.startswith("1 of 5 records are compressed")
 
 
 def test_torch_can_leave_them_out(tmp_path: Path, torch: ModuleType) -> None:

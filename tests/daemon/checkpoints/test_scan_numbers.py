@@ -128,7 +128,7 @@ def test_what_may_be_infinite(tmp_path: Path, torch: ModuleType) -> None:
     torch.save({"model": model, "callbacks": callbacks}, tmp_path / "a.pt")
     found = scanned(tmp_path / "a.pt")
     assert (found.state, found.level) == ("ok", "finite")
-    assert found.detail.startswith("not finite, and no weights: ")
+    assert found.detail.startswith("not finite, but not counted as damage: ")
     assert "model.scale (1 of 1 infinite)" in found.detail
     assert "callbacks.best.scores (1 of 2 infinite)" in found.detail
     assert "mask" not in found.detail

@@ -175,8 +175,8 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
     [
         (("--deep", "--level", "finite"), "leave --level out"),
         (("--python", "/bin/true"), "needs --deep"),
-        (("--deep", "--python", "/nowhere"), "/nowhere is no program"),
-        (("--deep", "--python", "/bin/true"), "no python 3.8 or later with torch"),
+        (("--deep", "--python", "/nowhere"), "/nowhere is not a program"),
+        (("--deep", "--python", "/bin/true"), "not a python 3.8 or later with torch"),
         (("--level", "load"), "invalid choice"),
     ],
 )
