@@ -27,11 +27,13 @@ Row = dict[str, Any]
 
 
 def mirror(args: argparse.Namespace) -> int:
-    """Copy verified checkpoints; exit 1 when a copy could not be made, or not read back the same."""
+    """Copy verified checkpoints; exit 1 when a copy failed or was not the same when read back."""
     settings = configuration(args).mirror
     text = args.to or settings.to
     if not text:
-        raise UsageError("no destination is given", "use --to DEST, or set `to` under [mirror] in the configuration")
+        raise UsageError(
+            "no destination is given", "use --to DEST, or set [mirror] to in the configuration"
+        )
     limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
     clock = SystemClock()
     try:

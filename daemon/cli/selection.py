@@ -31,7 +31,7 @@ class Selection:
     index: Index
     folders: tuple[str, ...]
     origin: str
-    """Where the index is from: ``daemon``, ``state`` (its file, when no daemon runs) or ``disk``."""
+    """Where the index is from: ``daemon``, ``state`` (its file, if no daemon runs) or ``disk``."""
     name: str
     """Name of the run, or of the folder for ``--dir``; copies are named after it."""
     bests: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -83,7 +83,7 @@ def _of_run(args: argparse.Namespace) -> Selection:
 
 
 def _of_state(args: argparse.Namespace) -> Selection:
-    """The newest index file in the state directory, of the run with that id or name if one is given.
+    """The newest index file in the state directory; of the run with that id or name, if given.
 
     Raises UsageError when there is none.
     """
