@@ -185,9 +185,7 @@ def _shows(add: Add) -> None:
         "middlewatch checkpoints gpt",
     )
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument(
-        "--rescan", action="store_true", help="verify everything on disk again"
-    )
+    sub.add_argument("--rescan", action="store_true", help="verify everything on disk again")
     sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder instead of a run")
     _json(sub)
     sub = add(
@@ -297,7 +295,7 @@ def _keeping(add: Add) -> None:
         type=int,
         default=3,
         metavar="N",
-        help="keep the N newest verified checkpoints (default: 3)",
+        help="keep the N newest verified checkpoints of every series (default: 3)",
     )
     sub.add_argument(
         "--keep-best",
@@ -311,7 +309,7 @@ def _keeping(add: Add) -> None:
         type=float,
         default=0.0,
         metavar="M",
-        help="keep the first verified checkpoint at or after every M-th step",
+        help="keep the first verified checkpoint of every series at or after every M-th step",
     )
     sub.add_argument("--damaged", action="store_true", help="propose damaged checkpoints too")
     sub.add_argument("--apply", action="store_true", help="delete what is proposed, after asking")

@@ -178,7 +178,7 @@ def show(index: Entry, *, as_json: bool) -> None:
         print(f"size: {trend['direction']} over {trend['saves']} saves{each}")
     if index.get("best_metric"):
         print(f"best by: {index['best_metric']} ({index['best_mode']})")
-    print(f"would resume from: {index['resume_from'] or 'none (no checkpoint is verified)'}")
+    print(f"would resume from: {index['resume_from'] or 'none is known to be good'}")
 
 
 def _row(entry: Entry, index: Entry) -> tuple[object, ...]:

@@ -171,9 +171,7 @@ def _resume(subject: Subject, width: int) -> list[Row]:
     if good is None:
         if not saves:
             return []
-        return _labelled(
-            "resume", "every known checkpoint was saved after the trouble", width
-        )
+        return _labelled("resume", "every known checkpoint was saved after the trouble", width)
     step = "" if good.at.step is None else f"step {grouped(good.at.step)}, "
     before = " before the trouble" if root is not None else ""
     where = f"line {grouped(good.at.line)}"

@@ -38,7 +38,7 @@ class Group(enum.Enum):
     INTERRUPTED = (8, "ended by a person")
     SAVE = (8, "found in a save")
     """A save was found to be bad, or to be on storage that does not last. That is no cause of what
-    happens to the run. It is reported besides the cause, because a resume must not use that save."""
+    happens to the run, but is reported as well, because a resume must not use that save."""
     FORECAST = (8, "forecast")
     """Is no cause of anything; only the trouble that it predicted explains it."""
     NOT_EXITING = (9, "finished but alive")
@@ -74,11 +74,11 @@ class Group(enum.Enum):
 
 
 class Lines(enum.Enum):
-    """Which rule uses the log lines about a class. Without meaning for a class without log lines."""
+    """Which rule uses the log lines about a class. Has no meaning for one without log lines."""
 
     END = "the rule `crash`: a fatal line may be the reason why the run ended"
     RULE = "another rule, which knows more than the line says"
-    NUMBERS = "another rule, which decides by steps and values; it uses lines in finished logs only"
+    NUMBERS = "another rule, which decides by steps and values; lines count in finished logs only"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 The types of a dataclass's fields determine what is written and what may be read: numbers, texts,
 ``Literal``, ``Optional``, enums, lists, deques, tuples, sets, dicts, named tuples and other
-dataclasses. A value of another type raises :class:`Unfit`, with its place. A class is compiled once.
+dataclasses. A value of another type raises :class:`Unfit`, with its place. A class is compiled
+once.
 
 - A dataclass is written as a dict of its fields, without the leading ``_`` of private ones; a named
   tuple as a list. ``SAVED`` in the class changes that. It is a tree of field names: a dict writes a

@@ -41,8 +41,8 @@ class Step(NamedTuple):
     epochs: float | None = None
     """Epochs that the log announces (``Epoch 3/20``)."""
     clock: float | None = None
-    """The time stamp in the line itself, in seconds from an arbitrary start: only differences within
-    one log have a meaning. ``None`` without a time stamp."""
+    """The time stamp in the line itself, in seconds from an arbitrary start: only differences
+    within one log have a meaning. ``None`` without a time stamp."""
 
     @property
     def loss(self) -> float | None:

@@ -59,7 +59,7 @@ class View:
     """True when nothing more will come: the log was read to its end (replay), or the main process
     of the run has ended and its logs were read to their ends (live)."""
     steps: Sequence[Step] = ()
-    """The newest 512 reports."""
+    """The newest 512 reports that have a step number or a training loss."""
     step_times: Sequence[tuple[float, float]] = ()
     """(epoch seconds, step) of the newest 512 advances of the step counter."""
     events: Sequence[LogEvent] = ()
