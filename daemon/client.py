@@ -1,4 +1,4 @@
-"""Asking the daemon: a blocking client for commands and screens."""
+"""A blocking client of the daemon, for commands and screens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .system.errors import DaemonUnreachable, MiddlewatchError
 
 
 class RemoteError(MiddlewatchError):
-    """The daemon understood and said no; ``exit_code`` is the one it gave."""
+    """The daemon answered with an error; ``exit_code`` is the one in its answer."""
 
     def __init__(self, message: str, hint: str, exit_code: int) -> None:
         super().__init__(message, hint)
@@ -20,19 +20,25 @@ class RemoteError(MiddlewatchError):
 
 
 class Client:
-    """Speaks to the control socket at ``path``; one connection per question."""
+    """Asks the daemon over its control socket at ``path``; one connection per question."""
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
         self.path = path
         self.timeout_s = timeout_s
 
     def ask(self, op: str, **args: Any) -> Any:
-        """The ``data`` of the answer. Raises DaemonUnreachable or :class:`RemoteError`."""
+        """Ask once; returns the ``data`` of the answer.
+
+        Raises DaemonUnreachable (also after ``timeout_s`` without an answer) or RemoteError.
+        """
         with contextlib.closing(self._lines(op, args, self.timeout_s)) as lines:
             return next(lines)
 
     def follow(self, op: str, **args: Any) -> Iterator[Any]:
-        """Every answer until the daemon ends; waits as long as it takes between two."""
+        """Subscribe: yields the ``data`` of every answer, with no limit on the wait for the next.
+
+        Raises DaemonUnreachable when the daemon ends, or RemoteError.
+        """
         yield from self._lines(op, args, None)
 
     def _lines(
@@ -49,7 +55,7 @@ class Client:
                         yield self._open(line)
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error
-        raise self._unreachable(ConnectionError("it hung up without an answer"))
+        raise self._unreachable(ConnectionError("it closed the connection without an answer"))
 
     def _open(self, line: bytes) -> Any:
         try:

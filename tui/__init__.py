@@ -1,1 +1,1 @@
-"""The terminal screens; they own nothing and ask the daemon for everything."""
+"""The terminal screens. They have no data of their own: everything is asked from the daemon."""

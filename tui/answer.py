@@ -1,8 +1,8 @@
-"""Reading the daemon's `overview` answer without trusting it.
+"""Reads values from the daemon's `overview` answer, without trusting it.
 
-The answer is made of strings from a training box: log lines, file names, process names. Every
-string leaves here cleaned, so that no screen can forget it, and every missing or misshapen
-field leaves as ``None``, an empty list or an empty dict, never as an exception.
+The answer has strings from a training box: log lines, file names, process names. The functions here
+return every string cleaned, so that no screen has to do it. For a missing or malformed field they
+return ``None``, an empty list or an empty dict; they never raise.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from rich.cells import get_character_cell_size
 Answer = Mapping[str, Any]
 
 LONGEST = 4096
-"""Characters of one string that are looked at. A screen of 200 by 60 holds 12,000 cells, and a
-log line may be 64 KiB long; what lies behind is not shown, and must not be paid for."""
+"""Characters used of one string. A screen of 200 by 60 has 12,000 cells, while a log line may have
+64 KiB: cleaning what is not shown would only cost time."""
 
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor moves, modes
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, …
-    r"|\x1b[ -/]*[0-~]"  # the short ones: charset, reset, keypad
+    r"|\x1b[ -/]*[0-~]"  # short sequences: charset, reset, keypad
 )
 _MODIFIERS = range(0x1F3FB, 0x1F400)
-"""Skin tones: they join the character before them in some terminals and not in others."""
+"""Skin tones. Some terminals combine them with the character before them, others do not."""
 
 
 def clean(text: str) -> str:
-    """``text`` as one line that cannot command a terminal and whose width can be trusted.
+    """``text`` as one line without terminal commands, and with a predictable width.
 
-    Escape sequences go, of a line redrawn with carriage returns the last drawing stays, tabs
-    become spaces, and other control characters become ``?``. Characters without a width of
-    their own (joiners, direction marks, combining marks that do not compose) go as well:
-    terminals disagree about them, and a row of wrong width garbles the screen.
+    Escape sequences are removed. Of a line that was redrawn with carriage returns, the last version
+    is kept. Tabs become spaces, other control characters ``?``. Characters of zero width (joiners,
+    direction marks, combining marks that do not compose) are removed, because terminals treat them
+    differently and a row of the wrong width garbles the screen.
     """
     text = text[:LONGEST]
     if text.isascii() and text.isprintable():
@@ -82,7 +82,7 @@ def number(record: Answer, key: str) -> float | None:
 
 
 def as_number(value: object) -> float | None:
-    """A JSON number, or one of the strings that stand for the numbers JSON cannot write."""
+    """``value`` as a float if it is a JSON number, or ``"nan"``, ``"inf"``, ``"-inf"``."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return float(value)
@@ -92,7 +92,7 @@ def as_number(value: object) -> float | None:
 
 
 def finite(record: Answer, key: str) -> float | None:
-    """The number under ``key`` when it is finite; sizes and ages never are anything else."""
+    """The number under ``key`` if it is finite (sizes and ages always are), else ``None``."""
     value = number(record, key)
     return value if value is not None and math.isfinite(value) else None
 
@@ -109,7 +109,7 @@ def records(parent: Answer, key: str) -> list[Answer]:
 
 
 def moment(record: Answer, key: str) -> datetime | None:
-    """The ISO 8601 time under ``key`` in the box's own zone (UTC when it names none)."""
+    """The ISO 8601 time under ``key``, with its time zone (UTC if it has none)."""
     value = record.get(key)
     if not isinstance(value, str):
         return None

@@ -1,4 +1,4 @@
-"""`middlewatch tui`: keys in, rows out. It only asks; leaving it never touches a run."""
+"""`middlewatch tui`: the Textual app. It only asks the daemon; quitting it never affects a run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .poll import Poller, Reply
 from .state import SECTIONS, Focus, Link, ScreenState, View
 
 PERIOD_S = 1.0
-"""Seconds between two questions; the daemon takes its readings once a second."""
+"""Seconds between two questions; most sources of the daemon are read once a second."""
 
 LATE_S = 3.0
-"""Age of the last answer from which the header says so: two answers in a row did not come."""
+"""Age of the last answer in seconds from which the header shows it: two answers are missing."""
 
 
 class ReplyReceived(Message):
-    """The poller has a reply."""
+    """Message to the app: the poller has a reply."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -36,10 +36,10 @@ class ReplyReceived(Message):
 
 
 class WatchApp(App[None]):
-    """The screens over ``fetch``, which blocks and returns an ``overview`` answer.
+    """The screens. ``fetch`` asks the daemon: it blocks, and returns an ``overview`` answer.
 
-    ``fetch`` is called in a thread of its own, never twice at a time. ``monotonic`` gives
-    seconds that never run backwards; without it the event loop's own clock is used.
+    ``fetch`` is called in a separate thread, never twice at a time. ``monotonic`` returns seconds
+    that never run backwards; by default it is the clock of the event loop.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -81,11 +81,11 @@ class WatchApp(App[None]):
         self._answered_at = 0.0
 
     def compose(self) -> ComposeResult:
-        """One widget, the size of the terminal."""
+        """The only widget, as large as the terminal."""
         yield Lines(self._draw)
 
     def on_mount(self) -> None:
-        """Start asking."""
+        """Start the poller."""
         if self._monotonic is None:
             self._monotonic = asyncio.get_running_loop().time
         self._answered_at = self._monotonic()
@@ -94,19 +94,19 @@ class WatchApp(App[None]):
         self.set_interval(1.0, self._grow_old)
 
     def on_unmount(self) -> None:
-        """Stop asking."""
+        """Stop the poller."""
         if self._poller is not None:
             self._poller.stop()
 
     @property
     def link(self) -> Link:
-        """What is known, and how old it is."""
+        """The last answer with its age, and why there is no newer one."""
         age = self._monotonic() - self._answered_at if self._monotonic else 0.0
         silent = bool(self._failed.reason) or age >= LATE_S
         return Link(self._last.answer, age, silent, self._failed.reason, self._failed.hint)
 
     def on_reply_received(self, message: ReplyReceived) -> None:
-        """A reply came: show it, or that there was none."""
+        """Show a new answer, or that the daemon gave none."""
         reply = message.reply
         if reply.answer is None:
             self._failed = reply
@@ -116,7 +116,7 @@ class WatchApp(App[None]):
         self._update()
 
     def action_move(self, delta: int) -> None:
-        """Select or scroll."""
+        """Move the selection, or scroll, by ``delta`` rows."""
         state.move(self.look, self._last.answer or {}, delta)
         self._update()
 
@@ -126,17 +126,17 @@ class WatchApp(App[None]):
         self._update()
 
     def action_leave_view(self) -> None:
-        """Esc."""
+        """Esc: go back to the screen before."""
         state.go_back(self.look)
         self._update()
 
     def action_enter(self) -> None:
-        """Open what is chosen."""
+        """Enter: open the selected incident, or the log."""
         state.enter(self.look, self._last.answer or {})
         self._update()
 
     def action_focus_section(self, step: int) -> None:
-        """Tab: the next section."""
+        """Tab: give the arrow keys to the next section (or the one before)."""
         place = SECTIONS.index(self.look.focus) + step
         self.action_focus_on(SECTIONS[place % len(SECTIONS)])
 
@@ -147,14 +147,14 @@ class WatchApp(App[None]):
             self._update()
 
     def action_repaint(self) -> None:
-        """Draw everything again, when something else wrote on the terminal."""
+        """Ctrl+L: draw everything again, for when another program wrote on the terminal."""
         self.screen.refresh(layout=True)
 
     def _tell(self, reply: Reply) -> None:
         self.post_message(ReplyReceived(reply))
 
     def _grow_old(self) -> None:
-        """Once a second without an answer the age in the header grows."""
+        """Called once a second: without an answer, update the age in the header."""
         if self.link.silent:
             self._update()
 
@@ -166,15 +166,15 @@ class WatchApp(App[None]):
 
 
 def main(socket_path: str) -> int:
-    """Show the daemon behind ``socket_path`` until the person leaves.
+    """Show the screens on the daemon at ``socket_path`` until the person quits.
 
-    Returns 0; raises UsageError without a terminal. A daemon that does not answer is shown
-    and waited for, not an error.
+    Returns the exit status. Raises UsageError without a terminal. A daemon that does not answer is
+    no error: the screen says so and goes on asking.
     """
     # Textual reads from standard input and writes to standard error.
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            "the screens need a terminal", "`middlewatch status` prints the same facts"
+            "the screens need a terminal", "`middlewatch status` prints the same without one"
         )
     terminal = sys.__stderr__
     if terminal is not None:

@@ -1,4 +1,4 @@
-"""The machine on the overview: GPUs, memory and disks. Pure."""
+"""The GPUs, memory and disks of the box, as rows of the overview. Pure."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ from . import answer
 from .answer import Answer
 
 OLD_S = 30.0
-"""Age in seconds from which a reading says how old it is. Sources look every one to ten
-seconds; three missed looks of the slowest are no longer an accident."""
+"""Age in seconds from which it is shown beside a reading. Sources are read every one to ten
+seconds; by then three readings of the slowest are missing."""
 
 SAVES_BAD, SAVES_LOW = 2.0, 4.0
-"""Checkpoints that still fit. Writing beside the old file and renaming needs room for one more,
-so below two the next save may already fail; four leave a night's sleep at hourly saves."""
+"""Checkpoints that still fit on the disk. A save that writes a new file before it deletes the old
+one needs room for one more, so below two the next save may fail (bad). Below four is a warning: our
+choice, some hours at hourly saves."""
 
 TIGHT_RATIO = 0.05
-"""Free share of a disk that is marked where save sizes are unknown: the part that ext4 keeps
-back for root by default (mke2fs(8), reserved-blocks-percentage)."""
+"""Free share of a disk below which it is marked, if the size of a save is unknown: the part that
+ext4 reserves for root by default (mke2fs(8), reserved-blocks-percentage)."""
 
 
 def rows_of(found: Answer, width: int, height: int) -> list[Row]:
-    """GPUs, memory and disks in at most ``height`` rows; of many GPUs the odd ones."""
+    """GPUs, memory and disks in at most ``height`` rows. If the GPUs do not fit, there is a row for
+    all of them, and one for each that is lost or throttled."""
     gpus, disks = answer.records(found, "gpus"), answer.records(found, "disks")
     disks = sorted(disks, key=_tightness)
     gpu_room = max(1, height - 1 - min(len(disks) or 1, max(1, height // 3)))
@@ -125,14 +127,14 @@ def _free(disk: Answer, kind: str) -> float | None:
 
 
 def _tightness(disk: Answer) -> tuple[float, float]:
-    """Disks on which the next save fails first come first."""
+    """Sort key: disks with the fewest saves left come first, then those with the least space."""
     left = answer.finite(disk, "saves_left")
     shares = [s for kind in ("bytes", "inodes") if (s := _free(disk, kind)) is not None]
     return (1e9 if left is None else left), min(shares, default=1.0)
 
 
 def _disks(disks: Sequence[Answer], width: int) -> list[Row]:
-    """One row each, all in the longest wording that fits every one of them."""
+    """One row for each disk, all in the longest wording that fits for all of them."""
     wordings = (
         (16, "inodes", "saves left"),
         (8, "inodes", "saves left"),

@@ -1,4 +1,4 @@
-"""The other screens: one incident, all incidents, the log, the keys. Pure."""
+"""The screens besides the overview: one incident, all incidents, the log, the keys. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .panels import SEVERITY, paragraph
 from .state import Link, ScreenState, chosen_incident, chosen_run, incidents
 
 KEYS = (
-    ("q, Ctrl+C", "quit; the runs and the daemon go on"),
-    ("Esc", "back to the screen before"),
-    ("Tab, 1 2 3", "give the arrow keys to runs, incidents, log"),
+    ("q, Ctrl+C", "quit; the runs and the daemon continue"),
+    ("Esc", "back to the previous screen"),
+    ("Tab, 1 2 3", "arrow keys move in runs, incidents, log"),
     ("up down, k j", "select, or scroll"),
-    ("PgUp PgDn", "ten at a time"),
+    ("PgUp PgDn", "move by ten"),
     ("g G, Home End", "first and last"),
     ("Enter", "open the selected incident; in the log, the whole tail"),
     ("i", "all open incidents"),
@@ -27,13 +27,13 @@ MARKS = (
     ("!", "a log line that is evidence in an open incident"),
     ("×", "a value that was not finite"),
     ("–", "not known (never zero)"),
-    ("blind", "a source that does not see just now"),
+    ("blind", "a source that cannot read anything now"),
     ("not here", "something this box does not have"),
 )
 
 
 def draw(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
-    """Whatever the person looks at: exactly ``height`` rows of ``width`` cells."""
+    """The present screen: exactly ``height`` rows of ``width`` cells."""
     if width < overview.LEAST_WIDTH or height < overview.LEAST_HEIGHT:
         return _too_small(width, height)
     if look.view == "overview":
@@ -67,7 +67,7 @@ def _body(link: Link, look: ScreenState, width: int, height: int) -> tuple[Row, 
 
 
 def incident_page(incident: Answer, link: Link, width: int) -> list[Row]:
-    """One incident with all that is known about it, wrapped to ``width``."""
+    """All that is known about one incident, wrapped to ``width`` cells."""
     if not incident:
         return [BLANK, row("  This incident is no longer open."), row("  Esc goes back.")]
     severity = answer.text(incident, "severity") or "unknown"
@@ -142,7 +142,7 @@ def _help() -> list[Row]:
 def _too_small(width: int, height: int) -> list[Row]:
     said = wrap(
         f"make the window larger: it is {width}x{height}, and {overview.LEAST_WIDTH}x{overview.LEAST_HEIGHT} "
-        "is the least. q quits; the runs go on.",
+        "is the least. q quits; the runs continue.",
         max(2, width - 2),
     )
     lines: list[Row] = [row(" ", line) for line in said]

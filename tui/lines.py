@@ -1,8 +1,8 @@
 """A widget that repaints only the cells that changed.
 
-Textual sends whatever a widget calls dirty. A chart or table widget calls itself dirty as a
-whole once a second, which costs tens of kilobytes a second; this one compares rows and names
-the changed cells. Nothing changed, nothing sent.
+Textual sends the regions that a widget marks as dirty. A chart or table widget would mark itself as
+a whole once a second, which sends tens of kilobytes a second. This one compares the rows and marks
+the changed cells only; if nothing has changed, nothing is sent.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ STYLES: dict[Tone, Style] = {
     "bad": Style(color="red", bold=True),
     "alert": Style(reverse=True, bold=True),
 }
-"""The look of each tone in the sixteen colours of the person's own terminal theme. Every tone
-also has a word or a mark beside it, so that nothing is lost under NO_COLOR."""
+"""The style of each tone, in the sixteen colours of the terminal's own theme. No information is in
+the colour only: there is always a word or a mark as well, for NO_COLOR."""
 
 
 class Lines(Widget):
@@ -44,11 +44,11 @@ class Lines(Widget):
 
     @property
     def rows(self) -> Sequence[Row]:
-        """What is on the screen."""
+        """The rows that are shown now."""
         return self._rows
 
     def update(self) -> None:
-        """Draw again, and repaint what came out different."""
+        """Draw again, and repaint the cells that differ."""
         fresh = list(self._draw(self.size.width, self.size.height))
         changed = damage(self._rows, fresh)
         self._rows = fresh
@@ -56,11 +56,11 @@ class Lines(Widget):
             self.refresh(*changed)
 
     def on_resize(self, event: Resize) -> None:
-        """A new size: everything is drawn for it, and Textual repaints it all anyway."""
+        """Draw for the new size; Textual repaints everything then."""
         self.update()
 
     def render_line(self, y: int) -> Strip:
-        """Row ``y`` as Textual wants it."""
+        """Row ``y`` as a strip, for Textual."""
         line = self._rows[y] if y < len(self._rows) else BLANK
         segments = [Segment(span.text, STYLES[span.tone]) for span in line]
         strip = Strip(segments, width_of(line))
@@ -68,7 +68,7 @@ class Lines(Widget):
 
 
 def damage(old: Sequence[Row], new: Sequence[Row]) -> list[Region]:
-    """The smallest stretch of each row in which the two differ."""
+    """The regions in which the two differ: for each row, from its first to its last difference."""
     regions = []
     for y in range(max(len(old), len(new))):
         before = old[y] if y < len(old) else BLANK
@@ -92,7 +92,7 @@ def _stretch(before: Row, after: Row, y: int) -> Region:
 
 
 def _common(a: Sequence[object], b: Sequence[object]) -> int:
-    """How many first items are the same."""
+    """Number of items at the beginning that are the same."""
     for n, (left, right) in enumerate(zip(a, b, strict=False)):
         if left != right:
             return n

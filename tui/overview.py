@@ -1,4 +1,4 @@
-"""The one honest screen: the whole overview in exactly ``width`` by ``height`` cells. Pure."""
+"""The overview screen, in exactly ``width`` by ``height`` cells. Pure."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from .answer import Answer
 from .state import Link, ScreenState, chosen_incident, chosen_run, incidents, index_of, runs
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
-"""Below this the sections would no longer hold a row each, or a run's state would be cut."""
+"""Smallest terminal, in cells. In a smaller one there would not be a row for each section, or the
+state of a run would be cut."""
 
 SHORTEST_MARK = 8
-"""Characters of the shorter text from which a log line and a piece of evidence count as the
-same, when one is part of the other: a lone ``Killed`` would mark half the log."""
+"""If a log line is part of a piece of evidence, or the other way round, the two count as the same
+when the shorter has at least this many characters: a short word like ``Killed`` would otherwise
+mark many lines."""
 
 
 class Layout(NamedTuple):
-    """Rows that each section gets, without its heading."""
+    """Number of rows of each section, without its heading."""
 
     runs: int
     middle: int
@@ -43,9 +45,10 @@ class Layout(NamedTuple):
 
 
 def plan_layout(height: int, runs: int, middle: int, incidents: int, blind: int) -> Layout:
-    """Share ``height`` out among sections that would like so many rows; the log takes the rest.
+    """Divide ``height`` rows among the sections. The other arguments are the rows that each would
+    need; the log gets the rest.
 
-    Header, footer, four headings and the checkpoint row are seven rows that are always there.
+    Seven rows are always taken: header, footer, four headings and the checkpoint row.
     """
     room = height - 7
     of_runs = min(max(1, runs), max(1, room // 5))
@@ -81,7 +84,7 @@ def draw(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
 
 
 def header(link: Link, width: int) -> Row:
-    """Which box, whether its daemon answers, and what time it is there."""
+    """The first row: name of the box, whether its daemon answers, and the time there."""
     found = link.answer or {}
     up = answer.finite(answer.record(found, "daemon"), "uptime_s")
     name = Span(answer.text(found, "host") or "middlewatch", "title")
@@ -100,7 +103,7 @@ def header(link: Link, width: int) -> Row:
 
 
 def footer(width: int) -> Row:
-    """The keys."""
+    """The last row: the keys."""
     keys = (
         *(("q", "quit"), ("?", "help"), ("Tab/1-3", "focus"), ("j/k", "select")),
         *(("Enter", "open"), ("i", "incidents"), ("l", "log")),
@@ -122,8 +125,8 @@ def _waiting(link: Link, width: int) -> list[Row]:
 def _runs(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
     listed = runs(link.answer or {})
     if not listed:
-        hints = [row("  No run is under watch. Find the ones on this box: ", Span("middlewatch watch", "title")),
-                 row("  Start one that outlives the session: ", Span("middlewatch run -- CMD", "title"))]  # fmt: skip
+        hints = [row("  No run is watched. Find the runs of this box: ", Span("middlewatch watch", "title")),
+                 row("  Start one that continues after logout: ", Span("middlewatch run -- CMD", "title"))]  # fmt: skip
         if height < 2:
             hints = [row("  No run yet: ", Span("middlewatch watch", "title"), " or ",
                          Span("middlewatch run -- CMD", "title"))]  # fmt: skip
@@ -144,10 +147,10 @@ def _runs(link: Link, look: ScreenState, width: int, height: int) -> list[Row]:
 
 
 def _middle(run: Answer, machine: Answer, link: Link, width: int, height: int) -> list[Row]:
-    """The box to the left and the curve to the right, the checkpoints below.
+    """The box on the left, the curve on the right, the checkpoints below.
 
-    The left half of a row is sent again whenever something in it changes, the right half only
-    when it changed itself; so the curve, three bytes a cell, stands to the right.
+    Only the changed part of a row is sent to the terminal. So the curve, which has three bytes per
+    cell but changes rarely, is not sent again with every new reading of the box.
     """
     left = min(66, max(38, width * 54 // 100))
     name = answer.text(run, "name") or answer.text(run, "run") or "Box"
@@ -196,7 +199,7 @@ def incident_rows(link: Link, look: ScreenState, width: int, height: int) -> lis
 
 
 def _first_of(rows: list[Row], width: int, height: int) -> list[Row]:
-    """The first rows, the last of them with the number of those that found no place."""
+    """The first ``height`` rows; if there are more, the last one shows how many."""
     shown = [pad(line, width) for line in rows[:height]]
     rest = len(rows) - len(shown)
     if rest and shown:
@@ -219,7 +222,7 @@ def _log(run: Answer, link: Link, look: ScreenState, width: int, height: int) ->
 
 
 def log_title(run: Answer, link: Link, width: int) -> Row:
-    """Which log, how large, when it last grew, and what is wrong with reading it."""
+    """Path of the log, its size, when it last grew, and problems with reading it."""
     logs = answer.records(run, "logs")
     if not logs:
         return row(Span("none known" if run else "", "dim"))
@@ -261,5 +264,5 @@ def _same(line: str, evidence: str) -> bool:
 
 
 def log_row(text: str, guilty: bool) -> Row:
-    """A line of the log; a guilty one has a mark that needs no colour."""
+    """A line of the log; one that is evidence (``guilty``) has a ``!`` in front, for NO_COLOR."""
     return row(Span("! ", "bad"), Span(text, "bad")) if guilty else row("  ", text)

@@ -1,4 +1,4 @@
-"""The sections of the overview: parts of an answer in, rows out. Pure."""
+"""The rows of the sections of the overview, made from parts of an answer. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ STATES: dict[str, Tone] = {
 SEVERITY: dict[str, Tone] = {"critical": "bad", "warning": "warn"}
 
 LONGEST_NAME = 24
-"""Cells for the name of a run where a wide screen has room for the reason of its state."""
+"""Cells for the name of a run on a screen that is wide enough to show the reason of its state."""
 
 
 def run_titles(width: int) -> Row:
-    """The words above the columns of :func:`run_row`."""
+    """The titles of the columns of :func:`run_row`."""
     return row(Span("".join(fill(name, size, right=True) for name, size in _columns(width)), "dim"))
 
 
@@ -84,7 +84,7 @@ def run_row(run: Answer, link: Link, width: int, chosen: bool) -> Row:
 
 
 def story(run: Answer, link: Link) -> Row:
-    """State of the run in words: since when, why, and how it ended."""
+    """State of the run in words: for how long, how it ended, and the reason."""
     state = answer.text(run, "state") or "unknown"
     parts = [Span(state, STATES.get(state, "dim"))]
     since = link.since(run, "since")
@@ -136,7 +136,7 @@ def _resume(latest: Answer, path: str, room: int) -> Span:
 
 
 def processes(run: Answer) -> Row:
-    """The processes of a run in one row: how many in which state, busiest and idlest."""
+    """The processes of a run in one row: number in each state, range of CPU use, total memory."""
     listed = answer.records(run, "processes")
     if not listed:
         return row(Span("processes ", "dim"), "none seen")
@@ -207,11 +207,12 @@ def incident_row(incident: Answer, link: Link, width: int, chosen: bool, run: st
 
 
 def blind(found: Answer, run: Answer, link: Link) -> list[Row]:
-    """What is not seen, told or kept, the worst first; then what this box lacks, and notes."""
+    """Rows about what does not work, the worst first: broken sources, alerts, the store; then
+    sources that are starting, those that this box does not have, and notes."""
     daemon = answer.record(found, "daemon")
     rows = []
     for key, says in (
-        ("alert_trouble", "alerts do not go out"),
+        ("alert_trouble", "alerts are not delivered"),
         ("store_trouble", "not kept on disk"),
     ):
         trouble = answer.text(daemon, key)
@@ -241,5 +242,5 @@ def _note(label: str, says: str, more: str, tone: Tone) -> Row:
 
 
 def paragraph(text: str, width: int, tone: Tone = "") -> list[Row]:
-    """Indented text in as many rows as it takes; none for no text."""
+    """Indented text, wrapped; no rows for an empty text."""
     return [row("  ", Span(line, tone)) for line in wrap(text, width - 4)] if text else []

@@ -1,7 +1,7 @@
-"""Asking the daemon once a second, in a thread of its own.
+"""Asks the daemon once a second, in a separate thread.
 
-A thread that dies with the process and not one of Textual's pool: the pool is waited for at the
-end, and a daemon that does not answer would hold the person in a screen they have left.
+It is a daemon thread, which ends with the process, and none of Textual's thread pool: at exit the
+process waits for the pool, so a daemon that does not answer would keep the screen from quitting.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ class Reply(NamedTuple):
 
 
 def ask(fetch: Callable[[], Any]) -> Reply:
-    """One question. Every way in which it can fail becomes a reply that says so."""
+    """Ask once. Never raises: an error becomes a reply with its reason."""
     try:
         found = fetch()
     except MiddlewatchError as error:
         return Reply(None, clean(str(error)), clean(error.hint))
-    except Exception as error:  # noqa: BLE001 - the border of the screen: it outlives any answer
+    except Exception as error:  # noqa: BLE001 - no answer may end the screen
         return Reply(None, clean(f"{type(error).__name__}: {error}"))
     if not isinstance(found, Mapping):
-        return Reply(None, "the answer was not understood", "are daemon and screen of one version?")
+        return Reply(
+            None, "the answer cannot be read", "are the daemon and the screen of one version?"
+        )
     return Reply(found)
 
 
 class Poller:
-    """Asks every ``period_s`` seconds after the last answer: never two questions at once."""
+    """Asks ``period_s`` seconds after each answer, so never two questions at once. Each reply is
+    given to ``tell``, in the thread of the poller."""
 
     def __init__(
         self, fetch: Callable[[], Any], tell: Callable[[Reply], object], period_s: float
@@ -49,11 +52,11 @@ class Poller:
         self._thread = threading.Thread(target=self._run, name="ask-daemon", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first question is asked at once."""
+        """Start the thread; it asks the first question at once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more. Does not wait for a question that is still open."""
+        """Ask no more questions. Does not wait for one that is still open."""
         self._stopped.set()
 
     def _run(self) -> None:

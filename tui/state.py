@@ -1,4 +1,4 @@
-"""What the person at the keyboard looks at, and what a key does to it. Pure."""
+"""The state of the screens (which view, what is selected), and how keys change it. Pure."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ SEVERITIES = ("critical", "warning", "info")
 
 @dataclass
 class ScreenState:
-    """Where the person is. Things are chosen by id, so that a new answer moves nothing."""
+    """The view and the selection. Selections are ids, so that they stay the same when a new answer
+    has other rows."""
 
     view: View = "overview"
     focus: Focus = "runs"
     run: str = ""
-    """Id of the chosen run; anything unknown means the first."""
+    """Id of the selected run; if it is unknown, the first run is selected."""
     incident: str = ""
-    """Id of the chosen incident; anything unknown means the first."""
+    """Id of the selected incident; if it is unknown, the first one is selected."""
     scroll: int = 0
     """Rows scrolled: down from the top, in the log up from the end (0 follows it)."""
     back: View = "overview"
-    """Where Esc leads."""
+    """The view that Esc goes back to."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """How the daemon is reached just now."""
+    """The connection to the daemon: its last answer, and whether it still answers."""
 
     answer: Answer | None = None
     """The last answer, however old; ``None`` before the first."""
@@ -42,24 +43,24 @@ class Link:
     silent: bool = False
     """The last question was not answered, or its answer is overdue."""
     reason: str = ""
-    """Why not, for a person."""
+    """Why there is no answer, for a person."""
     hint: str = ""
     """What the person can do about it."""
 
     @property
     def now(self) -> float | None:
-        """Epoch seconds on the box's clock: its last answer's time plus what passed since."""
+        """Epoch seconds by the clock of the box: the time in the last answer plus its age."""
         at = answer.epoch(self.answer or {}, "updated_at")
         return None if at is None else at + self.age_s
 
     def since(self, record: Answer, key: str) -> float | None:
-        """Seconds since the time under ``key``; ``None`` when either is unknown."""
+        """Seconds since the time under ``key``; ``None`` when that or the present is unknown."""
         at, now = answer.epoch(record, key), self.now
         return None if at is None or now is None else now - at
 
 
 def runs(found: Answer) -> list[Answer]:
-    """The runs of an answer: those that live first, and the newest of those first."""
+    """The runs of an answer: first those that have not ended; among each the newest first."""
     return sorted(answer.records(found, "runs"), key=_newness)
 
 
@@ -68,25 +69,25 @@ def _newness(run: Answer) -> tuple[bool, float]:
 
 
 def chosen_run(found: Answer, look: ScreenState) -> Answer:
-    """The run that the lower half of the screen is about; ``{}`` when there is none."""
+    """The selected run, which the lower half of the screen shows; ``{}`` when there is none."""
     return _chosen(runs(found), "run", look.run)
 
 
 def incidents(found: Answer) -> list[Answer]:
-    """Unresolved incidents of all runs, the worst first and the newest of those first."""
+    """Unresolved incidents of all runs, by severity, the worst first, then the newest first."""
     listed = [i for run in runs(found) for i in answer.records(run, "incidents")]
     return sorted((i for i in listed if answer.text(i, "state") != "resolved"), key=_urgency)
 
 
 def chosen_incident(found: Answer, look: ScreenState) -> Answer:
-    """The incident that Enter opens; ``{}`` when there is none."""
-    if look.view == "incident":  # it may have been resolved meanwhile: never show another
+    """The selected incident, or the opened one; ``{}`` when there is none."""
+    if look.view == "incident":  # if it was resolved meanwhile, show no other one
         return next((i for i in incidents(found) if answer.text(i, "id") == look.incident), {})
     return _chosen(incidents(found), "id", look.incident)
 
 
 def index_of(listed: Sequence[Answer], key: str, wanted: str) -> int:
-    """Where ``wanted`` is in the list; 0 when it is not."""
+    """Index of the first record with ``wanted`` under ``key``; 0 when there is none."""
     return next((n for n, each in enumerate(listed) if answer.text(each, key) == wanted), 0)
 
 
@@ -101,7 +102,7 @@ def _urgency(incident: Answer) -> tuple[int, float]:
 
 
 def move(look: ScreenState, found: Answer, delta: int) -> None:
-    """Up or down by ``delta``: the choice in a list, the rows of a text."""
+    """Move the selection in a list, or scroll a text, by ``delta`` rows (positive: down)."""
     if look.view == "overview" and look.focus == "runs":
         look.run = _moved(runs(found), "run", look.run, delta)
     elif look.view == "incidents" or (look.view == "overview" and look.focus == "incidents"):
@@ -119,7 +120,7 @@ def _moved(listed: Sequence[Answer], key: str, wanted: str, delta: int) -> str:
 
 
 def open_view(look: ScreenState, view: View) -> None:
-    """Go to another screen; Esc comes back."""
+    """Go to another view, from which Esc leads back."""
     if view == look.view:
         return
     look.back = "incidents" if look.view == "incidents" and view == "incident" else "overview"
@@ -127,12 +128,12 @@ def open_view(look: ScreenState, view: View) -> None:
 
 
 def go_back(look: ScreenState) -> None:
-    """Esc: one screen up."""
+    """Esc: go back to the view before."""
     look.view, look.back, look.scroll = look.back, "overview", 0
 
 
 def enter(look: ScreenState, found: Answer) -> None:
-    """Enter: open what is chosen."""
+    """Enter: open the selected incident, or the log."""
     if look.view == "overview" and look.focus == "log":
         open_view(look, "log")
     elif look.view in ("overview", "incidents"):

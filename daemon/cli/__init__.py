@@ -1,7 +1,8 @@
 """The command line: arguments in, exit status out.
 
-Exit codes: 0 fine, 1 it worked and the answer is bad, 2 wrong usage or configuration, 3 the
-daemon is not reachable, 4 refused for safety, 5 internal error.
+Exit codes: 0 fine, 1 the command worked and reports something bad (a damaged checkpoint, an open
+incident), 2 wrong usage or configuration, 3 the daemon is not reachable, 4 refused for safety,
+5 internal error, 130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from .arguments import build
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the handler's module is imported only when it is wanted."""
+    """Run one command and return its exit status.
+
+    ``argv``: the words after the program name, by default those of this process. Only the module
+    of the command that runs is imported. Raises SystemExit for wrong usage, as argparse does.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no Chinese
+        sys.stdout.reconfigure(errors="replace")  # the terminal may not encode all characters
     words = list(sys.argv[1:] if argv is None else argv)
     parser = build()
     args = parser.parse_args(words)
@@ -40,10 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader (head, less) has had enough; Python must not complain at exit either.
+        # The reader (head, less) closed the pipe; Python must not report that at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception:  # noqa: BLE001 - the boundary: a bug has its own exit status
+    except Exception:  # noqa: BLE001 - a bug, whatever its type, has an exit status
         traceback.print_exc()
         print("middlewatch: internal error, please report it with the lines above", file=sys.stderr)
         return 5

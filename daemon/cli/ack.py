@@ -1,4 +1,4 @@
-"""``ack``: an incident that a person has seen."""
+"""``ack``: mark an incident as seen by a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .context import client
 
 
 def ack(args: argparse.Namespace) -> int:
-    """Acknowledge one incident."""
+    """Acknowledge one incident: no more reminders about it."""
     one = client(args).ask("ack", id=args.id)
     if args.json:
         console.as_json(one)

@@ -1,4 +1,4 @@
-"""``alert test``: does a push reach the phone?"""
+"""``alert test``: send a test push, to see whether alerts reach the phone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .context import configuration
 
 
 def alert(args: argparse.Namespace) -> int:
-    """Send a test push to every URL and say what became of it; exit 1 when one failed."""
+    """Send a test push to every URL and print which were delivered; exit 1 when one failed."""
     config = configuration(args)
     if not config.alert_urls:
         raise ConfigError(
@@ -34,7 +34,9 @@ def alert(args: argparse.Namespace) -> int:
 
 
 def _test_push(config: Config) -> list[dict[str, Any]]:
-    """Every URL is tried, whatever the mode: a ladder's lower steps must hold too."""
+    """Push to every URL, also in mode ``ladder``, which normally tries the next URL only after one
+    failed: the test has to cover all of them. Raises UsageError when the notifier does not answer.
+    """
     clock = SystemClock()
     child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
     message = {

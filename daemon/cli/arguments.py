@@ -1,4 +1,7 @@
-"""Every command with its options and an example; handlers are named, not imported."""
+"""Every command with its options and an example.
+
+A handler is given as ``module:function`` and imported only when its command runs.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ Add = Callable[..., Parser]
 
 
 def build() -> Parser:
-    """The whole command line."""
+    """The parser of all commands."""
     parser = Parser(
         prog="middlewatch",
-        description="Stands the night watch over GPU training on rented boxes.",
+        description="Watches long GPU trainings on rented boxes.",
         epilog="example: middlewatch run --name gpt -- python train.py --max_steps 5000\n"
-        "exit codes: 0 fine, 1 the answer is bad, 2 usage, 3 no daemon, 4 refused, 5 internal",
+        "exit codes: 0 fine, 1 something bad is reported, 2 wrong usage or configuration,\n"
+        "  3 the daemon is not reachable, 4 refused for safety, 5 internal error",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"middlewatch {__version__}")
@@ -54,7 +58,7 @@ def _service(add: Add) -> None:
     add(
         "daemon",
         "daemon:daemon",
-        "watch in the foreground: what systemd runs",
+        "watch in the foreground (the command for a systemd service)",
         "middlewatch daemon",
     )
     sub = add(
@@ -64,7 +68,7 @@ def _service(add: Add) -> None:
         "middlewatch start",
     )
     _json(sub)
-    sub = add("stop", "daemon:stop", "stop the daemon; runs go on", "middlewatch stop")
+    sub = add("stop", "daemon:stop", "stop the daemon; the runs continue", "middlewatch stop")
     _json(sub)
 
 
@@ -76,13 +80,13 @@ def _runs(add: Add) -> None:
         "middlewatch run --name gpt --checkpoints out -- python train.py",
     )
     sub.add_argument("--name", help="name of the run (default: from the command)")
-    sub.add_argument("--log", metavar="FILE", help="where its output goes")
+    sub.add_argument("--log", metavar="FILE", help="file for the output of the command")
     sub.add_argument(
         "--checkpoints",
         metavar="DIR",
         action="append",
         default=[],
-        help="where it saves (repeatable)",
+        help="folder in which it saves checkpoints (repeatable)",
     )
     sub.add_argument("--via", choices=("setsid", "tmux", "systemd"), help="how to detach it")
     sub.add_argument(
@@ -98,23 +102,23 @@ def _runs(add: Add) -> None:
         "watch a run that is already going; with no option, find the runs of this box",
         "middlewatch watch --pid 4711 --log train.log",
     )
-    sub.add_argument("--pid", type=int, help="process of the run")
+    sub.add_argument("--pid", type=int, help="process id of the run")
     sub.add_argument(
-        "--log", metavar="FILE", action="append", default=[], help="its log (repeatable)"
+        "--log", metavar="FILE", action="append", default=[], help="log of the run (repeatable)"
     )
     sub.add_argument(
         "--checkpoints",
         metavar="DIR",
         action="append",
         default=[],
-        help="where it saves (repeatable)",
+        help="folder in which it saves checkpoints (repeatable)",
     )
     sub.add_argument("--name", help="name of the run")
     _json(sub)
     sub = add(
         "resume",
         "resume:resume",
-        "say how a run that ended goes on from its last good checkpoint, or let it go on",
+        "show how to resume a run from its last good checkpoint; --exec resumes it",
         "middlewatch resume gpt --exec",
     )
     sub.add_argument(
@@ -124,36 +128,37 @@ def _runs(add: Add) -> None:
         "--from",
         dest="from_path",
         metavar="PATH",
-        help="from this checkpoint instead of the newest that passed",
+        help="resume from this checkpoint instead of the newest that was verified",
     )
     sub.add_argument(
         "--exec",
         dest="execute",
         action="store_true",
-        help="start it under watch, once the checkpoint has passed again",
+        help="verify the checkpoint again, then start the run under watch",
     )
     sub.add_argument(
         "--force",
         action="store_true",
-        help="even if the handbook advises against a retry after this class",
+        help="resume even if the handbook advises against a retry after this class of trouble, "
+        "or if it is not known whether the command loads a checkpoint",
     )
     _json(sub)
 
 
 def _shows(add: Add) -> None:
-    sub = add("runs", "runs:runs", "list the runs it knows", "middlewatch runs --json")
+    sub = add("runs", "runs:runs", "list the runs that the daemon knows", "middlewatch runs --json")
     _json(sub)
-    sub = add("status", "status:status", "show what is true now", "middlewatch status gpt")
+    sub = add("status", "status:status", "show the state of a run now", "middlewatch status gpt")
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
-        "--oneline", action="store_true", help="one line, exit 1 when an incident needs attention"
+        "--oneline", action="store_true", help="one line; exit 1 when an incident is open"
     )
     _json(sub)
     sub = add(
         "incidents", "incidents:incidents", "list incidents", "middlewatch incidents --all --json"
     )
-    sub.add_argument("--run", help="only of this run")
-    sub.add_argument("--all", action="store_true", help="resolved ones too")
+    sub.add_argument("--run", help="only incidents of this run")
+    sub.add_argument("--all", action="store_true", help="show resolved incidents too")
     sub.add_argument("--follow", action="store_true", help="keep printing changes as they happen")
     _json(sub)
     sub = add(
@@ -164,12 +169,14 @@ def _shows(add: Add) -> None:
     sub = add(
         "silence",
         "silence:silence",
-        "push nothing about a run or a class for a while",
+        "send no push about a run or a class of trouble for a while",
         "middlewatch silence --run gpt --class disk_full --for 2h",
     )
-    sub.add_argument("--run", help="only of this run")
-    sub.add_argument("--class", dest="trouble", metavar="CLASS", help="only of this class")
-    sub.add_argument("--for", dest="duration", required=True, metavar="TIME", help="30m, 2h, 1d")
+    sub.add_argument("--run", help="only pushes about this run")
+    sub.add_argument("--class", dest="trouble", metavar="CLASS", help="only pushes of this class")
+    sub.add_argument(
+        "--for", dest="duration", required=True, metavar="TIME", help="for how long: 30m, 2h, 1d"
+    )
     _json(sub)
     sub = add(
         "checkpoints",
@@ -178,22 +185,20 @@ def _shows(add: Add) -> None:
         "middlewatch checkpoints gpt",
     )
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument(
-        "--rescan", action="store_true", help="ignore known verdicts: verify what is on disk"
-    )
-    sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder, and no run")
+    sub.add_argument("--rescan", action="store_true", help="verify everything on disk again")
+    sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder instead of a run")
     _json(sub)
     sub = add(
         "explain",
         "explain:explain",
-        "open the handbook at a class or an incident",
+        "show the handbook page of a class of trouble, a rule or an incident",
         "middlewatch explain cuda_oom",
     )
     sub.add_argument(
-        "what", nargs="?", help="class, rule or incident id; default: an index by topic"
+        "what", nargs="?", help="class, rule or incident id; default: all pages by topic"
     )
     _json(sub)
-    sub = add("tui", "tui:tui", "attach the terminal screen", "ssh -t box middlewatch tui")
+    sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 
 
@@ -208,14 +213,15 @@ def _checks(add: Add) -> None:
     sub.add_argument(
         "--deep",
         action="store_true",
-        help="let torch load them too, in the python of the run that saved them if that lives",
+        help="load them with torch too, with the Python of the run that saved them if it is there",
     )
     sub.add_argument(
         "--level",
         choices=("structure", "checksum", "finite"),
-        help="how far to go: headers and sizes, checksums of all data, finite numbers (finite)",
+        help="how much to check: structure (headers and sizes), checksum (all data too), "
+        "finite (no NaN or infinity too; the default)",
     )
-    sub.add_argument("--python", metavar="PATH", help="the python whose torch loads (with --deep)")
+    sub.add_argument("--python", metavar="PATH", help="with --deep: the Python to load with")
     _json(sub)
     sub = add(
         "replay",
@@ -227,26 +233,26 @@ def _checks(add: Add) -> None:
         "file",
         nargs="*",
         metavar="FILE",
-        help="log files, packed or not (gzip, xz, zstd, bzip2); - is standard input",
+        help="log files, also compressed ones (gzip, xz, zstd, bzip2); - is standard input",
     )
     sub.add_argument(
         "--run",
         nargs="?",
         const="",
         metavar="NAME",
-        help="the files are ranks, or rotated parts, of one run: judge them together",
+        help="judge the files together: they are logs of the ranks of one run, or rotated parts",
     )
     sub.add_argument("--metrics", action="store_true", help="print every metric too (with --json)")
     sub.add_argument(
         "--quick",
         action="store_true",
-        help="look for troubles only, at the speed of a text search: no losses, no curve",
+        help="look for troubles only, as fast as a text search: no losses, no curve",
     )
     _json(sub)
     sub = add(
         "audit",
         "audit:audit",
-        "look over a fresh box: what it has, and what can be watched here",
+        "examine a new box: what it has, and what can be watched on it",
         "middlewatch audit --json",
     )
     _json(sub)
@@ -258,7 +264,7 @@ def _checks(add: Add) -> None:
     sub = add(
         "drill",
         "drill:drill",
-        "put a toy run into real trouble and push it to every alert URL, marked as a drill",
+        "start a toy run that gets into real trouble, and push that, marked as a drill",
         "middlewatch drill nan",
     )
     sub.add_argument(
@@ -268,7 +274,7 @@ def _checks(add: Add) -> None:
     sub = add(
         "config",
         "config:config",
-        "check the configuration, or show every value and where it came from",
+        "check the configuration, or show every value and where it comes from",
         "middlewatch config check",
     )
     sub.add_argument("action", choices=("check", "show"), help="what to do")
@@ -285,24 +291,34 @@ def _keeping(add: Add) -> None:
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
     sub.add_argument(
-        "--keep-latest", type=int, default=3, metavar="N", help="newest verified ones (3)"
+        "--keep-latest",
+        type=int,
+        default=3,
+        metavar="N",
+        help="keep the N newest verified checkpoints of every series (default: 3)",
     )
-    sub.add_argument("--keep-best", type=int, default=1, metavar="K", help="best verified ones (1)")
+    sub.add_argument(
+        "--keep-best",
+        type=int,
+        default=1,
+        metavar="K",
+        help="keep the K best verified checkpoints (default: 1)",
+    )
     sub.add_argument(
         "--every",
         type=float,
         default=0.0,
         metavar="M",
-        help="the first verified one at or past every M-th step",
+        help="keep the first verified checkpoint of every series at or after every M-th step",
     )
-    sub.add_argument("--damaged", action="store_true", help="propose damaged ones too")
-    sub.add_argument("--apply", action="store_true", help="delete, after asking")
-    sub.add_argument("--yes", action="store_true", help="do not ask")
+    sub.add_argument("--damaged", action="store_true", help="propose damaged checkpoints too")
+    sub.add_argument("--apply", action="store_true", help="delete what is proposed, after asking")
+    sub.add_argument("--yes", action="store_true", help="with --apply: do not ask")
     _json(sub)
     sub = add(
         "mirror",
         "mirror:mirror",
-        "copy verified checkpoints to a second place and read them back there",
+        "copy verified checkpoints to a destination and read the copies back",
         "middlewatch mirror gpt --to /mnt/durable",
     )
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
@@ -311,9 +327,9 @@ def _keeping(add: Add) -> None:
         "--to",
         metavar="DEST",
         help="a folder, user@host:path (rsync) or remote:path (rclone); "
-        "default: [mirror] to of the configuration",
+        "default: `to` under [mirror] in the configuration",
     )
-    sub.add_argument("--best-only", action="store_true", help="the best one only")
-    sub.add_argument("--check", action="store_true", help="read back the copies that are there too")
-    sub.add_argument("--limit", metavar="SIZE", help="bytes sent per second at most, like 20MiB")
+    sub.add_argument("--best-only", action="store_true", help="copy the best checkpoint only")
+    sub.add_argument("--check", action="store_true", help="read back older copies too")
+    sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
     _json(sub)

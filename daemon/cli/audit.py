@@ -1,4 +1,4 @@
-"""``audit``: the first look over a fresh box."""
+"""``audit``: what a new box has, and what can be watched on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .offline import stored_runs
 
 
 def audit(args: argparse.Namespace) -> int:
-    """The first look over a fresh box; exit 1 when something needs a person."""
+    """Examine the box; exit 1 when one of the checks is bad."""
     report = look_over(state(args).root, configuration(args), runs=_runs(args))
     if args.json:
         console.as_json(report)
@@ -28,7 +28,8 @@ def audit(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """The runs of the daemon; where none runs, those of its store, without their cadence."""
+    """The runs that the daemon knows; without a daemon, those of its store, which do not tell how
+    often a run saves."""
     with contextlib.suppress(DaemonUnreachable, RemoteError):
         found: list[dict[str, Any]] = client(args).ask("runs")
         return found

@@ -1,4 +1,4 @@
-"""``checkpoints``: the index, as it is or made anew."""
+"""``checkpoints``: show the index of a run, as it is or (``--rescan``) made again from the disk."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ Entry = Mapping[str, Any]
 BAD = ("corrupt", "incomplete")
 _POLL_S = 0.2
 _MOST_S = 300.0
-"""Longest time the command waits for the daemon to look at all structures again."""
+"""Longest time the command waits for the daemon to check all structures again. Our choice."""
 _SLOW_S = 20.0
-"""Answer to a question while the daemon is busy."""
+"""Longest wait for an answer while the daemon is busy. Our choice."""
 
 
 def checkpoints(args: argparse.Namespace) -> int:
-    """The index of one run; exit 1 when the newest checkpoint is not good."""
+    """Show the index of one run; exit 1 when its newest checkpoint is corrupt or incomplete."""
     if args.dir and not args.rescan:
-        raise UsageError("--dir goes with --rescan", "middlewatch checkpoints --rescan --dir DIR")
+        raise UsageError("--dir needs --rescan", "middlewatch checkpoints --rescan --dir DIR")
     if args.dir and args.run:
         raise UsageError("name a run or --dir, not both")
     if not args.rescan:
@@ -53,15 +53,16 @@ def checkpoints(args: argparse.Namespace) -> int:
 
 
 def _of_folder(args: argparse.Namespace) -> Index:
-    """What lies in a folder; nothing is written."""
+    """An index of the checkpoints in ``--dir``, all verified now; nothing is written."""
     folder = os.path.realpath(args.dir)
     if not os.path.isdir(folder):
-        raise UsageError(f"{args.dir} is no folder")
+        raise UsageError(f"{args.dir} is not a folder")
     return _verified(args, os.path.basename(folder), [folder])
 
 
 def _rescanned(args: argparse.Namespace) -> Index:
-    """By the daemon, which watches the run; here, where it is over or nobody watches."""
+    """The index of a run, made again: by the daemon while it watches the run, else by this command
+    (the run has ended, or no daemon runs)."""
     daemon = client(args, _SLOW_S)
     try:
         asked = daemon.ask("rescan", run=args.run)
@@ -89,7 +90,7 @@ def _stored(args: argparse.Namespace) -> RunSpec:
 def _written(
     args: argparse.Namespace, run: str, folders: list[str], started_at: float | None
 ) -> Index:
-    """Verify here, and replace the file of the run."""
+    """Verify in this process, and replace the index file of the run."""
     path = state(args).checkpoint_index(run)
     before = read(str(path))
     index = _verified(args, run, folders, started_at=started_at, before=before)
@@ -132,7 +133,8 @@ def _verified(
 
 
 def _awaited(daemon: Client, asked: Mapping[str, Any]) -> Index:
-    """Wait until every structure was looked at again; data follows when the disk is free."""
+    """Wait until the daemon has checked the structure of every checkpoint again, for at most
+    :data:`_MOST_S`. It reads their data later, one after the other."""
     clock = SystemClock()
     until = clock.monotonic() + _MOST_S
     while True:
@@ -143,7 +145,10 @@ def _awaited(daemon: Client, asked: Mapping[str, Any]) -> Index:
         clock.sleep(_POLL_S)
     unread = sum(c["verified"]["level"] == "structure" for c in index["checkpoints"])
     if unread and sys.stderr.isatty():
-        print(f"structures are checked; the data of {unread} is read in turn", file=sys.stderr)
+        print(
+            f"all structures are checked; the data of {unread} checkpoints is still to be read",
+            file=sys.stderr,
+        )
     return index
 
 
@@ -151,13 +156,13 @@ def _awaited(daemon: Client, asked: Mapping[str, Any]) -> Index:
 
 
 def show(index: Entry, *, as_json: bool) -> None:
-    """Print an index: for a program whole, for a person a line per checkpoint."""
+    """Print an index: as JSON, or as a table with a line per checkpoint."""
     if as_json:
         console.as_json(index)
         return
     known = index["checkpoints"]
     if not known:
-        print("no checkpoint seen yet")
+        print("no checkpoint has been seen yet")
         return
     head = ("STEP", "SAVED", "SIZE", "VERIFIED", "LEVEL", "MARKS", "SURVIVES", "DIGEST", "PATH")
     console.table(head, [_row(c, index) for c in known])
@@ -173,7 +178,7 @@ def show(index: Entry, *, as_json: bool) -> None:
         print(f"size: {trend['direction']} over {trend['saves']} saves{each}")
     if index.get("best_metric"):
         print(f"best by: {index['best_metric']} ({index['best_mode']})")
-    print(f"would resume from: {index['resume_from'] or 'none that passed'}")
+    print(f"would resume from: {index['resume_from'] or 'none is known to be good'}")
 
 
 def _row(entry: Entry, index: Entry) -> tuple[object, ...]:
@@ -192,7 +197,8 @@ def _row(entry: Entry, index: Entry) -> tuple[object, ...]:
 
 
 def _survives(known: Entry | None) -> str:
-    """What a place outlives: ``destroy`` of the box, its ``stop``, or ``nothing``."""
+    """What the files survive: a ``destroy`` of the box, only a ``stop``, or ``nothing``;
+    ``unknown``, or ``-`` where durability was not examined."""
     if known is None:
         return "-"
     if known["survives_destroy"]:

@@ -1,4 +1,4 @@
-"""``config``: is the configuration fine, and where does each value come from?"""
+"""``config``: check the configuration, or show where each value comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .context import configuration
 
 
 def config(args: argparse.Namespace) -> int:
-    """Validate, or show every value with its origin."""
+    """Check the configuration, or show every value with its origin. Raises ConfigError."""
     settings = configuration(args)
     if args.action == "check":
         urls = settings.alert_urls

@@ -14,7 +14,7 @@ from ..system import jsonlines
 from ..system.clock import Clock
 
 if TYPE_CHECKING:
-    from ..text.rows import Row, Tone  # here: its library is for those who draw
+    from ..text.rows import Row, Tone  # its library is imported only to draw
 
 _COLOURS = {
     "critical": "31;1",
@@ -27,18 +27,19 @@ _COLOURS |= {"running": "32", "finished": "32", "ok": "32", "corrupt": "31;1", "
 
 
 def as_json(value: Any) -> None:
-    """One JSON value, indented on a terminal."""
+    """Print one JSON value, indented on a terminal."""
     print(jsonlines.dumps(value, indent=2 if sys.stdout.isatty() else None), flush=True)
 
 
 def clean(text: object) -> str:
-    """Text that is safe on a terminal: no control characters, no lone surrogates."""
+    """Text that is safe to print on a terminal: control characters become spaces, lone surrogates
+    become ``?``."""
     shown = "".join(c if c.isprintable() else " " for c in str(text))
     return shown.encode("utf-8", "replace").decode()
 
 
 def paint(word: str) -> str:
-    """A state or severity in its colour, when stdout is a terminal that wants one."""
+    """A state or severity in its colour, if stdout is a terminal and ``$NO_COLOR`` is not set."""
     code = _COLOURS.get(word)
     if code is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return word
@@ -46,14 +47,14 @@ def paint(word: str) -> str:
 
 
 def width(text: str) -> int:
-    """Columns a text takes on a terminal, as :mod:`..text.rows` counts them."""
-    from rich.cells import cell_len  # 2 ms, which a command that prints JSON does without
+    """Terminal cells that a text takes, as :mod:`..text.rows` counts them."""
+    from rich.cells import cell_len  # takes 2 ms to import: not for JSON output
 
     return cell_len(text)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under a head, columns aligned."""
+    """Print rows under a head, with aligned columns."""
     cells = [list(head), *([clean(c) for c in row] for row in rows)]
     wide = [max(width(row[i]) for row in cells) for i in range(len(head))]
     for number, row in enumerate(cells):
@@ -65,12 +66,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def as_line(value: Any) -> None:
-    """One value of an NDJSON stream."""
+    """Print one value of an NDJSON stream: on one line, and at once."""
     print(jsonlines.dumps(value), flush=True)
 
 
 NARROWEST, WIDEST = 40, 110
-"""Columns that are used: longer lines are hard to read."""
+"""Fewest and most columns of a report: longer lines are hard to read. Our choice."""
 _TONES: dict[Tone, str] = {
     "dim": "2",
     "title": "1",
@@ -83,22 +84,23 @@ _ASCII = str.maketrans(
     dict(zip("…·→✗✓│┤└─×●↺", "~->x+|++-xo<", strict=True))
     | {chr(0x2800 + bits): " '.:"[bool(bits & 0x1B) + 2 * bool(bits & 0xE4)] for bits in range(256)}
 )
-"""Stand-ins one cell wide; of a braille cell they tell the upper and the lower half."""
+"""Replacements, one cell wide, for characters that the output cannot encode. That of a braille
+cell shows whether there are dots in its upper and in its lower half."""
 
 
 def columns() -> int:
-    """Width to fill."""
+    """Columns of a report: those of the terminal, within ``NARROWEST`` and ``WIDEST``."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
 
 
 def coloured() -> bool:
-    """Standard output is a terminal that wants colours."""
+    """True if stdout is a terminal with colours and ``$NO_COLOR`` is not set."""
     dumb = os.environ.get("TERM", "") == "dumb"
     return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
 def print_rows(rows: Iterable[Row]) -> None:
-    """Print rows."""
+    """Print rows, with colours if stdout shows them, in ASCII if it cannot encode more."""
     colour = coloured()
     narrow = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "gb18030")
     lines = []
@@ -117,21 +119,24 @@ def _toned(text: str, tone: Tone) -> str:
 
 
 PATIENCE_S = 2.0
-"""Readings that are done sooner show nothing."""
+"""Seconds before a progress line appears: short readings show none. Our choice."""
 REDRAW_S = 0.1
-"""No eye follows faster, and slow lines should not have to."""
+"""Seconds between two drawings: faster ones nobody can read, and a slow connection suffers."""
 _LONGEST_NAME = 28
 
 
 def progress_wanted(*, as_json: bool) -> bool:
-    """Standard error is a terminal that can erase a line, and no records run over it."""
+    """True if standard error is a terminal that can erase a line, and no JSON is printed there."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("", "dumb"):
         return False
     return not (as_json and sys.stdout.isatty())
 
 
 class ProgressBar:
-    """Draws on standard error. ``total``: bytes on disk to read, 0 when that is not known."""
+    """A progress line on standard error, drawn from :data:`PATIENCE_S` on.
+
+    ``total``: bytes on disk to read, 0 when that is not known. ``shown`` False: draw nothing.
+    """
 
     def __init__(self, total: int, clock: Clock, *, shown: bool) -> None:
         self._total = total
@@ -141,7 +146,7 @@ class ProgressBar:
         self._drawn = False
 
     def at(self, taken: int, name: str) -> None:
-        """So many bytes are read; the next ones are of ``name``."""
+        """Show that ``taken`` bytes of all have been read, and that ``name`` is read now."""
         if self._due == float("inf"):
             return
         now = self._clock.monotonic()
@@ -150,11 +155,11 @@ class ProgressBar:
         self._due = now + REDRAW_S
         columns = shutil.get_terminal_size().columns
         line = progress_line(taken, self._total, now - self._begun, name, columns - 1, utf8=_utf8())
-        self._drawn = True  # before it is: Ctrl-C may come in between
+        self._drawn = True  # before drawing: Ctrl-C in between must not leave the line there
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Erase it, so that something else can be printed."""
+        """Erase the line, so that something else can be printed."""
         if self._drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._drawn = False
@@ -167,7 +172,10 @@ def _utf8() -> bool:
 def progress_line(
     taken: int, total: int, spent_s: float, name: str, width: int, *, utf8: bool
 ) -> str:
-    """The line: ``train.log.gz ━━━━━━────── 43 %  18.2 MiB/s  0:12 left``."""
+    """The line: ``train.log.gz ━━━━━━────── 43 %  18.2 MiB/s  0:12 left``.
+
+    ``taken`` and ``total`` are bytes, ``spent_s`` seconds, ``width`` terminal cells.
+    """
     from rich.cells import cell_len
 
     from ..text.rows import cut, cut_left
@@ -188,7 +196,7 @@ def progress_line(
 
 
 def _left(bytes_: float, rate: float) -> str:
-    """Time that the rest takes."""
+    """Time until the rest is read, ``h:mm:ss`` or ``m:ss``; ``?`` when it cannot be told."""
     minutes, rest = divmod(round(max(0.0, bytes_) / rate) if rate else 0, 60)
     hours, minutes = divmod(minutes, 60)
     if not rate or hours > 99:

@@ -13,12 +13,12 @@ from ..system.errors import ConfigError
 
 
 def state(args: argparse.Namespace) -> StateDir:
-    """The state directory the command speaks of."""
+    """The state directory that the command works on."""
     return StateDir(state_dir(args.state_dir))
 
 
 def configuration(args: argparse.Namespace) -> Config:
-    """The configuration; a file that was named must exist."""
+    """The configuration. Raises ConfigError; a file given by ``--config`` must exist."""
     if args.config:
         path = Path(args.config)
         if not path.exists():
@@ -28,5 +28,5 @@ def configuration(args: argparse.Namespace) -> Config:
 
 
 def client(args: argparse.Namespace, timeout_s: float = 5.0) -> Client:
-    """Somebody to ask the daemon with."""
+    """A client of the daemon of this state directory; it connects when it is used."""
     return Client(str(state(args).socket), timeout_s)

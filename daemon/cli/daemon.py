@@ -1,4 +1,4 @@
-"""``daemon``, ``start``, ``stop``."""
+"""``daemon``, ``start`` and ``stop``: run the daemon, start it detached, stop it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from . import console
 from .context import client, configuration, state
 
 START_S = 20.0
-"""Patience for a fresh daemon to answer, and for an old one to go."""
+"""Longest wait for a new daemon to answer, and for one to end. Our choice."""
 LOG_BYTES = 1 << 20
-"""The detached daemon's own log is set aside past this size."""
+"""Size from which the log of a detached daemon is renamed at the next start. Our choice."""
 
 
 def daemon(args: argparse.Namespace) -> int:
-    """Watch in the foreground until told to stop."""
+    """Watch in the foreground until ``stop`` or a signal."""
     config = configuration(args)
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT)
@@ -36,7 +36,7 @@ def daemon(args: argparse.Namespace) -> int:
 
 
 def _be_modest() -> None:
-    """Low CPU priority, and less likely to be the kernel's victim where that is allowed."""
+    """Lower the CPU priority, and make an out-of-memory kill less likely where that is allowed."""
     try:
         os.nice(max(0, 5 - os.nice(0)))  # the unit file may have done it already
         Path("/proc/self/oom_score_adj").write_text("-500", encoding="ascii")
@@ -45,7 +45,7 @@ def _be_modest() -> None:
 
 
 def start(args: argparse.Namespace) -> int:
-    """Start the daemon detached; fine when it runs already."""
+    """Start the daemon detached; exit 0 also when it runs already."""
     data = ensure(args)
     if args.json:
         console.as_json(data)
@@ -56,12 +56,16 @@ def start(args: argparse.Namespace) -> int:
 
 
 def ensure(args: argparse.Namespace) -> dict[str, Any]:
-    """A daemon that answers: the one that runs, or a new one. Raises when there is none."""
+    """Start a daemon unless one answers.
+
+    Returns its answer to ``ping``, with ``state_dir`` and ``started``. Raises ConfigError for a bad
+    configuration, and MiddlewatchError when the new daemon does not answer in :data:`START_S`.
+    """
     where = state(args)
     try:
         return _about(client(args).ask("ping"), where, started=False)
     except DaemonUnreachable:
-        configuration(args)  # say what is wrong with it here, not in a log file
+        configuration(args)  # a bad one is reported here, not in the daemon's log
     process = _spawn(args, where)
     clock = SystemClock()
     deadline = clock.monotonic() + START_S
@@ -73,7 +77,7 @@ def ensure(args: argparse.Namespace) -> dict[str, Any]:
                 break
             clock.sleep(0.05)
     words = _last_words(where.daemon_log)
-    raise MiddlewatchError(f"the daemon did not come up: {words}", f"its log: {where.daemon_log}")
+    raise MiddlewatchError(f"the daemon did not start: {words}", f"its log: {where.daemon_log}")
 
 
 def _about(answer: dict[str, Any], where: StateDir, *, started: bool) -> dict[str, Any]:
@@ -81,13 +85,13 @@ def _about(answer: dict[str, Any], where: StateDir, *, started: bool) -> dict[st
 
 
 def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]:
-    # Not by -m, which looks in the working directory first: a checkout at /middlewatch is no package.
+    # Not with -m, which would search the working directory first.
     command = [*module_argv("middlewatch.daemon.cli"), "daemon", "--state-dir", str(where.root)]
     env = dict(os.environ)
     if args.config:
         command += ["--config", str(Path(args.config).absolute())]
     elif env.get("MIDDLEWATCH_CONFIG"):
-        env["MIDDLEWATCH_CONFIG"] = str(config_file())  # it will live in another folder
+        env["MIDDLEWATCH_CONFIG"] = str(config_file())  # absolute: the daemon changes folder
     try:
         where.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         if where.daemon_log.exists() and where.daemon_log.stat().st_size > LOG_BYTES:
@@ -116,11 +120,14 @@ def _last_words(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         return "it left no log"
-    return " | ".join(line.strip() for line in lines[-2:]) or "it said nothing"
+    return " | ".join(line.strip() for line in lines[-2:]) or "its log is empty"
 
 
 def stop(args: argparse.Namespace) -> int:
-    """Stop the daemon; fine when none runs. Runs go on without it."""
+    """Stop the daemon; exit 0 also when none runs. The runs continue.
+
+    Raises MiddlewatchError when it has not ended after :data:`START_S`.
+    """
     try:
         pid = client(args).ask("stop")["pid"]
     except DaemonUnreachable:
@@ -136,7 +143,7 @@ def stop(args: argparse.Namespace) -> int:
     if args.json:
         console.as_json(data)
     elif data["stopped"]:
-        print(f"middlewatch stopped (pid {data['pid']}); the runs it watched go on")
+        print(f"middlewatch stopped (pid {data['pid']}); the runs it watched continue")
     else:
         print("middlewatch was not running")
     return 0

@@ -1,7 +1,7 @@
-"""``drill``: a toy run in real trouble, pushed through the user's real alert path.
+"""``drill``: a toy run gets into real trouble, which is pushed to the user's real alert URLs.
 
-A daemon of its own watches it, in a folder of its own: runs that are watched, their incidents
-and their budgets know nothing of a drill.
+The drill has its own daemon with its own state directory. Watched runs, their incidents and the
+budget of pushes are not affected.
 """
 
 from __future__ import annotations
@@ -35,16 +35,19 @@ from .context import configuration
 START_S = 20.0
 POLL_S = 0.1
 CGROUP_BYTES = 96 << 20
-"""Memory of the toy in ``drill oom``: Python itself needs a tenth of it."""
+"""Memory limit of the toy run in ``drill oom``: Python itself needs a tenth of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One drill: what must be told, how long that may take, and by what means it is made."""
+    """One kind of drill."""
 
     classes: frozenset[str]
+    """The push must be about one of these."""
     told_s: float
+    """Seconds that the push may take, from the start of the toy run."""
     by: str
+    """What causes the trouble, for a person."""
 
 
 KINDS: Mapping[str, Kind] = {
@@ -60,11 +63,15 @@ KINDS: Mapping[str, Kind] = {
     ),
     "crash": Kind(frozenset({"python_exception"}), 60, "an exception of the script"),
 }
-"""Seconds: 20 steps of 0.15 s, the rule's own patience, and much room for a busy box."""
+"""The seconds are chosen: 20 steps of 0.15 s, the time that the rule needs, and much reserve for a
+busy box."""
 
 
 def drill(args: argparse.Namespace) -> int:
-    """Exit 1 when the trouble was not told, or an URL did not take the push."""
+    """Run one drill; exit 1 when the trouble was not pushed, or a URL did not accept the push.
+
+    Raises ConfigError when there is no alert URL.
+    """
     config = configuration(args)
     if not config.alert_urls:
         raise ConfigError(
@@ -81,7 +88,7 @@ def drill(args: argparse.Namespace) -> int:
 
 
 class _Scene:
-    """The folder, the daemon, the control group and the toy of one drill; all go at the end."""
+    """The folder, daemon, control group and toy run of one drill; all are removed at the end."""
 
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
         self._clock = SystemClock()
@@ -93,7 +100,7 @@ class _Scene:
         self._state = self._make_folder(None)
         if not socket_path_fits(self._state.socket):
             self._closing.close()
-            self._state = self._make_folder("/tmp")  # a deep $TMPDIR: sockets have short names
+            self._state = self._make_folder("/tmp")  # $TMPDIR is too long for a socket
         return self
 
     def _make_folder(self, where: str | None) -> StateDir:
@@ -106,16 +113,16 @@ class _Scene:
         self._closing.close()
 
     def play(self, trouble: str) -> dict[str, Any]:
-        """Start everything, wait for the push, and say how it went."""
+        """Start everything and wait for the push; returns what ``drill --json`` prints."""
         kind = KINDS[trouble]
         group = self._group() if trouble == "oom" else None
         by = kind.by
         if trouble == "oom" and group is None:
-            by = "the kernel's line in the log: this box does not let us make a control group"
+            by = "the kernel's line in the log: a control group cannot be created on this box"
             _say(by)
-        _say("starting a daemon of its own")
+        _say("starting a daemon for the drill")
         self._start_daemon()
-        _say(f"starting a toy run; after 20 steps it meets {by}")
+        _say(f"starting a toy run; trouble after 20 steps: {by}")
         toy, run = self._start_toy(trouble, group)
         message = self._wait(run, kind)
         mark = self._folder / "mark"
@@ -149,7 +156,7 @@ class _Scene:
                 return
             self._clock.sleep(POLL_S)
         words = self._state.daemon_log.read_text(encoding="utf-8", errors="replace").splitlines()
-        raise MiddlewatchError(f"the daemon of the drill did not come up: {' | '.join(words[-2:])}")
+        raise MiddlewatchError(f"the daemon of the drill did not start: {' | '.join(words[-2:])}")
 
     def _start_toy(self, trouble: str, group: Path | None) -> tuple[Launched, str]:
         run, folder = run_id(f"drill-{trouble}"), self._folder / "toy"
@@ -181,7 +188,7 @@ class _Scene:
         return toy, run
 
     def _wait(self, run: str, kind: Kind) -> dict[str, Any] | None:
-        """The push, once every URL has answered; ``None`` when none came in time."""
+        """Wait for the push and for the answers of all URLs. ``None`` when none came in time."""
         patience = self._clock.monotonic() + kind.told_s
         told: dict[str, Any] | None = None
         step = -1
@@ -197,13 +204,13 @@ class _Scene:
             if told is None:
                 now = int(self._ask("status", run=run)["now"]["step"] or 0)
                 if now // 10 != step // 10:
-                    _say(f"the toy is at step {now}")
+                    _say(f"the toy run is at step {now}")
                     step = now
             self._clock.sleep(POLL_S)
         return told
 
     def _group(self) -> Path | None:
-        """A control group with little memory; ``None`` where we may not make one."""
+        """A new control group with :data:`CGROUP_BYTES` of memory; ``None`` if not permitted."""
         v1, v2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
         name = f"middlewatch-drill-{os.getpid()}"
         try:
@@ -228,7 +235,7 @@ class _Scene:
                 group.rmdir()
                 return
             except OSError:
-                self._clock.sleep(POLL_S)  # its last process is on its way out
+                self._clock.sleep(POLL_S)  # its last process has not quite ended
         _say(f"{group} could not be removed: rmdir it by hand")
 
 
@@ -257,7 +264,7 @@ def _report(
         )
     error = ""
     if message is None:
-        error = f"nothing was pushed within {kind.told_s:.0f} s; the toy's last line: {log[-1:]}"
+        error = f"nothing was pushed in {kind.told_s:.0f} s; last line of the toy run: {log[-1:]}"
     elif not right:
         error = f"pushed under the wrong class: {told['class'] if told else 'none'}"
     elif not urls:
@@ -295,7 +302,7 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _say(words: str) -> None:
-    """Progress goes to standard error, so that ``--json`` stays one object."""
+    """Print progress to standard error, so that ``--json`` prints one object only."""
     print(f"drill: {console.clean(words)}", file=sys.stderr, flush=True)
 
 
@@ -309,7 +316,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(toy: Launched) -> None:
-    """End the toy, if it is still the one that was started; its supervisor follows by itself."""
+    """Kill the toy run, unless its pid belongs to another process by now. Its supervisor ends by
+    itself."""
     from ..system import procfs
 
     with contextlib.suppress(OSError):
@@ -320,7 +328,7 @@ def _kill(toy: Launched) -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """SIGTERM cleans up as Ctrl-C does."""
+    """Handle SIGTERM like Ctrl-C, so that everything is cleaned up."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt

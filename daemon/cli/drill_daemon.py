@@ -1,7 +1,7 @@
-"""The daemon of a drill: the real one with the user's configuration, in a folder of its own.
+"""The daemon of a drill: the real one with the user's configuration, in its own state directory.
 
-It knows no run but the toy, ends with the command that started it, and marks every push.
-Its words are the state directory and, if one was named, the configuration file.
+It watches the toy run only, ends with the command that started it, and marks every push as a
+drill. Its arguments are the state directory and, if one was given, the configuration file.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..system.clock import SystemClock
 from ..system.worker_main import die_with_parent
 
 HANG_S = 5.0
-"""Silence that counts as a hang in a drill: nobody wants to wait for a whole minute. The look at
-the processes, 15 seconds, is as long as always."""
+"""Seconds of silence that are judged in a drill, instead of a minute, to keep it short. The
+processes are then examined for 15 seconds, as always."""
 
 
 def for_drill(config: Config) -> Config:
-    """The user's configuration, but one push to every URL and nothing beside it."""
+    """The user's configuration, changed so that there is one push to every URL and no other."""
     limits = dict(config.limits)
     if "hang" in limits:
         limits["hang"] = replace(limits["hang"], floor_s=HANG_S, few_steps_s=HANG_S)
     alerts = replace(
         config.alerts,
-        mode="all",  # a ladder's lower steps must hold too
+        mode="all",  # the drill has to reach every URL
         min_severity="critical",
         resolved=False,
         finished=False,
@@ -40,7 +40,7 @@ def for_drill(config: Config) -> Config:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Watch until told to stop, or until the command is gone."""
+    """Watch until SIGTERM, which also comes when the command that started this ends."""
     words = sys.argv[1:] if arguments is None else arguments
     die_with_parent(how=signal.SIGTERM)
     config = load(Path(words[1]) if len(words) > 1 else config_file())

@@ -1,8 +1,8 @@
-"""A toy run that gets into real trouble: what ``middlewatch drill`` is about.
+"""The toy run of ``middlewatch drill``, which gets into real trouble.
 
-Started as a process of its own, it fits a line by gradient descent in plain Python, prints
-the lines that training scripts print, and after ``CALM`` steps gets into the trouble that it
-was asked for. It writes the instant of that into a file, so that seconds can be counted.
+Started as a separate process, it fits a line by gradient descent in plain Python, prints the lines
+that training scripts print, and after ``CALM`` steps gets into the trouble that it was asked for.
+It writes the time of that into a file, from which the delay of the push is measured.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 CALM = 20
-"""Steps before the trouble: enough for every rule to know the rhythm."""
+"""Steps before the trouble: enough for every rule to know the usual pace."""
 STEPS = 1000
 PAUSE_S = 0.15
 LONGEST_S = 240
-"""A drill that was killed must not leave a process behind for good."""
+"""Seconds after which the toy run ends by itself, in case the drill was killed."""
 TMPFS_BYTES = 1 << 20
 BITE_BYTES = 8 << 20
 
@@ -30,14 +30,14 @@ Trouble = Callable[[int], None]
 
 
 class Line:
-    """``y = 3 x``, learned from one point at a time."""
+    """The model: ``y = weight * x``, trained on points of ``y = 3 x``, one at a time."""
 
     def __init__(self) -> None:
         self.weight = 0.0
         self.rate = 0.02
 
     def step(self, number: int) -> float:
-        """One update; the loss before it."""
+        """Make one update; returns the loss before it."""
         x = 1.0 + number % 3
         off = self.weight * x - 3.0 * x
         self.weight -= self.rate * 2.0 * off * x
@@ -45,7 +45,10 @@ class Line:
 
 
 def train(trouble: Trouble, line: Line, mark: Path, by: str) -> None:
-    """Steps and their lines; the trouble comes after ``CALM`` of them."""
+    """Train and print a line per step; the trouble comes after ``CALM`` steps.
+
+    ``mark``: file for the time of the trouble (epoch seconds) and ``by``, what causes it.
+    """
     for number in range(1, STEPS + 1):
         if number == CALM + 1:
             now = time.time()  # noqa: TID251 - a child process
@@ -57,7 +60,7 @@ def train(trouble: Trouble, line: Line, mark: Path, by: str) -> None:
 
 
 def nan(line: Line) -> Trouble:
-    """A learning rate that is far too high: the numbers overflow, and inf - inf is NaN."""
+    """NaN by a far too high learning rate: the numbers overflow, and inf - inf is NaN."""
 
     def trouble(_: int) -> None:
         line.rate = 1e300
@@ -66,20 +69,20 @@ def nan(line: Line) -> Trouble:
 
 
 def hang(_: int) -> None:
-    """A lock that its holder waits for."""
+    """Deadlock: wait for a lock that this thread holds."""
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
 
 
 def crash(_: int) -> None:
-    """A mistake in the script."""
+    """A bug in the script: KeyError."""
     batch: dict[str, int] = {"inputs": 1}
     print(batch["labels"])
 
 
 def disk(target: Path) -> Trouble:
-    """A checkpoint that does not fit."""
+    """Write a checkpoint that does not fit on the disk."""
 
     def trouble(_: int) -> None:
         with target.open("wb") as file:
@@ -91,8 +94,8 @@ def disk(target: Path) -> Trouble:
 
 
 def oom(group: str) -> Trouble:
-    """Memory until the kernel ends it, in a control group with a limit; without one, only the
-    line that the kernel would write."""
+    """Take memory until the kernel kills the process, in the control group ``group``. Without one
+    (empty) print the line that the kernel would write, and end by SIGKILL."""
     held: list[bytearray] = []
     if group:
         Path(group, "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
@@ -124,7 +127,7 @@ def _tiny_disk(folder: str) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """``TROUBLE MARK FOLDER [CGROUP]``; does not return where the trouble ends the process."""
+    """Arguments: ``TROUBLE MARK FOLDER [CGROUP]``. Most troubles end the process."""
     name, mark, folder, *rest = sys.argv[1:] if arguments is None else arguments
     signal.alarm(LONGEST_S)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -133,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
         by = "a checkpoint of 4 MiB on a file system of 1 MiB"
         if not _tiny_disk(folder):
             target = Path("/dev/full")  # the kernel's own device that is always full
-            by = "a checkpoint into /dev/full: this box does not let us mount a file system"
+            by = "a checkpoint into /dev/full: no file system can be mounted on this box"
     troubles: dict[str, Callable[[], Trouble]] = {
         "nan": lambda: nan(line),
         "hang": lambda: hang,

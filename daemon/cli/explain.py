@@ -1,4 +1,4 @@
-"""``explain``: the handbook, on the terminal."""
+"""``explain``: show pages of the handbook on the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _SAFETY: dict[bool, tuple[str, Tone]] = {True: ("safe", "good"), False: ("costly
 
 
 def explain(args: argparse.Namespace) -> int:
-    """The page of a class, of a rule, or of an incident; without a name, the index."""
+    """Show the page of a class, of a rule, or of the class of an incident; without a name, the
+    index. Raises UsageError for a name that is none of them."""
     rules = handbook()
     if args.what is None:
         book = pages()
@@ -43,7 +44,7 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[HandbookPage, Any]:
-    """The page that is meant, and the incident where one was asked for."""
+    """(page, incident); the incident is ``None`` when a class or a rule was asked for."""
     about = _named(args.what, rules)
     if about is not None:
         return about, None
@@ -56,7 +57,7 @@ def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[
         names = [*pages(), *rules]
         near = difflib.get_close_matches(args.what.lower().replace("-", "_"), names, 3, 0.6)
         hint = f"nearest: {', '.join(dict.fromkeys(near))}" if near else "list: middlewatch explain"
-        raise UsageError(f"{args.what!r} is no class, no rule and no incident", hint)
+        raise UsageError(f"there is no class, rule or incident {args.what!r}", hint)
     about = _named(one["class"], rules) or rules.get(one["sentinel"])
     if about is None:
         raise UsageError(f"this version knows no class {one['class']!r}", "see the incident")
@@ -64,7 +65,8 @@ def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[
 
 
 def _named(name: str, rules: Mapping[str, HandbookPage]) -> HandbookPage | None:
-    """A class comes before a rule of the same name: it is what incidents are called."""
+    """The page called ``name``. For a class and a rule of one name it is the page of the class,
+    because incidents show the class."""
     return page(name) or rules.get(name) or _rule_of(name, rules)
 
 
@@ -73,7 +75,7 @@ def _rule_of(trouble: str, rules: Mapping[str, HandbookPage]) -> HandbookPage | 
 
 
 def _entry(about: HandbookPage, rules: Mapping[str, HandbookPage]) -> dict[str, Any]:
-    """A page as programs read it."""
+    """A page as ``explain --json`` prints it."""
     rule = about if about.classes else _rule_of(about.name, rules)
     return {
         "id": about.name,
@@ -93,7 +95,7 @@ def _entry(about: HandbookPage, rules: Mapping[str, HandbookPage]) -> dict[str, 
 def _index(
     book: Mapping[str, HandbookPage], rules: Mapping[str, HandbookPage], width: int
 ) -> Iterator[Row]:
-    """Classes by topic, then the rules that are called otherwise."""
+    """Classes by topic, then the rules that do not have the name of a class."""
     names = max(len(name) for name in (*book, *rules))
     for topic in TOPICS:
         yield row(Span(topic, "title"))
@@ -144,7 +146,7 @@ def _whose(about: HandbookPage, rules: Mapping[str, HandbookPage]) -> str:
 
 
 def _confirm(about: HandbookPage, width: int) -> Iterator[Row]:
-    """Commands stay on one line, however long: they are there to be copied."""
+    """Rows of the checks. A command is never wrapped, so that it can be copied."""
     for check in about.checks:
         if check.command:
             yield row(Span("  $ ", "dim"), Span(check.command))

@@ -1,4 +1,4 @@
-"""One command at a time in a folder."""
+"""A lock on a folder, so that only one command at a time works in it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..system.errors import Refused
 
 @contextlib.contextmanager
 def hold_folder_lock(folder: str | os.PathLike[str], busy: str) -> Iterator[None]:
-    """Hold the lock of a folder. Raises Refused with ``busy`` where somebody else holds it.
+    """Hold the lock of a folder while the ``with`` block runs.
 
-    Where the file system has no locks nobody is kept out. Raises OSError where the folder
-    cannot be opened.
+    Raises Refused with the message ``busy`` when another process holds the lock, and OSError when
+    the folder cannot be opened. On a file system without locks this locks nothing.
     """
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -28,5 +28,5 @@ def hold_folder_lock(folder: str | os.PathLike[str], busy: str) -> Iterator[None
         yield
     finally:
         with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)  # whoever was started may have a copy of it
+            fcntl.flock(fd, fcntl.LOCK_UN)  # a child process may hold a copy of fd
         os.close(fd)

@@ -1,4 +1,4 @@
-"""``incidents``: the open ones, or all, or as they change."""
+"""``incidents``: list the open incidents or all of them, or print changes as they happen."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Row = Mapping[str, Any]
 
 
 def incidents(args: argparse.Namespace) -> int:
-    """Open incidents (or all); exit 1 while one is open."""
+    """List the open incidents (or all); exit 1 when one is open."""
     asked = client(args)
     if args.follow:
         return _follow(args)
     try:
         known = asked.ask("incidents", run=args.run, all=args.all)
     except DaemonUnreachable:
-        # The store is a witness: it can be read when nobody watches. Still exit 3.
+        # Without a daemon the store still has the incidents: print them, but exit with 3.
         known = stored_incidents(state(args), everything=args.all, run=args.run)
         _show_incidents(known, as_json=args.json)
         raise
@@ -41,7 +41,7 @@ def _show_incidents(known: Iterable[Row], *, as_json: bool) -> None:
 
 
 def describe(one: Row) -> None:
-    """One incident with its proof, on several lines."""
+    """Print one incident with its evidence, on several lines."""
     print(
         f"{one['id']}  {console.paint(one['severity'])}  {one['class']}  {one['state']}  "
         f"run {console.clean(one['run'])}  since {one['opened_at']}"

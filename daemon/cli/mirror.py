@@ -1,4 +1,4 @@
-"""``mirror``: copy verified checkpoints to a second place, and read them back there."""
+"""``mirror``: copy verified checkpoints to a destination, and read the copies back."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ Row = dict[str, Any]
 
 
 def mirror(args: argparse.Namespace) -> int:
-    """Copy what is verified; exit 1 when a copy could not be made and proved."""
+    """Copy verified checkpoints; exit 1 when a copy failed or was not the same when read back."""
     settings = configuration(args).mirror
     text = args.to or settings.to
     if not text:
-        raise UsageError("no destination is given", "--to DEST, or [mirror] to = … ")
+        raise UsageError(
+            "no destination is given", "use --to DEST, or set [mirror] to in the configuration"
+        )
     limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
     clock = SystemClock()
     try:
@@ -41,7 +43,7 @@ def mirror(args: argparse.Namespace) -> int:
     found = select(args)
     _check_apart(place, found.folders)
     rows = []
-    with contextlib.suppress(OSError):  # what was mounted is remembered there
+    with contextlib.suppress(OSError):  # the mirror keeps a file there
         state(args).root.mkdir(parents=True, exist_ok=True, mode=0o700)
     step_back()
     best_only = args.best_only or settings.best_only
@@ -64,7 +66,7 @@ def mirror(args: argparse.Namespace) -> int:
 
 
 class _Job:
-    """One checkpoint: verified where it was not read yet, then copied."""
+    """Copies one checkpoint; one that was not read in full yet is verified first."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class _Job:
         self._again: bool = args.check
 
     def run(self, clock: Clock, *, shown: bool) -> Row:
-        """What became of it, as a row of the answer."""
+        """Make the copy; returns its row of ``mirror --json``."""
         entry = self._entry
         row = {"path": entry["path"], "step": entry["step"], "copy": f"{self._place}/{self._below}"}
         row |= {
@@ -121,12 +123,12 @@ class _Job:
             return row | {"state": "gone", "detail": str(trouble)}
         except MirrorError as trouble:
             return row | {"detail": str(trouble)}
-        assert outcome is not None, "nothing has stopped it"
+        assert outcome is not None, "only tell() could stop it, and returns False"
         told = {"digest": outcome.digest, "at": outcome.at, "detail": outcome.detail}
         return row | {"state": "ok", "copied": outcome.copied, **told}
 
     def _job_of(self) -> CopyJob:
-        """Raises :class:`MirrorError` when it does not pass."""
+        """What to copy, with its digest. Raises :class:`MirrorError` when it is not ok."""
         entry = self._entry
         verified: Mapping[str, Any] = entry["verified"]
         digest = entry.get("digest")
@@ -140,7 +142,7 @@ class _Job:
         return replace(bare, verified=verified, digest=digest)
 
     def _is_there(self, copy_job: CopyJob) -> bool:
-        """Its copy was proved before: no need to read it again."""
+        """True when the destination has a receipt for these files: no need to verify them again."""
         asking = destination_of(self._place, 0).receipt_of(copy_job)
         while True:
             try:
@@ -150,24 +152,28 @@ class _Job:
 
 
 def _wanted(index: Mapping[str, Any], *, best_only: bool) -> list[Row]:
-    """Verified ones, the newest first: it is the one to lose."""
+    """The verified checkpoints to copy, newest first: that one is the most valuable."""
     entries = [e for e in reversed(index["checkpoints"]) if e["verified"]["state"] == "ok"]
     return [e for e in entries if not best_only or e["path"] == index["best"]]
 
 
 def _check_apart(place: MirrorTarget, folders: Sequence[str]) -> None:
-    """A copy inside the folder would be found as a checkpoint, and copied again."""
+    """Raises UsageError for a destination inside a folder that is copied: a copy there would be
+    taken for a checkpoint and copied again."""
     if place.kind != "folder":
         return
     target = os.path.realpath(place.path)
     for folder in map(os.path.realpath, folders):
         if f"{target}/".startswith(f"{folder}/"):
-            raise UsageError(f"{place.path} lies in the folder that is copied, {folder}")
+            raise UsageError(f"{place.path} is inside the folder that is copied, {folder}")
 
 
 def _warning(place: MirrorTarget, folders: Sequence[str]) -> str:
     if place.kind == "folder" and any(same_disk(place.path, folder) for folder in folders):
-        return f"{place.path} is on the same file system as the checkpoints: it goes when they go"
+        return (
+            f"{place.path} is on the same file system as the checkpoints: "
+            "if that is lost, so are the copies"
+        )
     return ""
 
 
@@ -182,7 +188,7 @@ def _show(row: Row) -> None:
 
 
 def _bytes(text: str) -> int:
-    """``20MiB`` as bytes. Raises UsageError."""
+    """Bytes of a size like ``20MiB`` or ``5M``. Raises UsageError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"cannot read the size {text!r}", "write it like 20MiB")

@@ -1,4 +1,4 @@
-"""Reading the store when no daemon runs: by sqlite-utils, in commands only."""
+"""Reading the store when no daemon runs. Only commands do this, with sqlite-utils."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from ..report.facts import incident
 def stored_incidents(
     state: StateDir, *, everything: bool, run: str | None = None
 ) -> list[dict[str, Any]]:
-    """What the store of a stopped daemon says, in the shape of ``incidents --json``.
+    """The incidents in the store of a stopped daemon, in the shape of ``incidents --json``.
 
-    ``run`` is an id. Nothing when the store cannot be read.
+    ``everything``: resolved ones too. ``run``: only those of the run with this id. Empty when the
+    store cannot be read.
     """
     found = []
     for doc in _docs(state, "incident"):
@@ -31,7 +32,7 @@ def stored_incidents(
 
 
 def stored_runs(state: StateDir) -> list[RunSpec]:
-    """The runs that the store knows, newest first. Nothing when it cannot be read."""
+    """The runs in the store, newest first. Empty when it cannot be read."""
     found = []
     for doc in _docs(state, "run"):
         with suppress(ValueError, KeyError, TypeError, AttributeError):
@@ -40,7 +41,7 @@ def stored_runs(state: StateDir) -> list[RunSpec]:
 
 
 def _docs(state: StateDir, kind: str) -> list[dict[str, Any]]:
-    """The documents of one kind, oldest first."""
+    """The documents of one kind, oldest first; none when the store cannot be read."""
     if not state.store.exists():
         return []
     import sqlite_utils

@@ -1,4 +1,8 @@
-"""``prune``: propose which checkpoints may go, and delete them when a person says so."""
+"""``prune``: propose which checkpoints may be deleted; delete them when a person agrees.
+
+A checkpoint is deleted only while another one, which the run can be resumed from, is verified and
+unchanged. The code calls that one its rock.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +27,19 @@ from . import console
 from .folder_lock import hold_folder_lock
 from .selection import Selection, mark_now, select, unchanged
 
-_CHANGED = "the one that everything rests on has changed; look again"
+_CHANGED = "this checkpoint, which has to stay, has changed; run prune again"
 
 
 @dataclass(slots=True)
 class PrunePlan:
-    """What is proposed, and afterwards what became of it."""
+    """What is proposed, and after :func:`apply` the result."""
 
     known: Selection
     choices: list[Choice]
     prints: dict[str, Footprint]
-    """Of every checkpoint that can be looked at."""
+    """By path, of every checkpoint whose files can be examined."""
     unfinished: list[str]
-    """Folders that an earlier deletion has set aside."""
+    """Folders that an earlier deletion renamed and did not finish deleting."""
     deleted: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -48,13 +52,16 @@ class PrunePlan:
 
 
 def prune(args: argparse.Namespace) -> int:
-    """Propose; with ``--apply`` delete. Exit 4 when something proposed was not safe to delete."""
+    """Propose deletions; with ``--apply`` delete.
+
+    Exit 1 when a deletion failed, 4 when a proposed one turned out to be unsafe.
+    """
     policy = Policy(args.keep_latest, args.keep_best, args.every, args.damaged)
     for name in ("keep_latest", "keep_best", "every"):
         if getattr(args, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} cannot be less than nothing")
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative")
     if not math.isfinite(args.every):
-        raise UsageError("--every wants a number of steps")
+        raise UsageError("--every must be a finite number of steps")
     plan = propose(select(args), policy, again=args.apply)
     if args.apply and plan.doomed:
         _confirm(plan, args, policy)
@@ -71,9 +78,9 @@ def prune(args: argparse.Namespace) -> int:
 
 
 def propose(found: Selection, policy: Policy, *, again: bool = False) -> PrunePlan:
-    """Look at every checkpoint and at who uses it, and choose.
+    """Examine every checkpoint and which processes use it, and choose what to delete.
 
-    ``again``: read what others rest on to the last byte, even if it was read once.
+    ``again``: read the rocks of those to delete in full, even if they were read before.
     """
     paths = [entry["path"] for entry in found.index["checkpoints"]]
     prints: dict[str, Footprint] = {}
@@ -84,7 +91,7 @@ def propose(found: Selection, policy: Policy, *, again: bool = False) -> PrunePl
         except Unsafe as error:
             held[path] = str(error)
         except OSError as error:
-            held[path] = f"cannot be looked at: {error.strerror}"
+            held[path] = f"cannot be examined: {error.strerror}"
     held |= {path: why for path, why in pointers(paths).items() if path not in held}
     held |= {path: why for path, why in _used(prints).items() if path not in held}
     for path, run in found.bests.items():
@@ -106,13 +113,17 @@ def propose(found: Selection, policy: Policy, *, again: bool = False) -> PrunePl
 
 
 def apply(plan: PrunePlan) -> None:
-    """Delete what the plan proposes, each looked at again just before."""
+    """Delete what the plan proposes, and write the result into the plan.
+
+    Each checkpoint is examined again just before it is deleted. Raises Refused when another prune
+    works in one of the folders.
+    """
     stand = rocks(plan.known.index)
     doomed = plan.doomed
     devices = {plan.prints[path].home for path in doomed}
     with contextlib.ExitStack() as locks:
         for folder in sorted({p.home for p in plan.prints.values()}):
-            locks.enter_context(hold_folder_lock(folder, f"another prune is at work in {folder}"))
+            locks.enter_context(hold_folder_lock(folder, f"another prune is running in {folder}"))
         before = _free(devices)
         gone: list[Footprint] = []
         for path in doomed:
@@ -143,9 +154,11 @@ def apply(plan: PrunePlan) -> None:
 
 
 def _rocks_under(path: str, stand: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The newest verified one of its series; of one that a crash left those of its folder.
+    """The rocks of ``path``: the verified checkpoints that must stay while it is deleted.
 
-    One whose series has none rests on the newest of the others.
+    That is the newest verified one of its series (``stand``: by series). If its series has none,
+    as for what a crash left, it is those in the same folder, and if there are none either, the
+    newest of all.
     """
     own = stand.get(series_of(path))
     if own is not None:
@@ -162,10 +175,11 @@ def _rest_on_rock(
     *,
     again: bool,
 ) -> bool:
-    """Read in full what the doomed rest on, and the best ones; False when one did not pass.
+    """Read the rocks of all paths in ``doomed``, and the best checkpoints, in full.
 
-    What was read before is believed, but for ``again``. ``read``: paths of those that were read
-    by this command.
+    One that was read in full before is not read again, unless ``again`` is set. ``read``: the
+    paths that this command has read; added to. Returns False when one did not pass: ``index`` is
+    changed then, and the choice has to be made again.
     """
     stand = rocks(index)
     under = {r["path"]: r for path in doomed for r in _rocks_under(path, stand)}
@@ -190,7 +204,7 @@ def _rest_on_rock(
 
 
 def _take_off(index: dict[str, Any], entry: dict[str, Any]) -> None:
-    """What did not pass is neither the best one nor what one would resume from."""
+    """Make a checkpoint that did not pass neither the best one nor the one to resume from."""
     if index.get("resume_from") == entry["path"]:
         index["resume_from"] = None
     if index.get("best") == entry["path"]:
@@ -200,7 +214,8 @@ def _take_off(index: dict[str, Any], entry: dict[str, Any]) -> None:
 
 
 def _shaken(stand: Sequence[Mapping[str, Any]]) -> str:
-    """Why nothing may go: what it rests on must be there and whole while it leaves."""
+    """Why a checkpoint must not be deleted: one of its rocks has changed or is damaged, or it has
+    none. Empty when it may be deleted."""
     for rock in stand:
         path = rock["path"]
         if not unchanged(rock, mark_now(path)):
@@ -219,7 +234,8 @@ def _used(prints: Mapping[str, Footprint]) -> dict[str, str]:
 
 
 def _unshared(choices: Sequence[Choice], prints: Mapping[str, Footprint]) -> list[Choice]:
-    """A file that a checkpoint which stays needs too (one shard, two indexes) stays with it."""
+    """``choices``, but keeping each checkpoint that shares a file (one shard, two indexes) with
+    one that is kept."""
     needed = {
         f"{one.home}/{piece.name}": choice.path
         for choice in choices
@@ -243,7 +259,7 @@ def _unshared(choices: Sequence[Choice], prints: Mapping[str, Footprint]) -> lis
 
 
 def _free(folders: set[str]) -> tuple[int, int]:
-    """Free bytes and inodes of the file systems that these folders are on."""
+    """(free bytes, free inodes) of the file systems of these folders, each counted once."""
     seen: dict[int, tuple[int, int]] = {}
     for folder in folders:
         found = os.statvfs(folder)
@@ -258,7 +274,7 @@ def _confirm(plan: PrunePlan, args: argparse.Namespace, policy: Policy) -> None:
     if not sys.stdin.isatty():
         raise Refused(
             f"{len(plan.doomed)} checkpoints would be deleted, and there is no terminal to ask on",
-            "look at the proposal without --apply, then say --apply --yes",
+            "look at the proposal without --apply, then use --apply --yes",
         )
     if args.json:
         print(f"{len(plan.doomed)} checkpoints would be deleted", file=sys.stderr)
@@ -308,15 +324,15 @@ def _conclude(plan: PrunePlan, *, applied: bool) -> None:
         print("nothing to delete")
     elif not applied:
         print(
-            f"{len(plan.doomed)} would go: {levels.human_bytes(size)}, {inodes} inodes. "
-            "Nothing was deleted; --apply does it."
+            f"{len(plan.doomed)} would be deleted: {levels.human_bytes(size)}, {inodes} inodes. "
+            "Nothing was deleted; --apply deletes them."
         )
     else:
         freed = plan.freed
         print(
             f"{len(plan.deleted)} deleted: {levels.human_bytes(freed['bytes'] or 0)}, "
-            f"{freed['inodes']} inodes; the disk has {_signed(freed['measured_bytes'] or 0)} "
-            f"and {freed['measured_inodes']:+d} inodes"
+            f"{freed['inodes']} inodes; measured on the disk: "
+            f"{_signed(freed['measured_bytes'] or 0)}, {freed['measured_inodes']:+d} inodes free"
         )
     for path, why in plan.refused.items():
         print(console.clean(f"not deleted: {path}: {why}"), file=sys.stderr)

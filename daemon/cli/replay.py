@@ -1,4 +1,4 @@
-"""``replay``: what happened in finished logs."""
+"""``replay``: read finished logs and report what happened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ INTERRUPTED = 130
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Read every file; exit 1 when a log failed, 2 when one could not be read to its end."""
+    """Read every file; exit 1 when a run failed by its log, 2 when a log could not be read to its
+    end, 130 when interrupted."""
     names, run = _named(args)
     config = configuration(args)
     sentinels = {n: s for n, s in discover().items() if n not in config.disabled}
@@ -49,7 +50,10 @@ def replay(args: argparse.Namespace) -> int:
 
 
 def _named(args: argparse.Namespace) -> tuple[list[str], str | None]:
-    """The files, and the name of the run they make up, if they do."""
+    """(files, name of the run); the name is ``None`` without ``--run``: each file is a run then.
+
+    Raises UsageError when no file is given.
+    """
     names, run = list(args.file), args.run
     if run and (os.sep in run or os.path.lexists(run)):
         # `--run rank0.log rank1.log`: the first word after the option was meant as a file.
@@ -89,7 +93,7 @@ class _Reading:
     # -------------------------------------------------------------------- one after the other
 
     def each(self, names: list[str]) -> None:
-        """Every file is a log of its own."""
+        """Judge each file by itself, as the log of one run."""
         subjects: list[Subject] = []
         for name in names:
             try:
@@ -148,7 +152,7 @@ class _Reading:
     # -------------------------------------------------------------------- as one run
 
     def together(self, run: str, names: list[str]) -> None:
-        """All files are logs of one run."""
+        """Judge all files together, as logs of one run called ``run``."""
         story = self._story()
         streams = [LogStream(lane, self._complain) for lane in group_by_rank(names)]
         merged = InterleavedText(streams, tells_steps)
@@ -193,7 +197,7 @@ class _Reading:
         return Story()
 
     def _emit(self, records: Iterable[Record]) -> None:
-        """Records go out as strict JSON, and to the reader once per chunk."""
+        """With ``--json`` print the records, one line each; flushed once per call."""
         written = False
         for record in records:
             if self._json:
@@ -203,7 +207,7 @@ class _Reading:
             sys.stdout.flush()
 
     def _complain(self, name: str, error: MiddlewatchError) -> None:
-        """One file cannot be read, or not to its end; the others are."""
+        """Report a file that cannot be read to its end; the other files are read all the same."""
         self.unread = True
         self.bar.clear()
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What ``replay`` tells a person: what the log is, how it ended and why, and what to do first."""
+"""The report of ``replay`` for a person: what the log is, how it ended, why, what to do first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import console
 from .console import columns, print_rows
 
 LABEL = 10
-"""Columns of the words at the left edge."""
+"""Columns for the labels (``cause``, ``do first``) at the left edge."""
 _VERDICTS: dict[str, tuple[str, Tone]] = {
     "failed": ("✗ FAILED", "bad"),
     "cut": ("? CUT", "warn"),
@@ -30,13 +30,13 @@ _VERDICTS: dict[str, tuple[str, Tone]] = {
 
 
 def print_report(subject: Subject) -> None:
-    """Print the report."""
+    """Print the report of one log, or of one run with several logs."""
     width = columns()
     print_rows(_report(subject, width))
 
 
 def _report(subject: Subject, width: int) -> Iterator[Row]:
-    """Sections with an empty row after each."""
+    """The rows of all sections, with an empty row after each section."""
     told = entries(subject.story, subject.troubles, subject.case.view, subject.root)
     head = [*_headline(subject, width), *_verdict(subject, width)]
     for section in (
@@ -67,7 +67,7 @@ def _headline(subject: Subject, width: int) -> Iterator[Row]:
     if subject.encoding != "utf-8":
         facts.append(subject.encoding)
     if subject.quick:
-        facts.append("troubles alone")
+        facts.append("troubles only")
     if subject.framework:
         facts.append(subject.framework)
     words = " · ".join(facts)
@@ -79,7 +79,7 @@ def _headline(subject: Subject, width: int) -> Iterator[Row]:
 
 
 def _course(story: Story) -> str:
-    """How far, and how long by the log's own clock."""
+    """Steps, epoch, and the time span by the time stamps of the log."""
     parts = []
     if story.first is not None and story.last is not None:
         total = story.total or 0
@@ -125,17 +125,19 @@ def _sentence(subject: Subject) -> str:
         return console.clean(mask(root[0].newest.summary))
     if subject.ending.verdict == "finished":
         place = subject.finished_at
-        return f"it reached its end{after}" + (f", line {grouped(place.line)}" if place else "")
+        return f"the run reached its end{after}" + (
+            f", line {grouped(place.line)}" if place else ""
+        )
     if last is None and not subject.story.reports:
-        return "no training report in it, no fatal error, and no word of an end"
-    return f"it just stops{after}; nothing in it says why"
+        return "the log has no training report, no fatal error and no line that says done"
+    return f"the log just stops{after}; nothing in it says why"
 
 
 # ------------------------------------------------------------------------ the cause
 
 
 def _why(subject: Subject, width: int) -> list[Row]:
-    """Cause, proof, first remedy, and what could be gone on from."""
+    """Rows for the cause, its evidence, the first remedy, and the checkpoint to resume from."""
     rows: list[Row] = []
     root = subject.root
     if root is not None:
@@ -162,16 +164,14 @@ def _why(subject: Subject, width: int) -> list[Row]:
 
 
 def _resume(subject: Subject, width: int) -> list[Row]:
-    """The newest save before the trouble, as the log claims it."""
+    """Rows for the newest save before the trouble, as the log claims it."""
     root, saves = subject.root, subject.story.saves
     limit = math.inf if root is None else root[0].first.line
     good = next((s for s in reversed(saves) if s.at.order < limit), None)
     if good is None:
         if not saves:
             return []
-        return _labelled(
-            "resume", "every checkpoint kept in mind was saved after the trouble", width
-        )
+        return _labelled("resume", "every known checkpoint was saved after the trouble", width)
     step = "" if good.at.step is None else f"step {grouped(good.at.step)}, "
     before = " before the trouble" if root is not None else ""
     where = f"line {grouped(good.at.line)}"
@@ -183,7 +183,7 @@ def _resume(subject: Subject, width: int) -> list[Row]:
     path = console.clean(mask(good.path))
     return [
         *_labelled("resume", f"{path}: {claim}", width),
-        _hint(f"check it: middlewatch verify {shlex.quote(path)}"),  # never cut: to be copied
+        _hint(f"check it: middlewatch verify {shlex.quote(path)}"),  # not cut: to be copied
     ]
 
 
@@ -259,7 +259,7 @@ def _files(subject: Subject, width: int) -> list[Row]:
 
 
 def table(summaries: Sequence[Subject]) -> None:
-    """One line for each log, after the reports of several."""
+    """Print one line for each log, after the reports of several logs."""
     rows = [
         (
             s.name,

@@ -1,4 +1,4 @@
-"""``resume``: how a run goes on from its last good checkpoint."""
+"""``resume``: start a run again from its last good checkpoint, or show how."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ from .run import show, start_run
 
 Row = Mapping[str, Any]
 SETTLED_S = 20.0
-"""Patience with a run that has just ended: the daemon reads its last lines and saves for eight
-seconds, and waits longer for its exit status, which does not matter here."""
+"""Longest wait for a run that has just ended: the daemon takes eight seconds to read its last lines
+and saves. It may wait longer for the exit status, which does not matter here."""
 SLOW_BYTES = 1 << 30
-"""A checkpoint above this takes more than a second or two to read: a person is told, and again
-every eight of it."""
+"""Bytes from which reading a checkpoint takes more than a second or two: the progress is printed,
+at the beginning and after every eight times this."""
 
 
 def resume(args: argparse.Namespace) -> int:
-    """Print how to go on, or go on; exit 1 without a checkpoint, 4 when it is refused."""
+    """Print how to resume a run, or (``--exec``) resume it.
+
+    Exit 1 when there is no checkpoint to resume from, 4 when resuming is refused.
+    """
     daemon = client(args)
     runs = daemon.ask("runs")
     run = resuming.pick(runs, args.run)
@@ -66,21 +69,20 @@ def resume(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
-    """Of two that would start it at once, one does. Raises Refused.
-
-    Two trainings that save to one folder spoil each other's checkpoints.
+    """With ``--exec``, hold the lock of the run's folder. Raises Refused when another resume of
+    this run holds it: two trainings that save to one folder spoil each other's checkpoints.
     """
     if not args.execute:
         yield
         return
     folder = state(args).run(run["run"])
     folder.mkdir(parents=True, exist_ok=True)
-    with hold_folder_lock(folder, f"another resume of {run['run']} is at work"):
+    with hold_folder_lock(folder, f"another resume of {run['run']} is running"):
         yield
 
 
 def _settled(daemon: Client, run: Row) -> Row:
-    """The run once the daemon has read its last lines and saves."""
+    """The run, after the daemon has read its last lines and saves (:data:`SETTLED_S` at most)."""
     clock = SystemClock()
     until = clock.monotonic() + SETTLED_S
     while run["exit"] is not None and run["ended_at"] is None and clock.monotonic() < until:
@@ -106,7 +108,7 @@ def _plan(
     if args.from_path:
         path = str(Path(args.from_path).absolute())
         if not Path(path).exists():
-            raise UsageError(f"{path} is not there")
+            raise UsageError(f"{path} does not exist")
         chosen = resuming.named(index, path, _check, now)
     else:
         kind = resuming.framework(run)
@@ -118,7 +120,7 @@ def _plan(
 
 
 def _check(path: str) -> dict[str, Any]:
-    """Read a checkpoint to the last number, now."""
+    """Verify a checkpoint in full, now; prints the progress for a large one."""
     began = 0
 
     def tell(file: str, done: int, total: int) -> None:
@@ -131,9 +133,13 @@ def _check(path: str) -> dict[str, Any]:
 
 
 def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
-    """Why it may not go on, if it may not; ``--force`` lifts only what the handbook says."""
+    """Why the run may not be resumed; ``None`` if it may.
+
+    ``--force`` overrides two reasons: that the handbook advises against a retry, and that it is
+    not known whether the command loads a checkpoint.
+    """
     if shown["refused"]:
-        return Refused("; ".join(shown["refused"]), "end it first, or let it continue")
+        return Refused("; ".join(shown["refused"]), "end that run first, or let it continue")
     if shown["checkpoint"] is None and args.from_path:
         bad = shown["skipped"][0]
         return Refused(f"{bad['path']} did not pass: {bad['state']}, {bad['detail']}")
@@ -149,14 +155,16 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
         return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
     if shown["how"] in ("perhaps", "unknown") and not args.force:
         return Refused(
-            "whether the command goes on, or begins from scratch, is not known",
-            "start it by hand with `middlewatch run`, or --force if it loads its newest by itself",
+            "it is not known whether the command resumes or begins from scratch",
+            "start it by hand with `middlewatch run`, or use --force if the command loads its "
+            "newest checkpoint by itself",
         )
     return None
 
 
 def _start(args: argparse.Namespace, run: Row, command: Sequence[str]) -> dict[str, Any]:
-    """The same machinery as ``run``; the folders of checkpoints and the home stay."""
+    """Start the command as ``run`` does, with the folders of checkpoints and the tmux or systemd
+    home of the earlier run."""
     home = run["home"]
     spec = RunSpec(
         name=run["name"],
@@ -179,7 +187,7 @@ def _print(args: argparse.Namespace, shown: Row) -> None:
 
 
 def lines(plan: Row) -> list[str]:
-    """The plan for a person."""
+    """The plan (as ``resume --json`` has it) as lines for a person."""
     point = plan["checkpoint"]
     rows: list[tuple[str, str]] = []
     if point is not None:
@@ -198,7 +206,7 @@ def lines(plan: Row) -> list[str]:
         rows.append(("trouble" if about else "state", f"{about}{retry['why']}"))
         if not retry["allowed"]:
             rows.append(("first step", retry["first_step"]))
-            rows.append(("refused", "until then, or with --force"))
+            rows.append(("refused", "until that is done; --force resumes all the same"))
     rows += [("refused", text) for text in plan["refused"]]
     return [_head(plan), *(f"  {key:<12} {text}" for key, text in rows)]
 
@@ -207,8 +215,8 @@ def _head(plan: Row) -> str:
     point = plan["checkpoint"]
     if point is None:
         return f"{plan['run']}: nothing to resume from"
-    step = "a step that is not known" if point["step"] is None else f"step {number(point['step'])}"
-    return f"{plan['run']}: goes on from {step}"
+    step = "an unknown step" if point["step"] is None else f"step {number(point['step'])}"
+    return f"{plan['run']}: resumes from {step}"
 
 
 def _lost(plan: Row) -> str:

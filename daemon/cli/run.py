@@ -1,4 +1,4 @@
-"""``run``: start a command that outlives the login, under watch."""
+"""``run``: start a command that keeps running after the login session ends, and watch it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .daemon import ensure
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start a command that outlives the session, and hand it to the daemon."""
+    """Start a command that keeps running after the session ends, and hand it to the daemon."""
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
@@ -60,7 +60,7 @@ def start_run(
     """
     daemon = ensure(args)
     run = run_id(wanted.name)
-    while (folder := state(args).run(run)).exists():  # four digits meet again after a while
+    while (folder := state(args).run(run)).exists():  # an id has four random digits
         run = run_id(wanted.name)
     output = Path(log).absolute() if log else folder / "output.log"
     if log and output.is_dir():
@@ -103,7 +103,7 @@ def start_run(
 
 
 def show(started: Mapping[str, Any]) -> None:
-    """A run that has just been started, for a person."""
+    """Print what :func:`start_run` returned, for a person."""
     folders = ", ".join(started["checkpoint_dirs"])
     print(f"{started['run']}: pid {started['pid']}, continues without this session")
     print(f"  log          {started['log']}")
@@ -120,8 +120,10 @@ def _name_of(command: list[str]) -> str:
 
 
 def hand_over(args: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
-    """Give a run to the daemon; its answer. Raises MiddlewatchError when it makes no sense."""
+    """Have the daemon watch a run; returns its answer. Raises MiddlewatchError."""
     answer = client(args).ask("watch", spec=spec.to_json())
     if not isinstance(answer, dict):
-        raise MiddlewatchError("the daemon gave no sensible answer", "is it of another version?")
+        raise MiddlewatchError(
+            "the answer of the daemon cannot be read", "is the daemon of another version?"
+        )
     return answer

@@ -13,7 +13,7 @@ from .context import client
 
 
 def runs(args: argparse.Namespace) -> int:
-    """A line per run."""
+    """Print a line for each run that is watched."""
     known = client(args).ask("runs")
     if args.json:
         console.as_json(known)
@@ -37,14 +37,17 @@ def runs(args: argparse.Namespace) -> int:
 
 
 def step_of(now: Mapping[str, Any]) -> str:
-    """Step of a run, and how many there are to be, for a person."""
+    """Step of a run and how many are planned, for a person: ``40/5000``; ``-``: not known.
+
+    ``now``: the part of ``status --json`` of that name.
+    """
     if now["step"] is None:
         return "-"
     return number(now["step"]) + (f"/{number(now['total'])}" if now["total"] else "")
 
 
 def loss_of(now: Mapping[str, Any]) -> str:
-    """Its newest training loss, for a person."""
+    """The newest training loss, for a person; ``-``: not known."""
     value = now["values"].get("train_loss")
     if value is None:
         return "-"

@@ -1,4 +1,4 @@
-"""The checkpoints that a command speaks of: from the daemon, from its files, or from the disk."""
+"""The checkpoints that a command is about: from the daemon, its state directory, or the disk."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ _MOST_BYTES = 64 << 20
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Selection:
-    """An index, and where its checkpoints lie."""
+    """An index of checkpoints, and the folders that hold them."""
 
     index: Index
     folders: tuple[str, ...]
     origin: str
-    """``daemon``, ``state`` (the file of a daemon that does not run) or ``disk``."""
+    """Where the index is from: ``daemon``, ``state`` (its file, if no daemon runs) or ``disk``."""
     name: str
-    """Of the run, else of the folder: what a copy of it is called."""
+    """Name of the run, or of the folder for ``--dir``; copies are named after it."""
     bests: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Path -> run that calls it the best: the log of the run that is gone on with is not known
-    to the one that goes on in the same folder."""
+    """Path of a checkpoint -> id of the run for which it is the best one. A resumed run saves to
+    the same folder, but does not know the metrics in the log of the run before it."""
 
 
 def select(args: argparse.Namespace) -> Selection:
-    """What ``RUN`` or ``--dir DIR`` holds, changed files marked as not looked at.
-
-    Raises UsageError when there is no such run or folder.
+    """The checkpoints of ``RUN`` or ``--dir DIR``; one that has changed since it was verified
+    becomes ``pending``. Raises UsageError when there is no such run or folder.
     """
     if args.run and args.dir:
         raise UsageError("name a run or --dir, not both")
@@ -52,7 +51,7 @@ def select(args: argparse.Namespace) -> Selection:
 
 
 def _bests(args: argparse.Namespace, index: Index) -> dict[str, str]:
-    """What the indexes of all runs call the best one, as far as it is still that save."""
+    """:attr:`Selection.bests`, by the indexes of all runs; only files that have not changed."""
     found: dict[str, str] = {}
     paths = {entry["path"] for entry in index["checkpoints"]}
     for path in sorted((state(args).root / "runs").glob("*/checkpoints_index.json")):
@@ -66,7 +65,7 @@ def _bests(args: argparse.Namespace, index: Index) -> dict[str, str]:
 
 
 def from_disk(folder: str, rules: RankingRules) -> Index:
-    """An index of what lies in a folder, each checked for its structure."""
+    """An index of the checkpoints in a folder, each verified up to level ``structure``."""
     name, now = os.path.basename(folder), SystemClock().now()
     return rebuild.rebuilt(name, [folder], now, rules, level=structure.LEVEL)
 
@@ -84,7 +83,10 @@ def _of_run(args: argparse.Namespace) -> Selection:
 
 
 def _of_state(args: argparse.Namespace) -> Selection:
-    """The newest index of a run of that id or name that a stopped daemon has left."""
+    """The newest index file in the state directory; of the run with that id or name, if given.
+
+    Raises UsageError when there is none.
+    """
     root = state(args).root / "runs"
     candidates = []
     for path in root.glob("*/checkpoints_index.json"):
@@ -115,7 +117,7 @@ def _read(path: str) -> Index:
 def _of_folder(args: argparse.Namespace) -> Selection:
     folder = os.path.realpath(args.dir)
     if not os.path.isdir(folder):
-        raise UsageError(f"{args.dir} is no folder")
+        raise UsageError(f"{args.dir} is not a folder")
     name = os.path.basename(folder)
     watched = _watched_here(client(args), folder)
     if watched is not None:
@@ -125,7 +127,10 @@ def _of_folder(args: argparse.Namespace) -> Selection:
 
 
 def _watched_here(asked: Client, folder: str) -> Index | None:
-    """The index of the run that saves to this folder: it knows more than the disk tells."""
+    """The daemon's index of the run that saves to this folder; ``None`` without one.
+
+    Unlike an index made from the disk it has what the log said, such as metrics.
+    """
     try:
         for run in reversed(asked.ask("runs")):
             if folder in (os.path.realpath(d) for d in run["checkpoint_dirs"]):
@@ -137,7 +142,7 @@ def _watched_here(asked: Client, folder: str) -> Index | None:
 
 
 def _doubt_changed(index: Index) -> None:
-    """Take gone ones out; one that changed since it was verified is not verified any more."""
+    """Remove checkpoints that are gone from the index; changed ones become ``pending``."""
     there = []
     for entry in index["checkpoints"]:
         mark = mark_now(entry["path"])
@@ -158,14 +163,14 @@ def _doubt_changed(index: Index) -> None:
 
 
 def mark_now(path: str) -> followed.FilesFingerprint:
-    """How the files of a checkpoint stand now; no files when it is gone."""
+    """The fingerprint of a checkpoint's files now; ``files`` is 0 when it is gone."""
     kind: names.Kind | None = "folder" if os.path.isdir(path) else None
     return followed.fingerprint_of(finder.CheckpointPath(path, kind, leftover=False, mtime_ns=0))
 
 
 def unchanged(entry: Mapping[str, Any], mark: followed.FilesFingerprint) -> bool:
-    """Its files stand as the index says."""
+    """True when the fingerprint ``mark`` agrees with the sizes and times in the index."""
     if (entry["bytes"], entry["files"]) != (mark.bytes, mark.files):
         return False
-    # To the millisecond, in whatever zone the daemon writes.
+    # The index has milliseconds only.
     return abs(epoch(entry["saved_at"]) - mark.newest_ns / 1e9) < 0.002

@@ -1,4 +1,4 @@
-"""``silence``: no pushes for a while."""
+"""``silence``: send no pushes for a while."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def silence(args: argparse.Namespace) -> int:
-    """No pushes for a while."""
+    """Send no pushes for a while. Raises UsageError for a time that cannot be read."""
     match = _DURATION.fullmatch(args.duration.strip())
     if not match:
         raise UsageError(f"cannot read the time {args.duration!r}", "write it like 30m, 2h or 1d")

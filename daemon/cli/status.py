@@ -1,4 +1,4 @@
-"""``status``: what is true now about a run."""
+"""``status``: the state of a run now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .runs import loss_of, step_of
 
 
 def status(args: argparse.Namespace) -> int:
-    """What is true now about one run; exit 1 when an incident is open."""
+    """Show one run; exit 1 when an incident is open, or the run failed, is failing or stalled."""
     data = client(args).ask("status", run=args.run)
     bad = bool(data["incidents"]) or data["state"] in ("failed", "failing", "stalled")
     if args.json:

@@ -1,4 +1,4 @@
-"""``tui``: the terminal screen. The only place that starts the screens."""
+"""``tui``: the terminal screen. No other part of the daemon package imports the screens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .context import state
 
 
 def tui(args: argparse.Namespace) -> int:
-    """The terminal screen on this box's daemon."""
+    """Open the terminal screen on the daemon of this box."""
     if args.host:
         raise UsageError(
             "watching other boxes from here is not in this version",

@@ -1,4 +1,4 @@
-"""``verify``: are these checkpoints whole, finite, and does torch load them?"""
+"""``verify``: check whether checkpoints are whole and finite, and whether torch loads them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ INTERRUPTED = 130
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check every checkpoint that is named or lies in a folder; exit 1 when one is not ok."""
+    """Check every checkpoint that is named or is in a named folder; exit 1 when one is not ok."""
     if args.deep and args.level:
-        raise UsageError("--deep goes through all levels: leave --level out")
+        raise UsageError("--deep checks all levels: leave --level out")
     if args.python and not args.deep:
-        raise UsageError("--python is the python that loads: it needs --deep")
+        raise UsageError("--python needs --deep, which loads the checkpoints with it")
     python = _python(args) if args.deep else None
     checking = _Checking(args)
     try:
@@ -47,7 +47,8 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _python(args: argparse.Namespace) -> interpreters.Python:
-    """The python that loads: asked for before hours of reading, not after."""
+    """The Python to load with. Chosen before the checkpoints are read, which may take hours, so
+    that an error shows at once."""
     specs = offline.stored_runs(state(args))
     paths = [os.path.realpath(path) for path in args.path]
     owners = [spec for spec in specs if _saves_to(spec, paths)]
@@ -69,7 +70,7 @@ class _Checking:
     def __init__(self, args: argparse.Namespace) -> None:
         self.interrupted = False
         self.refused = ""
-        """Why no python could be made to load."""
+        """Why no Python could load anything; empty if one could."""
         self._loaded_by = ""
         self._json: bool = args.json
         self._level: str = args.level or checks.FINITE
@@ -89,7 +90,7 @@ class _Checking:
         return int(any(entry["state"] != "ok" for entry in self._found))
 
     def read(self) -> None:
-        """Every level up to finite, without torch."""
+        """Check all levels up to the wanted one (``finite`` at most), without torch."""
         inside = [each for path in self._paths for each in _inside(path)]
         known = bitrot.recorded(bitrot.indexes(self._runs, inside))
         by_path = {os.path.realpath(path): entry for path, entry in known.items()}
@@ -106,7 +107,7 @@ class _Checking:
                 self._tell(len(self._found))
 
     def load(self, python: interpreters.Python) -> None:
-        """The last level, for what has passed the others."""
+        """Load every checkpoint that passed the other levels with torch."""
         sound = [n for n, entry in enumerate(self._found) if entry["state"] == "ok"]
         self.bar.clear()
         self.bar = self._bar(loading.total([self._found[n]["path"] for n in sound]))
@@ -126,7 +127,7 @@ class _Checking:
                 self._tell(number + 1)
 
     def tell_rest(self) -> None:
-        """Print what is known and was not printed."""
+        """Print the results that have not been printed yet; with ``--json`` all of them."""
         if self._json:
             console.as_json(self._found)
             return
@@ -135,7 +136,7 @@ class _Checking:
             print(f"loaded by {console.clean(self._loaded_by)}")
 
     def _tell(self, count: int) -> None:
-        """Print the first ``count`` results, as far as they were not."""
+        """Print those of the first ``count`` results that have not been printed yet."""
         if self._json:
             return
         fresh, self._told = self._found[self._told : count], max(count, self._told)
@@ -154,7 +155,8 @@ class _Checking:
 
 
 def _inside(path: str) -> list[str]:
-    """The checkpoints under a path; one that cannot be read is told when its turn comes."""
+    """The checkpoints under a path; none for one that cannot be read, which is reported when it is
+    checked."""
     try:
         return checks.expand(path)
     except OSError:

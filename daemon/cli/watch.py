@@ -1,4 +1,4 @@
-"""``watch``: put runs under watch that are already going."""
+"""``watch``: watch runs that have been started already."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .run import hand_over
 
 
 def watch(args: argparse.Namespace) -> int:
-    """Put runs under watch that are already going; exit 1 when none was found."""
+    """Watch runs that have been started already; exit 1 when none was found."""
     specs = _wanted(args)
     if not specs:
         if args.json:
@@ -76,7 +76,10 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
 
 
 def _pane_folder(args: argparse.Namespace) -> str | None:
-    """Where copies of tmux panes go; ``None`` (their own folder) when we may not write."""
+    """The folder for copies of tmux panes.
+
+    ``None`` when it cannot be created: a copy then goes to the working folder of its run.
+    """
     folder = state(args).root / "panes"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -86,13 +89,16 @@ def _pane_folder(args: argparse.Namespace) -> str | None:
 
 
 def _gpu_pids() -> set[int]:
-    """Processes that NVML sees on the GPUs, in our pid namespace or not."""
+    """Process ids that NVML reports on the GPUs; they may be of another pid namespace."""
     samples, _ = look_at_gpus(SystemClock())
     return {pid for sample in samples for pid in sample.pids or ()}
 
 
 def _readable(found: FoundRun) -> FoundRun:
-    """A run that prints into a tmux pane gets a log, if tmux lets us."""
+    """``found``; if it prints into a tmux pane, with a log that copies the pane.
+
+    When the pane cannot be copied, the reason is added to the notes.
+    """
     try:
         return attached(found)
     except MiddlewatchError as error:
@@ -100,5 +106,5 @@ def _readable(found: FoundRun) -> FoundRun:
 
 
 def _plain(spec: RunSpec) -> RunSpec:
-    """What the daemon keeps: a found run has fields only the command needs."""
+    """The spec without the fields of a found run that only this command needs."""
     return RunSpec.from_json(spec.to_json())

@@ -1,1 +1,1 @@
-"""Linux and the process: nothing in here knows what training is."""
+"""Linux, files, processes and the loop. Nothing in here is about training."""

@@ -1,12 +1,12 @@
-"""Control groups: which of them a process lives in, their memory, kills and CPU quota.
+"""Control groups: those of a process, with their memory, kills and CPU quota.
 
 The only reader of their files. Version 2, version 1 and both at once are read, also from inside
 a container, where the groups further up cannot be seen.
 
-Memory in use is told without the page cache that the kernel gives back at once
-(``inactive_file``), as Kubernetes and ``docker stats`` do: what a process may still take is the
-limit less this *working set*. A checkpoint that was just read fills a group with cache and
-takes nothing from anybody.
+Memory in use is counted without the page cache that the kernel can drop at once
+(``inactive_file``), as Kubernetes and ``docker stats`` do. What a process may still take is the
+limit less this *working set*: a checkpoint that was just read fills the group with page cache, but
+leaves as much memory to take as before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CgroupLayout(NamedTuple):
     controller: bytes
     """Name of the version 1 tree; empty for version 2, which has one tree for all."""
     current: str
-    """A group accounts for what we want to know where it has this file."""
+    """File of the memory in use; a group without it does not account for memory."""
     limit: str
     events: str
     kills: bytes
@@ -45,11 +45,11 @@ class CpuLayout(NamedTuple):
     controller: bytes
     current: str
     quota: str
-    """Two numbers in version 2; in version 1 one, and the other in ``period``."""
+    """File with quota and period (version 2), or with the quota only (version 1)."""
     period: str
     throttled: bytes
     per_s: float
-    """Units of ``throttled`` in a second."""
+    """Units of the field ``throttled`` per second."""
 
 
 AnyLayout = TypeVar("AnyLayout", CgroupLayout, CpuLayout)
@@ -61,9 +61,9 @@ class Use(NamedTuple):
     current: int
     working_set: int
     available: int | None
-    """Of the whole box."""
+    """Memory that is available on the whole box; ``None`` when unknown."""
     active_file: int | None
-    """Page cache within the working set; ``None`` where it is not part of it."""
+    """Active page cache, which is part of ``working_set``; ``None`` when it is not."""
 
 
 V2 = CgroupLayout(
@@ -91,7 +91,7 @@ CPU_V1 = CpuLayout(
 
 
 class Cgroup:
-    """One control group on the way up, with its kill counter open."""
+    """A control group of a process, or one above it, with its file of kill counters open."""
 
     def __init__(self, directory: str, name: str, layout: CgroupLayout) -> None:
         self.directory = directory
@@ -103,14 +103,15 @@ class Cgroup:
             self.events = procfs.KeptFile(f"{directory}/{layout.events}")
 
     def limit(self) -> int | None:
-        """Bytes, or ``None`` without one; raises OSError."""
+        """Memory limit in bytes, ``None`` without one. Raises OSError."""
         data = procfs.read_file(f"{self.directory}/{self.layout.limit}", 64).strip()
         value = int(data) if data.isdigit() else UNLIMITED
         return value if value < UNLIMITED else None
 
     def hidden_limit(self) -> int | None:
-        """The lowest limit of this group and all above it, also those that a container cannot
-        see: version 1 sums them up. ``None`` without one, and in version 2; raises OSError."""
+        """The lowest limit in bytes of this group and all above it, also of those that a container
+        cannot see. Only version 1 has it. ``None`` without a limit, and in version 2. Raises
+        OSError."""
         if self.layout is not V1:
             return None
         data = procfs.read_file(f"{self.directory}/{_STAT}", _STAT_BYTES)
@@ -124,17 +125,18 @@ class Cgroup:
         return _without_cache(data, parts, self.layout)[1]
 
     def kills(self) -> int | None:
-        """``None`` before Linux 4.13, where version 1 did not count; raises OSError."""
+        """Processes that were killed for lack of memory; ``None`` if not counted (version 1 before
+        Linux 4.13). Raises OSError."""
         return procfs.number(self.events.read(), self.layout.kills) if self.events else None
 
     def close(self) -> None:
-        """Let go of the counter."""
+        """Close the file of kill counters."""
         if self.events:
             self.events.close()
 
 
 class Gauge:
-    """Use of memory of one control group, or of the whole box."""
+    """Reads the memory use of one control group, or of the whole box (``group`` is ``None``)."""
 
     def __init__(self, group: Cgroup | None, meminfo: procfs.KeptFile) -> None:
         self._meminfo = meminfo
@@ -149,7 +151,7 @@ class Gauge:
                 raise
 
     def read(self) -> Use:
-        """Look once; raises OSError."""
+        """Read the values once. Raises OSError."""
         box = self._meminfo.read()
         free = kibibytes(box, b"MemAvailable:")
         if not self._files:
@@ -161,13 +163,13 @@ class Gauge:
         return Use(current, used, free, procfs.number(parts, self._layout.active))
 
     def close(self) -> None:
-        """Let go of the files (the box's own is the caller's)."""
+        """Close the files of the group; ``meminfo`` belongs to the caller."""
         for file in self._files:
             file.close()
 
 
 def _without_cache(current: bytes, parts: bytes, layout: CgroupLayout) -> tuple[int, int]:
-    """(bytes in use, those that are no inactive page cache)."""
+    """(bytes in use, bytes in use without inactive page cache)."""
     used = procfs.number(current, b"") or 0
     inactive = procfs.number(parts, layout.inactive) or 0
     return used, max(0, used - inactive)
@@ -177,7 +179,7 @@ def _without_cache(current: bytes, parts: bytes, layout: CgroupLayout) -> tuple[
 
 
 def layout_of(mount: Mount, v1: AnyLayout, v2: AnyLayout) -> AnyLayout | None:
-    """The version that a mount shows; ``None`` for any other mount."""
+    """The layout of a cgroup mount; ``None`` if it is none with the wanted controller."""
     if mount.fstype == "cgroup2":
         return v2
     named = v1.controller.decode() in mount.options
@@ -187,7 +189,8 @@ def layout_of(mount: Mount, v1: AnyLayout, v2: AnyLayout) -> AnyLayout | None:
 def memberships(
     pid: int, root: str, table: list[Mount], v1: AnyLayout, v2: AnyLayout
 ) -> Iterable[tuple[str, Mount, AnyLayout]]:
-    """Path of the process in each tree that may account for it: version 1 before version 2."""
+    """(path of the process's group, mount, layout) for each tree that may account for it: version
+    1 before version 2."""
     paths: dict[AnyLayout, str] = {}
     for line in procfs.cgroup(pid, f"{root}/proc").splitlines():
         number, _, rest = line.partition(b":")
@@ -205,11 +208,11 @@ def memberships(
 def directory_of(
     path: str, mounted: str, top: str, pid: int, layout: CgroupLayout | CpuLayout
 ) -> str | None:
-    """Where the group ``path`` shows below ``top``, at which the group ``mounted`` is mounted.
+    """The directory of the group ``path``, if the group ``mounted`` is mounted at ``top``.
 
-    From inside a container either name may be told as the box or as the container sees it,
-    and a path with ``..`` lies outside of what we can see. So every reading is tried, and
-    the one that lists the process wins; else the first that exists.
+    In a container, each of the two names may be as the box or as the container sees it, and a path
+    with ``..`` is outside of what we can see. So every combination is tried. The one whose group
+    lists the process ``pid`` is taken, else the first that exists; ``None`` if none does.
     """
     inside = "/" + "/".join(part for part in path.split("/") if part not in ("", ".", ".."))
     base = "" if mounted == "/" else mounted
@@ -219,7 +222,7 @@ def directory_of(
     existing = []
     for reading in readings:
         directory = reading.rstrip("/")
-        # The group itself may have no such controller: the next one above accounts for it.
+        # A group without this controller is accounted for by the next one above that has it.
         while len(directory) > len(top) and not os.path.exists(f"{directory}/{layout.current}"):
             directory = directory.rpartition("/")[0]
         if os.path.exists(f"{directory}/{layout.current}") and directory not in existing:
@@ -232,7 +235,7 @@ def directory_of(
 
 
 def chain_up(directory: str, top: str, layout: CgroupLayout) -> list[Cgroup]:
-    """The groups that exist from ``directory`` up to ``top``, those with memory figures."""
+    """The groups from ``directory`` up to ``top`` that have memory figures."""
     found = []
     while directory.startswith(top):
         if os.path.exists(f"{directory}/{layout.current}"):
@@ -243,15 +246,15 @@ def chain_up(directory: str, top: str, layout: CgroupLayout) -> list[Cgroup]:
 
 
 def kibibytes(data: bytes, name: bytes) -> int | None:
-    """Bytes of a line such as ``MemTotal:  24684084 kB``."""
+    """The value in bytes of a line such as ``MemTotal:  24684084 kB``; ``None`` without it."""
     value = procfs.number(data, name)
     return None if value is None else value * 1024
 
 
 def memory_groups(pid: int, root: str = "") -> list[Cgroup]:
-    """The groups that account for the memory of a process, its own first; close each.
+    """The groups that account for the memory of a process, its own first. Close each of them.
 
-    Empty where there are none to be seen. ``root`` stands before /proc and the mount points.
+    Empty when none can be seen. ``root`` is put before /proc and the mount points.
     """
     table = mounts.readable_table(f"{root}{mounts.TABLE}")
     for path, mount, layout in memberships(pid, root, table, V1, V2):
@@ -263,10 +266,10 @@ def memory_groups(pid: int, root: str = "") -> list[Cgroup]:
 
 
 def memory_left(pid: int, root: str = "") -> int | None:
-    """Bytes that a process may take before a limit on it, or on a group above it, is reached.
+    """Bytes that a process may take before it reaches the limit of its group or of one above.
 
-    Each limit less what is in use below it; the least of these. Inactive page cache is not in
-    use. ``None`` where no limit can be seen.
+    For each group that is the limit less the working set; the smallest counts. ``None`` when no
+    limit can be seen.
     """
     left: list[int] = []
     groups = memory_groups(pid, root)
@@ -281,7 +284,7 @@ def memory_left(pid: int, root: str = "") -> int | None:
 
 
 def box_memory_left(root: str = "") -> int | None:
-    """Bytes that may be taken before the whole box is short of memory; ``None`` if untold."""
+    """Memory available on the whole box in bytes; ``None`` when unknown."""
     try:
         return kibibytes(procfs.read_file(f"{root}/proc/meminfo"), b"MemAvailable:")
     except OSError:
@@ -292,13 +295,13 @@ def box_memory_left(root: str = "") -> int | None:
 
 
 class CpuGroup(NamedTuple):
-    """One control group on the way up, with what it may use of the CPU."""
+    """A control group of a process, or one above it, with its CPU quota."""
 
     directory: str
     name: str
     layout: CpuLayout
     cores: float | None
-    """The quota; ``None`` without one."""
+    """The quota in CPU cores; ``None`` without one."""
 
 
 def cpu_groups(pid: int, root: str = "") -> Iterator[CpuGroup]:
@@ -319,7 +322,7 @@ def cpu_groups(pid: int, root: str = "") -> Iterator[CpuGroup]:
 
 
 def tightest(groups: Iterable[CpuGroup]) -> CpuGroup | None:
-    """The one with the lowest quota; without any quota the first; ``None`` for no groups."""
+    """The group with the lowest quota; if none has a quota, the first; ``None`` for no groups."""
     chain = list(groups)
     limited = [group for group in chain if group.cores is not None]
     return min(limited or chain[:1], key=lambda group: group.cores or 0.0, default=None)

@@ -1,7 +1,7 @@
-"""The only way to know the time.
+"""The clock: the only place that asks the system for the time.
 
-Deadlines use ``monotonic``; records use ``now`` (wall clock, epoch seconds); a jump of the
-wall clock is noted, not believed.
+Deadlines use ``monotonic``. Records use ``now`` (wall clock, epoch seconds), which can be set: the
+history of a run corrects the times it keeps when that happens.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real one."""
+    """The clock of the system."""
 
     def now(self) -> float:
         """Epoch seconds (wall clock)."""
@@ -51,11 +51,11 @@ def iso(at: float | None) -> str | None:
 
 
 def epoch(text: str) -> float:
-    """Epoch seconds of an ISO 8601 date and time; without a zone it is that of the box.
+    """Epoch seconds of an ISO 8601 date and time; without a zone it is local time of the box.
 
     Raises ValueError for anything else.
     """
     told = text.strip()
-    if told[-1:] in ("Z", "z"):  # Python 3.10 does not know it
+    if told[-1:] in ("Z", "z"):  # Python 3.10 cannot parse it
         told = f"{told[:-1]}+00:00"
     return datetime.fromisoformat(told).timestamp()

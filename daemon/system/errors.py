@@ -1,20 +1,20 @@
-"""The errors a person can meet, each with its exit code.
+"""The errors that a person can see, each with its exit code.
 
 MiddlewatchError
 ├── UsageError          2   wrong usage or configuration
 │   └── ConfigError     2   the configuration file
-├── DaemonUnreachable   3   nobody answers on the control socket
+├── DaemonUnreachable   3   no daemon answers on the control socket
 ├── Refused             4   refused for safety
-└── Unsupported         5   not to be had on this box (inside: a source that is absent)
+└── Unsupported         5   not available on this box (normally handled inside the daemon)
 
-Exit codes: 0 fine, 1 it worked and the answer is bad, 2 to 4 as above, 5 internal error.
+Exit codes: 0 fine, 1 the command worked and reports something bad, 2 to 4 as above, 5 bug.
 """
 
 from __future__ import annotations
 
 
 class MiddlewatchError(Exception):
-    """Base of all. ``str()`` is a sentence for a person; ``hint`` says what to do."""
+    """Base of all. ``str()`` is a sentence for a person; ``hint`` says what to do, or is empty."""
 
     exit_code = 5
 
@@ -24,13 +24,13 @@ class MiddlewatchError(Exception):
 
 
 class UsageError(MiddlewatchError):
-    """The command line makes no sense as given."""
+    """The command line cannot be carried out as given."""
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """The configuration cannot be read as it stands."""
+    """The configuration is wrong or cannot be read."""
 
 
 class DaemonUnreachable(MiddlewatchError):
@@ -46,4 +46,4 @@ class Refused(MiddlewatchError):
 
 
 class Unsupported(MiddlewatchError):
-    """This box does not have the thing at all: an absence, not a failure."""
+    """This box does not have what a source reads (such as a GPU). That is not a failure."""

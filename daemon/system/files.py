@@ -1,4 +1,4 @@
-"""Files written whole, folders synced, page cache given back, one digest of several files."""
+"""Atomic writing of files, syncing of folders, dropping page cache, a digest of several files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from . import procfs
 
 _MODE = 0o644
 _SWEPT: set[str] = set()
-"""Paths whose folder was cleared of what an earlier process left: once is enough."""
+"""Paths for which temporary files of an earlier process were removed: once per process."""
 _NOT_OFFERED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.ENOSYS)
-"""What fsync(2) says of a folder on a file system that cannot sync one: some network disks."""
+"""Errors of fsync(2) on file systems that cannot sync a folder, such as some network disks."""
 
 
 def write_whole(path: str, text: str, *, durable_name: bool = True) -> None:
     """Replace a file: temporary file in the same folder, fsync, rename, fsync of the folder.
 
     A reader sees the old text or the new one, also after ``kill -9``. Without ``durable_name``
-    the folder is not synced: a crash of the box may bring the old text back, never a half one.
+    the folder is not synced: after a crash of the box the old text may be back, but never a part.
 
-    Raises OSError (no space, no folder, no permission); the old file is then as it was and no
-    temporary is left, unless it is the disk that fails to sync the folder. A killed writer may
-    leave one, under a name that begins with a dot and ends with ``.tmp``: the first write of the
-    next process sweeps it away.
+    Raises OSError (no space, no folder, no permission). The old file is then unchanged and no
+    temporary file is left, except when syncing the folder fails, which comes after the rename. A
+    killed writer may leave a temporary file, ``.NAME.PID-….tmp``: the first write of this path by
+    another process removes it.
     """
     folder, name = os.path.split(path)
     folder = folder or "."
@@ -51,11 +51,11 @@ def write_whole(path: str, text: str, *, durable_name: bool = True) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make what was renamed in a folder last.
+    """Sync a folder, so that files renamed in it keep their new names after a crash of the box.
 
-    Where a folder cannot be opened for reading or the file system offers no such thing, nothing
-    more can be done and nothing is raised. An error of the disk itself is raised (OSError): then
-    the name may be lost with the box, and who promised that it lasts must not go on as if it did.
+    Does nothing when the folder may not be opened or the file system cannot sync folders. Raises
+    OSError for an error of the disk: the new name may then be lost, and the caller must not treat
+    it as durable.
     """
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -71,22 +71,22 @@ def sync_folder(folder: str) -> None:
 
 
 def drop_cached(fd: int, offset: int = 0, count: int = 0) -> None:
-    """Give pages of a file back to the kernel; ``count`` 0: up to its end.
+    """Drop ``count`` bytes of a file from the page cache; 0: up to its end.
 
-    Pages that are not on the disk yet stay: sync them first. So does a page of which only a
-    part is named.
+    Pages that are not on the disk yet stay in the cache: sync them first. So does a page of which
+    only a part is in the range.
     """
     os.posix_fadvise(fd, offset, count, os.POSIX_FADV_DONTNEED)
 
 
 def combined_digest(digests: Mapping[str, str]) -> str:
-    """The digest of several files, 32 hex digits: that of the lines ``<32 hex>  <name>``.
+    """One digest for several files, 32 hex digits: the digest of the lines ``<32 hex>  <name>``.
 
-    ``digests`` are the digests (32 hex digits) of the files by their names relative to the
-    checkpoint; lines are sorted by name and end with a newline, in UTF-8. What
-    ``xxhsum -H2 FILES | sort -k2 | xxhsum -H2`` gives.
+    ``digests``: name relative to the checkpoint -> digest of the file (32 hex digits). The lines
+    are sorted by name, end with a newline and are UTF-8. The same as
+    ``xxhsum -H2 FILES | sort -k2 | xxhsum -H2``.
     """
-    import xxhash  # here: who only writes files does without
+    import xxhash  # here: not needed to write files
 
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     return str(xxhash.xxh3_128_hexdigest(lines.encode("utf-8", "surrogateescape")))
@@ -99,7 +99,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _sweep(folder: str, name: str) -> None:
-    """Remove temporaries of this file whose writer is gone."""
+    """Remove temporary files of this file whose writer does not exist any more."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if not (entry.name.startswith(f".{name}.") and entry.name.endswith(".tmp")):

@@ -1,14 +1,13 @@
-"""Hints from the kernel that a file may have changed: raw inotify, one instance for all.
+"""Hints from the kernel that a file may have changed: inotify, with one instance per process.
 
-A hint is never the truth. Writes from other nodes of a network file system, most FUSE mounts
-and stores through ``mmap`` raise no event, and the instances are few (128 per user on most
-kernels, shared by all containers of that user). Whoever uses this must look by itself once
-a second and lose nothing when ``watch`` returns ``None``.
+A missing hint proves nothing. Writes by other nodes of a network file system, on most FUSE mounts
+and through ``mmap`` raise no event, and there are few instances (128 per user on most kernels,
+shared by all containers of that user). So the followers of files read them once a second in any
+case, and must work when ``watch`` returns ``None``.
 
-Bursts are coalesced here: after a batch of events the descriptor is left alone for
-``REST_S``, until the next look of those who look once a second anyway. A log that is quiet
-for long is read the moment it speaks; one that speaks every second, or ten thousand times a
-second, costs no wake-up of its own.
+Bursts of events are merged: after a batch the descriptor is not read for ``REST_S``, until the
+next regular read of the followers. A log that was quiet for long is therefore read as soon as a
+line comes, and one with a line every second, or ten thousand, causes no extra wake-ups.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import os
 import struct
 
 REST_S = 0.9
-"""Pause after a batch of events, just short of the second in which everybody looks. A
-wake-up of an idle process costs 200 to 500 us with cold caches, whatever it then does: with
-a rest of 0.1 s a log of one line a second took a third of the whole daemon's time."""
+"""Pause after a batch of events in seconds, a little less than the period of the regular reads.
+Measured: a wake-up of an idle process costs 200 to 500 us with cold caches, whatever it then does;
+with a pause of 0.1 s a log of one line a second took a third of the daemon's whole CPU time."""
 
 IN_MODIFY = 0x2
 IN_MOVED_FROM = 0x40
@@ -35,7 +34,7 @@ IN_MASK_ADD = 0x20000000
 _NAMES = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
 _EVENT = struct.Struct("iIII")
 _READ_BYTES = 64 * 1024
-_READS = 4  # one batch: the whole default queue of 16,384 nameless events; the rest can wait
+_READS = 4  # one batch: the default queue of 16,384 events without names
 
 _POLL_ONLY = {
     0x00006969: "nfs",
@@ -64,12 +63,12 @@ _POLL_ONLY = {
     0x00009FA0: "proc",
     0x62656572: "sysfs",
 }
-"""``statfs`` magic numbers (linux/magic.h; the list GNU ``tail -f`` polls on) of file systems
-where another node, or a program behind the kernel's back, can write without an event."""
+"""``statfs`` magic numbers of file systems where another node, or a program outside the kernel, can
+write without an event (linux/magic.h; the file systems that GNU ``tail -f`` polls)."""
 
 
 class Watch:
-    """One path under watch. ``dirty`` turns true on an event and is cleared by its owner."""
+    """One watched path. ``dirty`` becomes true with an event, and is cleared by the owner."""
 
     __slots__ = ("dirty", "name", "wd")
 
@@ -80,17 +79,17 @@ class Watch:
 
     @property
     def alive(self) -> bool:
-        """False once the kernel has dropped it (directory gone, file system unmounted)."""
+        """False after the kernel removed the watch (directory gone, file system unmounted)."""
         return self.wd >= 0
 
 
 class Inotify:
-    """The one instance of the process."""
+    """The inotify instance of this process."""
 
     def __init__(self) -> None:
         self.fd = -1
         self.why_not = ""
-        """Why the newest attempt to get hints failed; empty when it did not."""
+        """Why the newest attempt to get hints failed; empty if it succeeded."""
         self._watches: dict[int, list[Watch]] = {}
         self._rest_until: float | None = None
         self._libc: ctypes.CDLL | None = None
@@ -98,25 +97,26 @@ class Inotify:
 
     @property
     def available(self) -> bool:
-        """Whether there is an instance at all."""
+        """True when there is an instance."""
         return self.fd >= 0
 
     @property
     def armed(self) -> bool:
-        """Whether ``fd`` is worth waiting on now: there is one, and it is not resting."""
+        """True when ``fd`` should be waited on now: it is open, and not in the pause."""
         return self.fd >= 0 and self._rest_until is None
 
     @property
     def due_at(self) -> float | None:
-        """Epoch seconds at which the rest is over and ``collect`` should be called."""
+        """Epoch seconds at which the pause ends and ``collect`` should be called; or ``None``."""
         return self._rest_until
 
     def watch(self, path: str, name: str | None = None) -> Watch | None:
-        """Watch the bytes of a file, or with ``name`` what becomes of that name in a directory.
+        """Watch a file for writes; or, with ``name``, the directory ``path`` for the creation,
+        renaming and removal of that name.
 
-        ``/proc/self/fd/N`` watches the file behind an open descriptor, whatever it is called
-        by now. ``None`` means that there will be no hints, for the reason in ``why_not``;
-        asking again later is cheap and may succeed.
+        ``/proc/self/fd/N`` watches the file behind an open descriptor, whatever its name is now.
+        ``None``: there will be no hints, for the reason in ``why_not``. Another call later is
+        cheap and may succeed.
         """
         if self.fd < 0:
             self._open()
@@ -138,7 +138,7 @@ class Inotify:
         return watch
 
     def unwatch(self, watch: Watch) -> None:
-        """Forget a watch; safe for one that is dead already."""
+        """End a watch; does nothing for one that the kernel removed."""
         wd, watch.wd = watch.wd, -1
         sharers = self._watches.get(wd)
         if sharers is None or watch not in sharers:
@@ -150,10 +150,10 @@ class Inotify:
                 self._libc.inotify_rm_watch(self.fd, wd)
 
     def collect(self, now: float) -> None:
-        """Take what the kernel has and mark the watches; does nothing while resting.
+        """Read the events and mark the watches as dirty; does nothing during the pause.
 
-        Call it when ``fd`` is readable and when ``due_at`` has come. A wall clock that jumped
-        back ends the rest at once.
+        To be called when ``fd`` is readable, and at ``due_at``. ``now``: epoch seconds; when the
+        wall clock was set back, the pause ends at once.
         """
         rest = self._rest_until
         if self.fd < 0 or (rest is not None and rest - REST_S <= now < rest):
@@ -164,7 +164,7 @@ class Inotify:
                 events = os.read(self.fd, _READ_BYTES)
             except BlockingIOError:
                 break
-            except OSError as error:  # never seen; without it one bad descriptor would spin
+            except OSError as error:  # never seen, but it would make the loop spin
                 self._fail(_reason(error.errno or 0, "cannot read inotify events"))
                 return
             self._mark(events)
@@ -172,7 +172,7 @@ class Inotify:
         self._rest_until = now + REST_S if heard else None
 
     def close(self) -> None:
-        """Close the instance; every watch is dead after it."""
+        """Close the instance; no watch is alive afterwards."""
         self._fail("closed")
 
     def _open(self) -> None:
@@ -226,7 +226,8 @@ class Inotify:
 
 
 class ChangeHints:
-    """What one follower of a file wants to hear: that it grew, and what its name becomes."""
+    """The hints for one follower of a file: that it grew, and that its name was created, renamed or
+    removed."""
 
     def __init__(self, inotify: Inotify | None, path: str, *, by_name: bool = True) -> None:
         self._inotify = inotify
@@ -236,18 +237,18 @@ class ChangeHints:
         self._name: Watch | None = None
 
     def fds(self) -> tuple[int, ...]:
-        """The shared descriptor, unless it rests or has nothing of ours."""
+        """The shared descriptor; none during its pause, or when this object has no watch."""
         inotify = self._inotify
         return (inotify.fd,) if inotify is not None and inotify.armed and self._any() else ()
 
     def collect(self, now: float) -> bool:
-        """Take what came; whether there is a hint that was not cleared yet."""
+        """Read new events; True when there is a hint that was not cleared yet."""
         if self._inotify is not None:
             self._inotify.collect(now)
         return any(w is not None and w.dirty for w in (self._file, self._name))
 
     def clear(self, now: float) -> None:
-        """The file is being looked at now: hints up to here are answered."""
+        """Clear the hints so far; to be called just before the file is read."""
         inotify = self._inotify
         if inotify is not None and inotify.due_at is not None:
             inotify.collect(now)
@@ -267,13 +268,13 @@ class ChangeHints:
             self._name = inotify.watch(self._folder or ".", self._base)
 
     def forget_file(self) -> None:
-        """The open file is about to be closed."""
+        """End the watch of the open file, which is about to be closed."""
         if self._inotify is not None and self._file is not None:
             self._inotify.unwatch(self._file)
         self._file = None
 
     def close(self) -> None:
-        """Drop both watches."""
+        """End both watches."""
         self.forget_file()
         if self._inotify is not None and self._name is not None:
             self._inotify.unwatch(self._name)
@@ -284,7 +285,7 @@ class ChangeHints:
 
 
 def poll_only(libc: ctypes.CDLL, path: str) -> str:
-    """Name of the file system ``path`` lies on if it must be polled, else an empty string."""
+    """Name of the file system of ``path`` if it must be polled, else an empty string."""
     # struct statfs is at most 120 bytes on 64-bit Linux and begins with f_type, a long.
     buffer = ctypes.create_string_buffer(256)
     if libc.statfs(os.fsencode(path), buffer) != 0:

@@ -2,8 +2,8 @@
 
 Question: ``{"v": 1, "op": "status", …arguments}``. Answer: ``{"ok": true, "data": …}`` or
 ``{"ok": false, "error": "…", "hint": "…", "exit_code": 2}``. A subscription (``op``
-``follow``) answers with many lines until the asker hangs up. Numbers that are not finite
-travel as the strings ``"nan"``, ``"inf"`` and ``"-inf"``: every line is strict JSON.
+``follow``) answers with many lines until the client closes the connection. Numbers that are not
+finite are written as the strings ``"nan"``, ``"inf"`` and ``"-inf"``: every line is strict JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_LINE = 8 << 20
 
 
 def strict(value: Any) -> Any:
-    """A copy of ``value`` in which every float is finite or a string."""
+    """A copy of ``value`` in which floats that are not finite are strings, and sets are lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else _spell(value)
     if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
-"""One thread, one selector, monotonic deadlines: the loop that owns all state.
+"""The loop of the resident daemon: one thread, one selector, monotonic deadlines.
 
-Callbacks never block and never raise for a reason of the world (sources are wrapped by the
-pump); an exception that reaches the loop is a bug of ours and goes to ``on_bug``, once per
-place and hour, so that one broken part does not take the watch down.
+Callbacks must not block, and handle the errors of the system themselves (for sources the pump does
+that). An exception that reaches the loop is therefore a bug. It goes to ``on_bug``, once per place
+in the code and hour, and the loop goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .clock import Clock
 
 Callback = Callable[[], None]
 TELL_AGAIN_S = 3600.0
+"""Seconds before a bug at the same place is reported again."""
 
 
 class Timer:
@@ -47,16 +48,16 @@ class Loop:
         self._told: dict[str, float] = {}
 
     def every(self, seconds: float, call: Callback) -> Timer:
-        """Call again and again; missed turns are dropped, never made up for.
+        """Call every ``seconds`` seconds; calls that were missed are left out.
 
-        Turns lie on whole multiples of ``seconds`` on the monotonic clock, so that timers of
-        1, 2 and 30 s wake the process together and not one after the other.
+        Calls come at whole multiples of ``seconds`` on the monotonic clock, so that timers of 1, 2
+        and 30 s wake the process at the same moments.
         """
         first = (self.clock.monotonic() // seconds + 1) * seconds
         return self._push(first, Timer(call, seconds))
 
     def later(self, seconds: float, call: Callback) -> Timer:
-        """Call once."""
+        """Call once, in ``seconds`` seconds."""
         return self._push(self.clock.monotonic() + seconds, Timer(call, None))
 
     def _push(self, due: float, timer: Timer) -> Timer:
@@ -66,18 +67,19 @@ class Loop:
     def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
         """Call whenever ``fd`` is readable (or writable)."""
         events = selectors.EVENT_WRITE if write else selectors.EVENT_READ
-        # A number may stand for a file that was closed behind our back and is now another:
-        # epoll has forgotten it then, and only a fresh registration helps.
+        # The file with this number may have been closed meanwhile, and the number now be that of
+        # another file. epoll has dropped the first one then, so register again in any case.
         self.unwatch(fd)
         self._selector.register(fd, events, call)
 
     def unwatch(self, fd: int, call: Callback | None = None) -> None:
-        """Stop waiting on ``fd``; fine when it was not waited on.
+        """Stop waiting on ``fd``; does nothing when it was not waited on.
 
-        With ``call``, only if it is still that callback's: the number may be another's now.
+        With ``call``, only if ``fd`` is registered for this callback: the number may meanwhile be
+        that of another file.
         """
         try:
-            # Equal, not identical: a bound method is another object at every look.
+            # Equal, not identical: every access to a bound method makes a new object.
             if call is None or self._selector.get_key(fd).data == call:
                 self._selector.unregister(fd)
         except (KeyError, ValueError):
@@ -88,20 +90,20 @@ class Loop:
         return {key.fd for key in self._selector.get_map().values()}
 
     def run(self) -> None:
-        """Until :meth:`stop`, which may have been called already (a signal at the start)."""
+        """Run until :meth:`stop`, which may have been called before (by a signal at the start)."""
         while not self._stopped:
             self.turn()
         self._stopped = False
 
     def turn(self, longest_s: float = 60.0) -> None:
-        """Wait for the next event or deadline and serve what is due."""
+        """Wait for the next event or deadline (at most ``longest_s`` seconds); call what is due."""
         wait = longest_s
         while self._heap and not self._heap[0][2].active:
-            heapq.heappop(self._heap)  # nobody waits for it: no reason to wake up
+            heapq.heappop(self._heap)  # cancelled: no reason to wake up for it
         if self._heap:
             wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
         for key, _ in self._selector.select(wait):
-            # A callback before this one may have closed it, and its number be another's.
+            # An earlier callback may have closed this file and opened another with its number.
             now = self._selector.get_map().get(key.fd)
             if now is not None and now.data == key.data:
                 self.serve(key.data)
@@ -117,14 +119,14 @@ class Loop:
                 self._push(due + (missed + 1) * timer.every_s, timer)
 
     def serve(self, call: Callback) -> None:
-        """Call it; an exception is told and goes no further."""
+        """Call ``call``; an exception is reported as a bug and not raised."""
         try:
             call()
-        except Exception as error:  # noqa: BLE001 - the boundary: our own bugs end here
+        except Exception as error:  # noqa: BLE001 - a bug must not end the loop
             self._tell(error)
 
     def _tell(self, error: Exception) -> None:
-        """Hand over a bug, once per place and hour: it may come back every second."""
+        """Report a bug, once per place and hour: it may occur every second."""
         place = _place(error)
         mono = self.clock.monotonic()
         if mono - self._told.get(place, -math.inf) >= TELL_AGAIN_S:
@@ -132,11 +134,11 @@ class Loop:
             self._on_bug(error)
 
     def stop(self) -> None:
-        """Leave :meth:`run` after this turn."""
+        """Make :meth:`run` return after the present turn."""
         self._stopped = True
 
     def close(self) -> None:
-        """Give the selector back."""
+        """Close the selector."""
         self._selector.close()
 
 

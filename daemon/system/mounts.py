@@ -1,8 +1,7 @@
-"""What is mounted, and which mount a path lies on, found without touching what may hang.
+"""What is mounted, and on which mount a path is, found without a call that may hang.
 
-The only reader of ``mountinfo`` and of ``/etc/fstab``. Links are followed by hand, and the
-walk stops at the first directory of a network or FUSE file system: a dead server stalls nobody
-who only wants to know where something lies.
+The only reader of ``mountinfo`` and ``/etc/fstab``. Symbolic links are followed here, one by one,
+and no call touches a network or FUSE file system: its server may be dead, and the call would block.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from . import procfs
 
 TABLE = "/proc/self/mountinfo"
 _LONGEST_TABLE = 4 << 20
-"""Bytes. A box with a thousand containers shows some ten thousand mounts of 150 bytes each."""
+"""Bytes read at most. A box with a thousand containers has some ten thousand mounts, each a line of
+150 bytes."""
 _LONGEST_FSTAB = 1 << 20
 _MOST_LINKS = 40
 """Links followed for one path, as in the kernel."""
@@ -33,7 +33,7 @@ _REMOTE = frozenset({
 
 
 def is_remote(fstype: str) -> bool:
-    """Whether a call on such a file system may block for as long as it likes."""
+    """True for a file system on which a call may block for ever (network or FUSE)."""
     return fstype in _REMOTE or fstype.startswith("fuse")
 
 
@@ -49,13 +49,13 @@ class Mount(NamedTuple):
     source: str
     """A device, ``host:/path``, or a word such as ``none``."""
     options: frozenset[str]
-    """Of the file system itself, such as the controllers of a version 1 cgroup."""
+    """Options of the file system itself, such as the controllers of a version 1 cgroup."""
     read_only: bool
-    """This mount of it only; the file system says so in ``options``."""
+    """This mount is read-only. If the whole file system is, ``options`` has ``ro``."""
 
 
 def table(path: str = TABLE) -> list[Mount]:
-    """Everything that is mounted, in the order of mounting; raises OSError."""
+    """All mounts, in the order of mounting. Raises OSError."""
     found = []
     for line in procfs.read_file(path, _LONGEST_TABLE).splitlines():
         before, separator, after = line.partition(b" - ")
@@ -78,7 +78,7 @@ def table(path: str = TABLE) -> list[Mount]:
 
 
 def readable_table(path: str = TABLE) -> list[Mount]:
-    """The same; nothing where that is a secret, or there is no /proc."""
+    """Like :func:`table`, but empty when it may not be read or there is no /proc."""
     try:
         return table(path)
     except OSError:
@@ -86,12 +86,12 @@ def readable_table(path: str = TABLE) -> list[Mount]:
 
 
 def table_of_first(root: str) -> list[Mount]:
-    """What the first process of the box has mounted; nothing where that is a secret."""
+    """The mounts of process 1; empty when they may not be read."""
     return readable_table(f"{root}/proc/1/mountinfo")
 
 
 def wanted_by_fstab(path: str = "/etc/fstab") -> list[str]:
-    """Mount points that a booted box has, ``/`` left out: not those that are mounted on demand."""
+    """Mount points of ``fstab`` that are mounted at boot, without ``/``. Empty without the file."""
     try:
         lines = procfs.read_file(path, _LONGEST_FSTAB).splitlines()
     except OSError:
@@ -107,29 +107,29 @@ def wanted_by_fstab(path: str = "/etc/fstab") -> list[str]:
 
 
 class TableWatch:
-    """A table of mounts kept open to be told of changes: the kernel says so by POLLPRI."""
+    """Notices changes of the mount table, which the kernel signals on the open file by POLLPRI."""
 
     def __init__(self, path: str = TABLE) -> None:
         self._fd = -1
         self._poll: select.poll | None = None
-        with contextlib.suppress(OSError):  # then nobody tells
+        with contextlib.suppress(OSError):  # then changed() is always False
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             self._poll = select.poll()
             self._poll.register(self._fd, select.POLLPRI | select.POLLERR)
 
     def changed(self) -> bool:
-        """Something was mounted or unmounted since the last call."""
+        """True when something was mounted or unmounted since the last call."""
         return self._poll is not None and bool(self._poll.poll(0))
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the file; safe to call twice."""
         fd, self._fd, self._poll = self._fd, -1, None
         if fd >= 0:
             os.close(fd)
 
 
 class Mounts:
-    """Which mount a path lies on. ``root`` stands before every path that is looked at."""
+    """Finds the mount of a path. ``root`` is put before every path that is examined."""
 
     def __init__(self, mounts: Iterable[Mount], root: str = "") -> None:
         self._root = root
@@ -137,19 +137,18 @@ class Mounts:
         self._by_point = {mount.point: mount for mount in mounts}
 
     def of(self, path: str) -> Mount | None:
-        """The mount with the longest point above ``path``, by its name alone."""
+        """The mount with the longest mount point above ``path``, by the text of the path only."""
         while path not in self._by_point and path != "/":
             path = path.rpartition("/")[0] or "/"
         return self._by_point.get(path)
 
     def resolve(self, path: str) -> tuple[Mount | None, str]:
-        """The mount of ``path``, and the path without links as far as it exists."""
+        """(mount of ``path``, the path with symbolic links resolved as far as it exists)."""
         return self.walk(path)[:2]
 
     def walk(self, path: str) -> tuple[Mount | None, str, str]:
-        """The same, and what does not exist of the path: empty, or begins with a slash.
-
-        Nothing on a remote file system is touched: what lies there is left as it is named.
+        """:meth:`resolve`, and the part of the path that does not exist: empty, or with a ``/`` in
+        front. Nothing on a remote file system is touched: the path is not resolved there.
         """
         here, todo, links = "", _parts(path), 0
         while todo:
@@ -164,7 +163,7 @@ class Mounts:
                 under = self.of(full) or mount
                 if is_remote(under.fstype):
                     return under, self._root + full, ""
-                # Something local is mounted further down: go on from there.
+                # A local file system is mounted further down the path: go on from there.
                 here, todo = under.point, _parts(full[len(under.point) :])
                 continue
             try:
@@ -186,7 +185,7 @@ class Mounts:
 
 
 def _parts(path: str) -> list[str]:
-    """Components of a path, the first one last."""
+    """Components of a path, in reverse order."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 

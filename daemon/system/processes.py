@@ -1,7 +1,7 @@
-"""One look at all processes, for commands that find runs. Never raises for one that goes away.
+"""All processes of the box at one instant, for commands that find runs.
 
-Everything is read at most once per process and only when asked for: on a box with a thousand
-processes most of them are ruled out by their command line alone.
+A process that ends meanwhile raises nothing. Each value is read at most once per process, and only
+when it is used: on a box with a thousand processes, the command line rules out most of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import procfs
 
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 MAPS_BYTES = 4 << 20
-"""Of the memory map of one process that is looked through for frameworks."""
+"""Bytes read of the memory map of a process, which is searched for frameworks."""
 
 
 class OpenFile(NamedTuple):
@@ -23,18 +23,18 @@ class OpenFile(NamedTuple):
 
     fd: int
     target: str
-    """What /proc says: a path, ``pipe:[123]``, ``/dev/null``."""
+    """The target of the link in /proc: a path, ``pipe:[123]``, ``/dev/null``."""
     via: str
-    """``/proc/PID/fd/N``: opens the very file, whatever became of its name."""
+    """``/proc/PID/fd/N``: opens this file even when it was renamed or deleted."""
 
     @property
     def regular(self) -> bool:
-        """A file or folder on a disk (or one that was there before somebody deleted it)."""
+        """True for a file or folder on a disk, also for a deleted one."""
         return self.target.startswith("/") and not self.target.startswith(_NO_FILES)
 
     @property
     def writable(self) -> bool:
-        """Opened for writing; looked up when asked."""
+        """True when it was opened for writing; read from /proc at every use."""
         head, _, fd = self.via.rpartition("/fd/")
         data = procfs.read_or_none(f"{head}/fdinfo/{fd}") or b""
         for line in data.splitlines():
@@ -52,7 +52,7 @@ class Mapped(NamedTuple):
 
 
 def open_files(pid: int, root: str = procfs.PROC) -> Iterator[OpenFile]:
-    """In the order of their numbers; none when they may not be seen."""
+    """The open files of a process, by number; none when they may not be read."""
     folder = f"{root}/{pid}/fd"
     try:
         numbers = sorted(int(name) for name in os.listdir(folder))
@@ -65,7 +65,7 @@ def open_files(pid: int, root: str = procfs.PROC) -> Iterator[OpenFile]:
 
 
 def mapped_files(pid: int, root: str = procfs.PROC) -> Iterator[Mapped]:
-    """The files in its memory: safetensors closes a file and keeps its pages."""
+    """The files that a process has mapped. (safetensors closes a file, but keeps it mapped.)"""
     for line in procfs.maps(pid, root).splitlines():
         fields = line.split(None, 5)
         if len(fields) < 6 or not fields[5].startswith(b"/"):
@@ -76,7 +76,7 @@ def mapped_files(pid: int, root: str = procfs.PROC) -> Iterator[Mapped]:
 
 
 class Process:
-    """One process as it was when first looked at."""
+    """One process, with its values as they were when first read."""
 
     def __init__(self, proc: str, pid: int) -> None:
         self.pid = pid
@@ -98,27 +98,28 @@ class Process:
 
     @cached_property
     def environ(self) -> Mapping[str, str]:
-        """What it was started with. Empty when it belongs to somebody else."""
+        """The environment it was started with; empty when it may not be read."""
         return procfs.environ(self.pid, self._proc)
 
     @cached_property
     def exe(self) -> str:
-        """The program file, or an empty string."""
+        """Path of the program file; empty when unknown."""
         return procfs.exe(self.pid, self._proc).removesuffix(" (deleted)")
 
     @cached_property
     def cwd(self) -> str:
-        """The working directory as the process itself calls it, or an empty string."""
+        """The working directory, as the process itself sees it; empty when unknown."""
         return procfs.cwd(self.pid, self._proc)
 
     @property
     def cwd_via(self) -> str:
-        """``/proc/PID/cwd``: leads there, also from another container."""
+        """``/proc/PID/cwd``: a path to the working directory that also works from another
+        container."""
         return f"{self._proc}/{self.pid}/cwd"
 
     @cached_property
     def maps(self) -> bytes:
-        """The text of its memory map."""
+        """The text of /proc/PID/maps, at most :data:`MAPS_BYTES`."""
         return procfs.maps(self.pid, self._proc, MAPS_BYTES)
 
     @cached_property
@@ -128,20 +129,21 @@ class Process:
 
     @cached_property
     def ignores_hangup(self) -> bool:
-        """SIGHUP is ignored, as under ``nohup``."""
+        """True when SIGHUP is ignored, as under ``nohup``."""
         return procfs.ignores_hangup(self.pid, self._proc)
 
     @cached_property
     def files(self) -> tuple[OpenFile, ...]:
-        """Its open files in the order of their numbers; empty when they may not be seen."""
+        """Its open files, by number; empty when they may not be read."""
         return tuple(open_files(self.pid, self._proc))
 
     def file(self, fd: int) -> OpenFile | None:
-        """The file behind one number."""
+        """The open file with this number; ``None`` without one."""
         return next((file for file in self.files if file.fd == fd), None)
 
     def outside(self, path: str) -> str:
-        """``path`` of this process as we can open it: through its root, if that is not ours."""
+        """A path under which we can open ``path`` of this process: through ``/proc/PID/root`` if
+        it has another root directory than we."""
         if self._shares_root is False:
             return f"{self._proc}/{self.pid}/root{path}"
         return path
@@ -173,7 +175,7 @@ class Processes(Mapping[int, Process]):
         return len(self._by_pid)
 
     def ancestors(self, process: Process) -> Iterator[Process]:
-        """Parent, grandparent, … up to the first one that is not there."""
+        """Parent, grandparent, … as far as they exist."""
         seen = {process.pid}
         parent = self._by_pid.get(process.ppid)
         while parent is not None and parent.pid not in seen:
@@ -197,12 +199,12 @@ class Processes(Mapping[int, Process]):
         return procfs.boot_time(self.proc)
 
     def started_at(self, process: Process) -> float:
-        """Epoch seconds, right to about a second (``btime`` has no more)."""
+        """Start time in epoch seconds, right to about a second, as ``btime`` is; 0: unknown."""
         return self.boot_time + process.start_ticks * procfs.TICK_S if self.boot_time else 0.0
 
     @cached_property
     def _ends(self) -> dict[str, list[tuple[Process, OpenFile]]]:
-        """Every pipe of the box and who holds which end."""
+        """Every pipe of the box -> the processes that have it open, and their descriptors."""
         ends: dict[str, list[tuple[Process, OpenFile]]] = {}
         for process in self._by_pid.values():
             for file in process.files:

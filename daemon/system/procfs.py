@@ -1,11 +1,11 @@
-"""Small readers of /proc, the only ones: bytes in, plain values out.
+"""Small readers of /proc that return plain values.
 
-``root`` is where the proc file system is mounted. A process is known by its pid and its
-start time in clock ticks since boot; the pid alone may belong to somebody else tomorrow.
-A reader returns ``None`` or nothing for a process that is gone and for what may not be read;
-only :func:`stat` tells the two apart. What is mounted is told by :mod:`.mounts`, what control
-groups hold by :mod:`.cgroupfs`; one look at all processes is :mod:`.processes`. The supervisor
-and the loader of checkpoints run without our package and read what they need by themselves.
+``root`` is where the proc file system is mounted. A process is identified by its pid and its start
+time in clock ticks since boot, because a pid is used again. A reader returns ``None`` or something
+empty both for a process that is gone and for what may not be read; only :func:`stat` distinguishes
+the two. Mounts are read by :mod:`.mounts`, control groups by :mod:`.cgroupfs`, all processes at one
+instant by :mod:`.processes`. No other module of the daemon reads /proc, except the supervisor and
+the loader of checkpoints, which run without this package.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _LARGEST = 1 << 20
-"""Bytes of the largest file read here: an environment or command line may have 2 MiB by
-``ARG_MAX``, but what we look for stands in the first half or nowhere."""
+"""Bytes read of an environment or a command line. ``ARG_MAX`` allows 2 MiB, but we expect what is
+searched in the first half."""
 _SMALL = 4096
 _CHUNK = 1 << 16
 _SIGHUP_BIT = 1
@@ -31,11 +31,11 @@ ENDED_STATES = frozenset("ZXx")
 
 
 class Stat(NamedTuple):
-    """What /proc/PID/stat tells."""
+    """Fields of /proc/PID/stat."""
 
     pid: int
     name: str
-    """``comm``: at most 15 bytes, may hold anything, also spaces and parentheses."""
+    """``comm``: at most 15 bytes of any kind, also spaces and parentheses."""
     state: str
     ppid: int
     cpu_s: float
@@ -44,20 +44,20 @@ class Stat(NamedTuple):
     start_ticks: int
     rss_bytes: int
     wait_status: int | None
-    """As ``waitpid`` would give it; 0 also where we may not know. Older than 3.5: ``None``."""
+    """As of ``waitpid``; also 0 when we are not permitted to see it. ``None`` before Linux 3.5."""
 
     @property
     def ended(self) -> bool:
-        """Nothing of it runs any more.
+        """True when no thread of it runs any more.
 
-        A first thread that has left is shown as a zombie while others go on, for instance
-        when one hangs in a driver call: such a process has not ended.
+        When only the first thread has ended, the process is shown as a zombie while its other
+        threads go on (one may hang in a driver call): that process has not ended.
         """
         return self.state in ENDED_STATES and self.threads <= 1
 
 
 class Io(NamedTuple):
-    """What /proc/PID/io tells, in bytes."""
+    """Fields of /proc/PID/io, in bytes."""
 
     rchar: int
     wchar: int
@@ -66,7 +66,7 @@ class Io(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Place of a process in a distributed run, as its environment had it at its start."""
+    """Ranks of a process in a distributed run, from the environment that it was started with."""
 
     rank: int | None
     local_rank: int | None
@@ -74,10 +74,10 @@ class Ranks(NamedTuple):
 
 
 class KeptFile:
-    """A small file read again and again through one descriptor.
+    """A small file that is read repeatedly through one descriptor.
 
-    In /proc the descriptor stays with the process: once that is gone, reading raises
-    ProcessLookupError, even when the pid has been given to another one.
+    A descriptor of a file in /proc belongs to one process: when that is gone, reading raises
+    ProcessLookupError, even if another process has the pid now.
     """
 
     __slots__ = ("_fd", "_limit")
@@ -91,7 +91,7 @@ class KeptFile:
         return os.pread(self._fd, self._limit, 0)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the file; safe to call twice."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -104,7 +104,7 @@ def read_file(path: str, limit: int = _SMALL) -> bytes:
         data = os.read(fd, min(limit, _CHUNK))
         if limit <= _SMALL or not data:
             return data
-        # The kernel hands out long files page by page, and short ones whole.
+        # The kernel returns long files of /proc in pieces of a page, short ones at once.
         pieces, left = [data], limit - len(data)
         while left > 0 and (data := os.read(fd, min(left, _CHUNK))):
             pieces.append(data)
@@ -115,7 +115,7 @@ def read_file(path: str, limit: int = _SMALL) -> bytes:
 
 
 def read_or_none(path: str, limit: int = _SMALL) -> bytes | None:
-    """The same; ``None`` where that cannot be."""
+    """Like :func:`read_file`, but ``None`` when the file cannot be read."""
     try:
         return read_file(path, limit)
     except OSError:
@@ -123,7 +123,7 @@ def read_or_none(path: str, limit: int = _SMALL) -> bytes | None:
 
 
 def link(path: str) -> str:
-    """Where a link leads; empty where nobody tells."""
+    """The target of a symbolic link; empty when it cannot be read."""
     try:
         return os.readlink(path)
     except OSError:
@@ -131,7 +131,7 @@ def link(path: str) -> str:
 
 
 def parse_number(text: bytes, base: int = 10) -> int:
-    """A number as it stands; 0 for anything else."""
+    """The whole number that ``text`` is; 0 if it is none."""
     try:
         return int(text, base)
     except ValueError:
@@ -167,7 +167,8 @@ def stat(pid: int, root: str = PROC) -> Stat | None:
 
 
 def start_ticks(pid: int, root: str = PROC) -> int | None:
-    """With the pid the identity of a process; ``None`` when it is gone or has ended."""
+    """Start time of a process in ticks since boot, which identifies it together with its pid.
+    ``None`` when it is gone or has ended."""
     try:
         seen = stat(pid, root)
     except OSError:
@@ -176,7 +177,7 @@ def start_ticks(pid: int, root: str = PROC) -> int | None:
 
 
 def terminal(pid: int, root: str = PROC) -> tuple[int, int] | None:
-    """(pid of the leader of its session, device number of its terminal or 0)."""
+    """(pid of the leader of its session, device number of its terminal or 0); ``None``: gone."""
     fields = (read_or_none(f"{root}/{pid}/stat") or b"").rpartition(b") ")[2].split()
     try:
         return int(fields[3]), int(fields[4])
@@ -185,17 +186,17 @@ def terminal(pid: int, root: str = PROC) -> tuple[int, int] | None:
 
 
 def ignores_hangup(pid: int, root: str = PROC) -> bool:
-    """SIGHUP (signal 1, the lowest bit of SigIgn) is ignored, as under ``nohup``."""
+    """True when SIGHUP (signal 1, the lowest bit of SigIgn) is ignored, as under ``nohup``."""
     data = read_or_none(f"{root}/{pid}/status", 2 * _SMALL) or b""
     mask = data.partition(b"SigIgn:")[2].split(None, 1)
     return bool(mask) and bool(parse_number(mask[0], 16) & _SIGHUP_BIT)
 
 
 def exit_status(seen: Stat, root: str = PROC) -> int | None:
-    """Wait status of an ended process that nobody has reaped; ``None`` when it is hidden.
+    """Wait status of a process that has ended but was not reaped; ``None`` when it is hidden.
 
-    The kernel shows 0 to readers who may not trace the process, so 0 is believed only when
-    the process is ours or we hold CAP_SYS_PTRACE.
+    The kernel shows 0 to readers that may not trace the process. So 0 is believed only if the
+    process has our user id or we have CAP_SYS_PTRACE.
     """
     if seen.wait_status != 0:
         return seen.wait_status
@@ -206,12 +207,12 @@ def exit_status(seen: Stat, root: str = PROC) -> int | None:
 
 
 def exists(pid: int, root: str = PROC) -> bool:
-    """Running, or ended and not reaped yet."""
+    """True when the process runs, or has ended and was not reaped yet."""
     return os.path.exists(f"{root}/{pid}")
 
 
 def owner(pid: int, root: str = PROC) -> int | None:
-    """The user it runs as; ``None`` when it is gone."""
+    """Id of the user that it runs as; ``None`` when it is gone."""
     try:
         return os.stat(f"{root}/{pid}").st_uid
     except OSError:
@@ -228,20 +229,21 @@ def io(pid: int, root: str = PROC) -> Io | None:
 
 
 def peak_bytes(pid: int, root: str = PROC) -> int | None:
-    """The most memory the program had resident. ``ru_maxrss`` says another thing: it starts
-    with what the parent had, across fork and exec."""
+    """Largest resident memory of the program so far, in bytes; ``None`` when unknown. (The value
+    ``ru_maxrss`` is not used: after fork and exec it starts with that of the parent.)"""
     kib = number(read_or_none(f"{root}/{pid}/status") or b"", b"VmHWM:")
     return None if kib is None else kib << 10
 
 
 def wchan(pid: int, root: str = PROC) -> str | None:
-    """The kernel function the first thread sleeps in; ``None`` when it runs or is hidden."""
+    """The kernel function in which the first thread sleeps; ``None`` when it runs or that is
+    hidden."""
     data = read_or_none(f"{root}/{pid}/wchan", 128)
     return data.decode("ascii", "replace").strip() if data and data.strip(b"0\n") else None
 
 
 def ranks(pid: int, root: str = PROC) -> Ranks:
-    """RANK, LOCAL_RANK and WORLD_SIZE; nothing else of the environment is looked at."""
+    """RANK, LOCAL_RANK and WORLD_SIZE of its environment; no other variable is kept."""
     found: dict[bytes, int] = {}
     for name, value in _variables(pid, root):
         if name in _RANK_NAMES and value.isdigit() and len(value) < 10:
@@ -250,8 +252,8 @@ def ranks(pid: int, root: str = PROC) -> Ranks:
 
 
 def environ(pid: int, root: str = PROC) -> dict[str, str]:
-    """What it was started with, by ``getenv``: the first of a name counts. Empty when it belongs
-    to somebody else."""
+    """The environment it was started with; of several values of a name the first, as for
+    ``getenv``. Empty when it may not be read."""
     found: dict[str, str] = {}
     for name, value in _variables(pid, root):
         found.setdefault(os.fsdecode(name), os.fsdecode(value))
@@ -268,16 +270,16 @@ def _variables(pid: int, root: str) -> Iterator[tuple[bytes, bytes]]:
 def cmdline(pid: int, root: str = PROC) -> tuple[str, ...]:
     """The arguments of a process, undecodable bytes escaped; empty for a kernel thread."""
     data = read_or_none(f"{root}/{pid}/cmdline", _LARGEST) or b""
-    # A process that renamed itself ends in many zeros; an empty last argument in two.
+    # Many zeros at the end are of a process that renamed itself, two of an empty last argument.
     words = data.rstrip(b"\0") if data.endswith(b"\0\0\0") else data.removesuffix(b"\0")
     return tuple(os.fsdecode(word) for word in words.split(b"\0")) if words else ()
 
 
 def children(pid: int, root: str = PROC, all_threads: bool = True) -> tuple[int, ...] | None:
-    """Pids of the living and unreaped children; ``None`` when the kernel cannot list them.
+    """Pids of the children, also of those not reaped; ``None`` when the kernel cannot list them.
 
-    Every thread has its own list. With ``all_threads`` off only the first thread is asked,
-    which is where launchers and data loaders fork, and is as cheap as one small file.
+    Every thread has its own list. With ``all_threads`` off only that of the first thread is read,
+    from which launchers and data loaders fork; it is one small file.
     """
     tasks = [str(pid)]
     if all_threads:
@@ -296,12 +298,12 @@ def children(pid: int, root: str = PROC, all_threads: bool = True) -> tuple[int,
 
 
 def exe(pid: int, root: str = PROC) -> str:
-    """The program file (``… (deleted)`` when it was replaced), or an empty text."""
+    """Path of the program file (with `` (deleted)`` if it was replaced); empty when unknown."""
     return link(f"{root}/{pid}/exe")
 
 
 def cwd(pid: int, root: str = PROC) -> str:
-    """The working directory as the process itself calls it, or an empty text."""
+    """The working directory, as the process itself sees it; empty when unknown."""
     return link(f"{root}/{pid}/cwd")
 
 
@@ -311,7 +313,8 @@ def cgroup(pid: int, root: str = PROC) -> bytes:
 
 
 def shares_root(pid: int, root: str = PROC) -> bool | None:
-    """Its files are ours: it does not live in a container of its own. ``None``: nobody tells."""
+    """True when it has the same root directory as we, so is in no other container. ``None``: not
+    known."""
     try:
         theirs, ours = os.stat(f"{root}/{pid}/root"), os.stat("/")
     except OSError:
@@ -320,12 +323,13 @@ def shares_root(pid: int, root: str = PROC) -> bool | None:
 
 
 def maps(pid: int, root: str = PROC, limit: int = 64 * _LARGEST) -> bytes:
-    """The text of its memory map. A torch process has 300 KiB; 64 MiB are 600,000 regions."""
+    """The text of /proc/PID/maps, at most ``limit`` bytes. It has 300 KiB for a torch process;
+    64 MiB are 600,000 regions."""
     return read_or_none(f"{root}/{pid}/maps", limit) or b""
 
 
 def boot_id(root: str = PROC) -> str:
-    """A name that no other boot of this box has; empty where there is none."""
+    """The random id of this boot; empty when unknown."""
     data = read_or_none(f"{root}/sys/kernel/random/boot_id", 128) or b""
     return data.decode("ascii", "replace").strip()
 
@@ -344,9 +348,10 @@ def uptime_s(root: str = PROC) -> float | None:
 
 
 def default_routes(root: str = PROC) -> set[str]:
-    """Network interfaces over which the rest of the world is reached; the loopback is none."""
+    """Names of the network interfaces that have a default route, without the loopback."""
     found = set()
-    # Destination 0 stands in the second word (IPv4), or in the first with the name at the end.
+    # A default route has destination 0: the second word (IPv4; the interface is the first), or the
+    # first word (IPv6; the interface is the last).
     for table, column in (("route", 1), ("ipv6_route", 0)):
         for line in (
             (read_or_none(f"{root}/net/{table}", _LARGEST) or b"")
@@ -360,12 +365,13 @@ def default_routes(root: str = PROC) -> set[str]:
 
 
 def pids(root: str = PROC) -> list[int]:
-    """All processes that we may see; raises OSError."""
+    """Pids of all processes that we may see. Raises OSError."""
     return [int(name) for name in os.listdir(root) if name.isdecimal()]
 
 
 def number(data: bytes, name: bytes) -> int | None:
-    """The number after ``name`` at the beginning of a line (``name`` with its colon, if any)."""
+    """The number after ``name`` at the beginning of a line (``name`` includes a colon, if there is
+    one); ``None`` without such a line."""
     start = 0 if data.startswith(name) else data.find(b"\n" + name) + 1
     if start == 0 and not data.startswith(name):
         return None

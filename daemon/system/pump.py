@@ -1,8 +1,8 @@
-"""The pump: asks the sources in time and turns their troubles into observations.
+"""The pump: calls the sources when they are due and turns their failures into observations.
 
-The one place where an exception of a source is caught. A source is ``ok``, ``failed`` (it
-raised), ``stalled`` (an answer is overdue) or ``unsupported`` (this box does not have the
-thing; asked again every ten minutes).
+The only place where an exception of a source is caught. The state of a source is ``starting``,
+``ok``, ``impaired`` (it works, with a flaw), ``failed`` (it raised), ``stalled`` (an answer is
+overdue) or ``unsupported`` (this box does not have the thing; tried again every ten minutes).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .source import Source, TelemetryLost
 
 UNSUPPORTED_RETRY_S = 600.0
 BREATH = 2.0
-"""A source with a backlog rests twice as long as its turn took: reading an old log to its end
-costs a third of a core at most, and the training the rest."""
+"""A source with a backlog is not called for twice as long as its turn took, so that reading an old
+log to its end takes at most a third of a core from the training. Our choice."""
 Take = Callable[[Iterable[Observation]], None]
 
 
 class Pumped:
-    """One source under the pump."""
+    """One source that the pump calls."""
 
     def __init__(self, source: Source, pump: Pump, take: Take) -> None:
         self.source = source
@@ -44,12 +44,12 @@ class Pumped:
         self._closed = False
 
     def read(self) -> None:
-        """Its turn on the clock."""
+        """Call the source's ``read``, unless it waits after :class:`Unsupported`."""
         if not self._closed and self._pump.clock.monotonic() >= self._not_before:
             self._guard(self.source.read)
 
     def ready(self, fd: int) -> None:
-        """One of its descriptors can be read."""
+        """Call the source's ``ready``: its descriptor ``fd`` can be read."""
         if not self._closed:
             self._guard(partial(self.source.ready, fd))
 
@@ -65,7 +65,7 @@ class Pumped:
             self._say(now, "failed", _words(error))
         except TelemetryLost as error:
             self._say(now, "failed", str(error))
-        except Exception as error:  # noqa: BLE001 - the boundary: a source's bug is its own failure
+        except Exception as error:  # noqa: BLE001 - a bug fails this source only
             self._bug(error)
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
@@ -82,7 +82,7 @@ class Pumped:
             self._pump.rewire(self)
             spent = self._pump.clock.monotonic() - began
             self._schedule(now, max(0.0, BREATH * spent))
-        except Exception as error:  # noqa: BLE001 - the boundary: it is still read in its turn
+        except Exception as error:  # noqa: BLE001 - it is still read at its next turn
             self._bug(error)
 
     def _say(self, now: float, state: SourceStateName, detail: str) -> None:
@@ -94,7 +94,7 @@ class Pumped:
         self._take([self.state])
 
     def _bug(self, error: Exception) -> None:
-        """Once per kind: it may come back with other words every second."""
+        """Report a bug, once per type of exception: it may occur every second, in other words."""
         if type(error) not in self._told_bugs:
             self._told_bugs.add(type(error))
             trace = "".join(traceback.format_exception(error))
@@ -118,14 +118,14 @@ class Pumped:
         self.read()
 
     def close(self) -> None:
-        """Ask it no more and let it go."""
+        """Call the source no more, and close it."""
         self._closed = True
         if self._extra is not None:
             self._extra.cancel()
         self._pump.unwire(self)
         try:
             self.source.close()
-        except Exception as error:  # noqa: BLE001 - the boundary: the others are closed as well
+        except Exception as error:  # noqa: BLE001 - the others must be closed as well
             self._bug(error)
 
 
@@ -144,7 +144,7 @@ class _Shared:
 
 
 class Pump:
-    """All sources; those with one interval share one wake-up of the process."""
+    """Calls all sources. Those with the same interval share one timer."""
 
     def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
         self.loop = loop
@@ -155,7 +155,7 @@ class Pump:
         self._fds: dict[int, _Shared] = {}
 
     def add(self, source: Source, take: Take) -> Pumped:
-        """Ask ``source`` from now on; its first turn comes at once."""
+        """Call ``source`` from now on, the first time at once; ``take`` gets its observations."""
         pumped = Pumped(source, self, take)
         every = source.every_s
         self._by_interval.setdefault(every, []).append(pumped)
@@ -165,7 +165,7 @@ class Pump:
         return pumped
 
     def remove(self, pumped: Pumped) -> None:
-        """Ask it no more."""
+        """Call this source no more, and close it."""
         for same in self._by_interval.values():
             if pumped in same:
                 same.remove(pumped)
@@ -176,7 +176,7 @@ class Pump:
             self.loop.serve(pumped.read)
 
     def all(self) -> list[Pumped]:
-        """Every source under the pump."""
+        """All sources."""
         return [p for group in self._by_interval.values() for p in group]
 
     def rewire(self, pumped: Pumped) -> None:
@@ -189,7 +189,7 @@ class Pump:
             self._leave(pumped, fd)
         for fd, identity in wanted.items():
             shared = self._fds.get(fd)
-            # The same number can be another file by now: a restarted child's pipe.
+            # The number may now be that of another file, such as the pipe of a restarted child.
             if shared is None or shared.identity != identity:
                 shared = self._fds[fd] = _Shared(identity, partial(self._ready, fd))
                 self.loop.watch(fd, shared.call)
@@ -198,7 +198,7 @@ class Pump:
         pumped.fds = set(wanted)
 
     def unwire(self, pumped: Pumped) -> None:
-        """Wait on none of its descriptors any more."""
+        """Stop waiting on the descriptors of this source."""
         for fd in pumped.fds:
             self._leave(pumped, fd)
         pumped.fds = set()

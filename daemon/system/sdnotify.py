@@ -1,4 +1,4 @@
-"""Telling systemd: ready, alive, stopping. Nothing happens when there is no systemd."""
+"""Notifying systemd: ready, alive, stopping. Without systemd this does nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def notify(state: str) -> None:
 
 
 def watchdog_s() -> float | None:
-    """Half the interval in which systemd wants to hear from us; ``None`` without one."""
+    """Seconds between two ``WATCHDOG=1``: half the interval that systemd set; ``None`` without
+    one."""
     usec, pid = os.environ.get("WATCHDOG_USEC"), os.environ.get("WATCHDOG_PID")
     if not usec or not usec.isdigit() or (pid and pid != str(os.getpid())):
         return None

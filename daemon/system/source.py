@@ -1,13 +1,13 @@
-"""The contract of a source: it reads one thing of the box and says what it saw.
+"""The interface of a source: it reads one thing of the box and returns observations.
 
-A source never judges and never waits. ``read`` is called every ``every_s`` seconds and
-``ready`` when one of its file descriptors can be read; both return observations at once.
-Whatever can block for long lives in a child process behind a deadline.
+A source never judges and never waits. ``read`` is called every ``every_s`` seconds, ``ready`` when
+one of its file descriptors can be read; both return at once. What can block for long is done by a
+worker, a child process behind a deadline.
 
-Errors have three roads: :class:`~middlewatch.daemon.system.errors.Unsupported` means that this box
-does not have the thing (said once, asked again much later); any other exception means that
-the source is broken now (said, tried again at its next turn); a source that has an answer
-outstanding past its deadline says so itself by ``stalled``.
+There are three kinds of failure. :class:`~middlewatch.daemon.system.errors.Unsupported` means that
+this box does not have the thing; the source is read again ten minutes later. Any other exception
+means that the source fails now; it is read again at its next turn. When an answer of a worker is
+overdue, ``stalled`` says so.
 """
 
 from __future__ import annotations
@@ -18,39 +18,40 @@ from middlewatch.sentinels.kit import Observation
 
 
 class TelemetryLost(RuntimeError):
-    """What a source asks is there and does not answer: nothing is known about it."""
+    """What a source reads exists, but does not answer: its values are not known now."""
 
 
 class Source:
-    """Base class: one thing of the box."""
+    """Base class of all sources."""
 
     name: str = ""
-    """What it is, and what it reads where there can be several: ``log_tail:/data/a.log``."""
+    """Its kind, and what it reads if there can be several: ``log_tail:/data/a.log``."""
     every_s: float = 1.0
     """Seconds between two calls of ``read``."""
     answers_later: bool = False
-    """True when ``read`` only asks and the answer comes by ``ready``: an empty first read
-    then says nothing about the source."""
+    """True when ``read`` only sends a question and ``ready`` returns the answer: an empty first
+    ``read`` then does not mean that the source works."""
 
     def fds(self) -> Iterable[int]:
-        """File descriptors to wait on now; asked again after every call."""
+        """File descriptors to wait on; asked for again after every ``read`` and ``ready``."""
         return ()
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
-        """``fd`` can be read (or has hung up)."""
+        """``fd`` can be read, or was closed at the other end. ``now``: epoch seconds."""
         return ()
 
     def read(self, now: float) -> Iterable[Observation]:
-        """Look once. ``now`` is wall time in epoch seconds."""
+        """Read once. ``now``: epoch seconds (wall clock)."""
         return ()
 
     @property
     def due_at(self) -> float | None:
-        """Epoch seconds at which ``read`` is wanted before its next turn; 0 means now."""
+        """Epoch seconds at which ``read`` should be called before its next turn; 0 means now;
+        ``None``: not before its turn."""
         return None
 
     def stalled(self, now: float) -> str | None:
-        """Why an answer is overdue, or ``None``."""
+        """What is overdue, as a sentence; ``None`` if nothing is."""
         return None
 
     @property
@@ -59,4 +60,4 @@ class Source:
         return ""
 
     def close(self) -> None:
-        """Let go of everything; safe to call twice."""
+        """Close files and workers; safe to call twice."""

@@ -1,9 +1,8 @@
-"""The store: SQLite, a witness and never a gate.
+"""The store: an SQLite database that records what happened, and that nothing ever waits for.
 
-Documents by kind and id, written behind: ``put`` keeps the newest version in memory and
-``flush`` commits all that changed in one transaction. When the disk is full the reserve
-file is given back, and if that does not help the documents go to a file in shared memory,
-from which the next start takes them; nothing waits for the disk.
+It holds documents by kind and id. ``put`` keeps the newest version in memory, ``flush`` commits all
+changes in one transaction. When the disk is full, the reserve file is deleted to make room. If that
+does not help, the documents are written to a file in shared memory, which the next start reads.
 """
 
 from __future__ import annotations
@@ -39,11 +38,12 @@ create view if not exists outbox as select id, at,
     from docs where kind = 'message';
 """
 RESERVE_BYTES = 1 << 20
-"""Given back to a full disk: room for a few hundred incidents."""
+"""Size of the reserve file, which is deleted when the disk is full: room for a few hundred
+incidents."""
 
 
 class Store:
-    """Documents in ``path``; see the module for what happens when they cannot be kept."""
+    """Documents in the database ``path``; the module says what happens when the disk is full."""
 
     def __init__(self, path: Path, reserve: Path, fallback_dir: Path = Path("/dev/shm")) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class Store:
         self._gone: set[tuple[str, str]] = set()
         self._db: sqlite3.Connection | None = None
         self.set_aside = ""
-        """Where a damaged store was put at the start; empty when it was whole."""
+        """The new name of a store that was damaged at the start; empty if it was not damaged."""
         if not self._open() and self._put_aside():
             self._open()
         if self._db is None and self._give_reserve():
@@ -68,9 +68,10 @@ class Store:
             self.flush()
 
     def _open(self) -> bool:
-        """Connect, and read the whole file once: damage shows now or in the worst moment.
+        """Connect, and check the whole file once, so that damage is found now and not later.
 
-        False when it is damaged; a disk or a permission in the way is only ``trouble``.
+        False when it is damaged. For other errors (full disk, permission) it is True, with the
+        error in ``trouble``.
         """
         try:
             self._db = self._connect()
@@ -89,7 +90,7 @@ class Store:
         fresh = not self.path.exists() or self.path.stat().st_size == 0
         db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
         try:
-            if fresh:  # writes to the file, so that a full one could not be opened
+            if fresh:  # only then: it writes, and would fail on a full disk
                 db.execute("pragma auto_vacuum=incremental")
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=normal")
@@ -102,7 +103,7 @@ class Store:
         return db
 
     def _put_aside(self) -> bool:
-        """A damaged store must not blind the watch: it gets another name, never deleted."""
+        """Rename a damaged store, so that a new one can be made; True when that worked."""
         number = 1
         while (aside := self.path.with_suffix(f".damaged-{number}")).exists():
             number += 1
@@ -127,14 +128,14 @@ class Store:
             finally:
                 os.close(fd)
         except OSError:
-            self._give_reserve()  # half a reserve would only look like one
+            self._give_reserve()  # no room: do not keep a part of the reserve
 
     def _take_fallback(self) -> None:
-        """What a full disk turned away comes first: it is newer than what is on disk."""
+        """Read the documents that could not be committed before; newer ones in the store win."""
         try:
             info = self.fallback.lstat()
             if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
-                return  # somebody else's file in a shared folder proves nothing
+                return  # the folder is shared: another user may have put it there
             left = json.loads(self.fallback.read_text(encoding="utf-8"))
             docs = {(str(kind), str(i)): (float(at), doc) for kind, i, at, doc in left}
         except (OSError, ValueError, TypeError):
@@ -160,17 +161,17 @@ class Store:
         self._dirty[kind, doc_id] = (at, jsonlines.dumps(doc))
 
     def drop(self, kind: str, doc_id: str) -> None:
-        """Forget one document."""
+        """Delete one document; on disk with the next flush."""
         self._dirty.pop((kind, doc_id), None)
         self._gone.add((kind, doc_id))
 
     def all(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(id, document) of one kind, as on disk plus what is not there yet."""
+        """(id, document) of one kind, including changes that are not on disk yet."""
         docs = self._kept(kind)
         docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
         for doc_id, doc in docs.items():
             if (kind, doc_id) not in self._gone:
-                with contextlib.suppress(ValueError):  # edited by hand, and badly
+                with contextlib.suppress(ValueError):  # broken by hand
                     yield doc_id, json.loads(doc)
 
     def _kept(self, kind: str) -> dict[str, str]:
@@ -178,14 +179,14 @@ class Store:
         with contextlib.suppress(sqlite3.Error):
             if self._db is not None:
                 return dict(self._db.execute(question, (kind,)))
-            # No room for the files that even a reader needs; what is there can still be read.
+            # A full disk: even a reader creates files. With ``immutable`` it does not.
             place = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             with contextlib.closing(sqlite3.connect(place, uri=True)) as db:
                 return dict(db.execute(question, (kind,)))
         return {}
 
     def flush(self) -> bool:
-        """Commit what changed. False when it could not be kept on disk (see ``trouble``)."""
+        """Commit all changes. False when they are not on disk; ``trouble`` says why."""
         if not self._dirty and not self._gone:
             return not self.trouble
         if self._commit() or (self._give_reserve() and self._commit()):
@@ -228,7 +229,7 @@ class Store:
         return True
 
     def _write_fallback(self) -> None:
-        """Whole or not at all, and never into a file that somebody else put there."""
+        """Write the changes to shared memory, atomically, and never into another user's file."""
         rows: list[list[Any]] = [[k, i, at, doc] for (k, i), (at, doc) in self._dirty.items()]
         rows += [[kind, i, 0.0, None] for kind, i in self._gone]
         fresh = _beside(self.fallback, f".{os.getpid()}")
@@ -251,7 +252,7 @@ class Store:
         return total
 
     def trim(self, kinds: tuple[str, ...], keep: int) -> None:
-        """Keep the newest ``keep`` documents of each of ``kinds``, and give the room back."""
+        """Keep the newest ``keep`` documents of each of ``kinds``, and free disk space."""
         if self._db is None:
             return
         for kind in kinds:
@@ -265,7 +266,7 @@ class Store:
             self._db.executescript("pragma incremental_vacuum")  # as a query it frees one page
 
     def close(self) -> None:
-        """Flush and let go."""
+        """Flush, and close the database."""
         self.flush()
         if self._db is not None:
             self._db.close()

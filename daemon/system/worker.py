@@ -1,17 +1,17 @@
 """A child process that answers questions in JSON lines, behind a deadline.
 
-Whatever can block for ever (a driver call on a dying GPU, ``statvfs`` on a dead mount) or is
-heavy runs in such a child: one question a line on its stdin, one JSON object a line on its
-stdout. At most one question is open at a time. The owner waits for :meth:`JsonWorker.fileno`
-in its selector and asks :meth:`JsonWorker.overdue` once in a while; nothing here ever waits.
+Whatever is heavy, or can block for ever (a driver call on a dying GPU, ``statvfs`` on a dead
+mount), runs in such a child: one question per line on its stdin, one JSON object per line on its
+stdout. At most one question is open at a time. The owner waits for :meth:`JsonWorker.fileno` in
+its selector and calls :meth:`JsonWorker.overdue` regularly. No function here blocks.
 
-A child leads its own session, is niced, and dies with the daemon: a small program of its own
-(the leash, in :mod:`.worker_main`) asks the kernel for a death signal and then becomes the
-program itself. A hook between fork and exec would do the same, but would copy the page tables
-of the daemon for every start.
+A child has its own session and a low priority, and ends with the daemon: it is started through a
+small program (the leash, in :mod:`.worker_main`), which asks the kernel for a death signal and
+then executes the real program. A hook between fork and exec could do the same, but would copy the
+page tables of the daemon at every start.
 
-A child in uninterruptible sleep survives SIGKILL. It is remembered in ``stuck_pid`` and no
-other one is started until it is gone: a second one would only get stuck as well.
+A child in uninterruptible sleep survives SIGKILL. Its pid is then in ``stuck_pid``, and no other
+child is started until it is gone: that would get stuck as well.
 """
 
 from __future__ import annotations
@@ -26,21 +26,23 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 1 << 20
-"""Bytes of one answer. 16 GPUs with 100 processes each need 60 KiB."""
+"""Longest answer in bytes. 16 GPUs with 100 processes each need 60 KiB."""
 _WORDS = 2048
 _CHUNK = 1 << 16
 _ANSWERS_AT_ONCE = 64
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _STEADY_S = 60.0
-"""A child that lived this long and answered may be started again at once."""
+"""After a child has lived this long and has answered, the pause before a restart is short again.
+Our choice."""
 _LEASH = str(Path(__file__).with_name("worker_main.py"))
 
 
 class JsonWorker:
-    """One child at a time, started on need, killed when told, started again with patience.
+    """One child at a time. It is started when a question is asked; after a failure the pause
+    before the next start grows from 1 to 60 s.
 
-    ``deadline_s`` is the time one answer may take; ``start_deadline_s`` (default: the same)
-    counts for the first question of a fresh process. ``env`` replaces the environment.
+    ``deadline_s``: seconds that an answer may take; ``start_deadline_s`` (default: the same): the
+    first answer of a new process. ``env`` replaces the environment.
     """
 
     def __init__(
@@ -54,12 +56,13 @@ class JsonWorker:
         self.deadline_s = deadline_s
         self.start_deadline_s = deadline_s if start_deadline_s is None else start_deadline_s
         self.pid: int | None = None
-        """Of the living child; ``None`` when there is none."""
+        """Pid of the living child; ``None`` when there is none."""
         self.exit_status: int | None = None
-        """How the newest child ended, once that is known; negative: the signal that did it."""
+        """Exit status of the newest child; negative: the signal that ended it; ``None``: not known
+        (yet)."""
         self.starts = 0
         self.start_error = ""
-        """Why the latest attempt to start one failed; empty after a good one."""
+        """Why the latest start failed; empty after a successful one."""
         self._env = env
         self._killed: int | None = None
         self._stdin = self._stdout = self._stderr = -1
@@ -80,17 +83,17 @@ class JsonWorker:
 
     @property
     def alive(self) -> bool:
-        """A child runs and has not been told to die."""
+        """True while a child runs that was not killed."""
         return self.pid is not None
 
     @property
     def waiting(self) -> bool:
-        """An answer is outstanding."""
+        """True while an answer is outstanding."""
         return self._due is not None
 
     @property
     def stuck_pid(self) -> int | None:
-        """A killed child that is still there; for a moment after every kill, or for good."""
+        """Pid of a killed child that still exists: for a moment after every kill, or for long."""
         self._look_after()
         return self._killed
 
@@ -162,7 +165,7 @@ class JsonWorker:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
         if self._killed is not None:
-            _left.add(self._killed)  # nobody asks this one any more: the others look after it
+            _left.add(self._killed)  # other workers reap it: this object is not used any more
 
     def _start(self) -> bool:
         if self._killed is not None or self._mono < self._not_before:
@@ -204,7 +207,7 @@ class JsonWorker:
         return True
 
     def _send(self) -> None:
-        """Push what is left of the question; a reader that is gone is noticed by its EOF."""
+        """Write the rest of the question. If the child is gone, EOF on its stdout will show it."""
         if not self._unsent:
             return
         try:
@@ -215,7 +218,7 @@ class JsonWorker:
             self._unsent = b""
 
     def _objects(self, chunk: bytes) -> list[dict[str, Any]]:
-        """Cut a chunk into lines and keep those that are JSON objects."""
+        """The JSON objects of all lines that end in this chunk."""
         found = []
         *ends, rest = chunk.split(b"\n")
         for end in ends:
@@ -244,7 +247,7 @@ class JsonWorker:
         return [value] if isinstance(value, dict) else []
 
     def _listen(self) -> None:
-        """Take what the child wrote to stderr, so that it never blocks on it."""
+        """Read the child's stderr, so that a full pipe never blocks the child."""
         for _ in range(16):
             if self._stderr < 0:
                 return
@@ -266,7 +269,7 @@ class JsonWorker:
             self._pause_s = _FIRST_PAUSE_S
 
     def _bury(self, failed: bool) -> None:
-        """End the child, take its last words and close its pipes."""
+        """End the child, read the rest of its stderr and close its pipes."""
         pid, self.pid = self.pid, None
         if pid is not None and not self._reap(pid):
             # The child leads its session: helpers that it started go with it.
@@ -277,7 +280,7 @@ class JsonWorker:
         self._listen()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = -1
-        # Not known yet (None) is how most go that leave by themselves: their pipe closes first.
+        # None (not known yet) is usual for a child that ends by itself: its pipe closes first.
         if failed or self._due is not None or self.exit_status not in (0, None):
             self._be_patient()
         self._due = None
@@ -285,7 +288,7 @@ class JsonWorker:
         self._partial.clear()
 
     def _reap(self, pid: int) -> bool:
-        """Whether ``pid`` is gone; notes how it ended."""
+        """True when ``pid`` has ended; keeps its exit status."""
         try:
             reaped, status = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
@@ -300,7 +303,7 @@ class JsonWorker:
 
 
 _left: set[int] = set()
-"""Killed children of owners that are closed, and that were still there then."""
+"""Killed children of closed workers that still existed then; still to be reaped."""
 
 
 def _gone(pid: int) -> bool:
@@ -313,8 +316,8 @@ def _gone(pid: int) -> bool:
 def module_argv(module: str) -> tuple[str, ...]:
     """The command line that runs ``main()`` of one of our modules as a child.
 
-    Found the way this process found it (a user's site-packages too, which ``-I`` would hide),
-    but never in the working directory.
+    It is searched where this process searches modules (also in a user's site-packages, which
+    ``-I`` would leave out), but never in the working directory.
     """
     program = f"import sys; sys.path[0:1] = []; from {module} import main; sys.exit(main())"
     return (sys.executable, "-c", program)

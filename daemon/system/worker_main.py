@@ -1,8 +1,9 @@
-"""The child's side of :mod:`.worker`: priority, death with its parent, one answer a line.
+"""The child's side of :mod:`.worker`: low priority, ending with the parent, one answer per line.
 
-Run by its path (``python -I -S worker_main.py PARENT PROGRAM WORD…``) this is the leash: it
-becomes PROGRAM, which then has its own session, is niced, and dies with the process PARENT. So
-it imports little, and nothing of ours.
+Run by its path (``python -I -S worker_main.py PARENT PROGRAM ARG…``) this is the leash: a small
+program that executes PROGRAM in its place, with an own session, a low priority, and a death signal
+for when the process PARENT ends. It has to start fast, so it imports little, and nothing of this
+package.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import signal
 import sys
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing takes longer to import than the leash to run
+if TYPE_CHECKING:  # importing typing takes longer than all the rest
     from collections.abc import Callable
     from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ _libc = ctypes.CDLL(None)
 
 
 def step_back() -> None:
-    """Take the lowest priority that the kernel has, for processor and disk; best effort."""
+    """Take the lowest CPU and disk priority; where that is not possible, do nothing."""
     import contextlib
 
     with contextlib.suppress(OSError):
@@ -38,10 +39,10 @@ def step_back() -> None:
 
 
 def die_with_parent(parent: int | None = None, how: int = signal.SIGKILL) -> None:
-    """Get the signal ``how`` when the thread that started this process ends; at once, without
-    it, when that has happened already and we are not a child of ``parent`` any more.
+    """Ask the kernel for the signal ``how`` when the thread that started this process ends.
 
-    Also between fork and exec: the signal stays set when another program is executed.
+    If this process is no child of ``parent`` any more, that has happened already, and it exits at
+    once. The request survives exec, so it may be made before another program is executed.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0)
     if parent is not None and os.getppid() != parent:
@@ -49,9 +50,8 @@ def die_with_parent(parent: int | None = None, how: int = signal.SIGKILL) -> Non
 
 
 def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], float]) -> None:
-    """Answer lines from stdin until it ends, or nobody has asked for ``quiet_s()`` seconds.
-
-    Of a line longer than 64 KiB the beginning is dropped: it is no question of ours.
+    """Answer each line of stdin on stdout, until stdin ends or ``quiet_s()`` seconds pass without
+    a question. The beginning of a line longer than 64 KiB is dropped: no question is that long.
     """
     import json
     import select
@@ -73,7 +73,7 @@ def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], fl
 
 
 def leash(parent: int, argv: list[str]) -> NoReturn:
-    """Become the program ``argv`` as a worker of ``parent``; does not return."""
+    """Execute the program ``argv`` in place of this one, as a worker of process ``parent``."""
     os.setsid()
     die_with_parent(parent)
     os.nice(NICE)

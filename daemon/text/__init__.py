@@ -1,1 +1,1 @@
-"""Drawing on a terminal, for commands and screens alike."""
+"""Drawing text on a terminal, for both commands and screens."""

@@ -1,4 +1,4 @@
-"""The course of a loss in a terminal: a curve, points of evaluation, marks on the axis. Pure."""
+"""A loss curve as terminal text: the curve, evaluation points, marks on the axis. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from .rows import Row, Span, Tone, row
 
 EVALUATED = "●"
 GUTTER = 9
-"""Cells left of the curve: a number and the axis."""
+"""Cells left of the curve, for a number and the axis."""
 _MARGIN = 2
-"""Cells drawn beyond each side, and cut off: points there hold the scale."""
+"""Extra cells at each side of the plot, cut off afterwards. They hold points at the lowest and the
+highest value, so that the plot gets that scale: see :meth:`_Scale.framed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisMark:
-    """Something to show on the axis."""
+    """A sign to show on the axis."""
 
     x: float
+    """Position, in the units of the curve's x values."""
     sign: str
     tone: Tone
 
@@ -33,10 +35,11 @@ def curve(
     width: int,
     height: int,
 ) -> list[Row]:
-    """Rows of a picture ``width`` wide; none where there is nothing to draw.
+    """Rows of a picture ``width`` cells wide: ``height`` rows of curve, the axis, a row of words.
 
-    ``ends`` are the words below both ends of the axis. The scale is logarithmic when the
-    highest value is several times the lowest, as that of the screens is.
+    ``train`` and ``evaluated`` are (x, y) points. ``ends``: the words below both ends of the axis.
+    The scale is logarithmic when the highest value is at least :data:`.plot.LOG_FROM` times the
+    lowest. Empty when there are fewer than three finite values or too few cells.
     """
     train = [p for p in train if math.isfinite(p[0])]
     evaluated = [p for p in evaluated if math.isfinite(p[0]) and math.isfinite(p[1])]
@@ -67,7 +70,7 @@ def curve(
 
 
 class _Scale:
-    """Where a point lies."""
+    """Translates points to cells."""
 
     def __init__(
         self,
@@ -90,11 +93,11 @@ class _Scale:
         return min(1.0, max(0.0, (x / 2 - self.first / 2) / span)) if span > 0 else 0.5
 
     def column(self, x: float) -> int:
-        """Cell of a place on the axis."""
+        """Column of an x value, in cells from the left."""
         return round(self.share(x) * (2 * self.room - 1)) // 2
 
     def line(self, y: float) -> int:
-        """Row of a value, from the top."""
+        """Row of a y value, from the top."""
         low, high = self.low, self.high
         if self.logarithmic:
             y, low, high = math.log(y), math.log(low), math.log(high)
@@ -103,7 +106,8 @@ class _Scale:
         return round((1 - up) * (self.height * 4 - 1)) // 4
 
     def framed(self, train: Sequence[Point]) -> tuple[Point, ...]:
-        """The curve between two strokes from lowest to highest that lie beyond the picture."""
+        """The curve with x from 0 to 1, and at both ends, in the margins that are cut off, a stroke
+        from the lowest to the highest value, which sets the scale of the plot."""
         dot = 1 / (2 * self.room - 1)
         edge = 2 * _MARGIN * dot
         before = ((-edge, self.low), (dot - edge, self.high), (2 * dot - edge, math.nan))
@@ -116,7 +120,7 @@ class _Scale:
         return (*before, *inside, *after)
 
     def labels(self) -> dict[int, str]:
-        """Numbers beside the rows."""
+        """Row -> the value to print beside it."""
         values = {0: self.high, self.height - 1: self.low}
         if self.height >= 6:
             middle = (self.height - 1) // 2
@@ -129,7 +133,7 @@ class _Scale:
 
 
 def _numbers(values: Mapping[int, float]) -> dict[int, str]:
-    """As few digits as tell the values apart."""
+    """The values as text, with as few digits as keep them different (at least 3)."""
     for digits in (3, 4, 5):
         found = {y: f"{value:.{digits}g}" for y, value in values.items()}
         if len(set(found.values())) == len(values):

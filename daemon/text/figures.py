@@ -1,7 +1,7 @@
-"""Numbers and times as a tired person reads them. Pure; ``None`` is always ``–``, never 0.
+"""Numbers and times as short text. Pure; ``None`` is always ``–``, never 0.
 
-Times are shown coarsely on purpose: a screen on which nothing happened must not change, so
-that it sends nothing down a slow line.
+Times are coarse on purpose: while nothing happens the text of a screen should not change, so that
+nothing has to be sent over a slow connection.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ UNKNOWN = "–"
 
 
 def metric(value: float | None) -> str:
-    """A loss, a rate, a norm: ``2.3100``, ``1,204.5``, ``3e-04``, ``nan``."""
+    """A loss, a learning rate, a norm: ``2.3100``, ``1,204.5``, ``3.00e-04``, ``nan``."""
     if value is None:
         return UNKNOWN
     if not math.isfinite(value):
@@ -37,7 +37,7 @@ def count(value: float | None) -> str:
 
 
 def amount(value: float | None) -> str:
-    """A rate in at most five characters: ``850``, ``182k``, ``1.3M``."""
+    """A number, short: ``850``, ``182k``, ``1.3M``."""
     if value is None or not math.isfinite(value):
         return UNKNOWN if value is None else str(value)
     if abs(value) >= 1e12:
@@ -61,7 +61,7 @@ def size(value: float | None) -> str:
 
 
 def percent(part: float | None, whole: float | None = 1.0) -> str:
-    """``part / whole`` as ``84%``; a rest that is not zero is never shown as 0 %."""
+    """``part / whole`` as ``84%``; between 0 and 1 % it is ``<1%``, so that only 0 is ``0%``."""
     if part is None or not whole or not math.isfinite(part) or not math.isfinite(whole):
         return UNKNOWN
     value = 100 * part / whole
@@ -82,7 +82,7 @@ def spread(values: Sequence[float], unit: str) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A stretch of time in its two largest units: ``12 s``, ``3 h 12 min``, ``2 d 4 h``."""
+    """A duration in its one or two largest units: ``12 s``, ``3 h 12 min``, ``2 d 4 h``."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     left = max(0, int(seconds))
@@ -98,7 +98,7 @@ def duration(seconds: float | None) -> str:
 
 
 def roughly(seconds: float | None) -> str:
-    """A duration that moves at most every ten seconds, and every minute from the first on."""
+    """A duration in steps of ten seconds below a minute, and of a minute above."""
     if seconds is None or not math.isfinite(seconds) or seconds >= 60:
         return duration(seconds)
     return f"{int(seconds // 10 * 10)} s" if seconds >= 10 else "<10 s"

@@ -1,4 +1,4 @@
-"""A curve in braille: two by four dots a cell, drawn with nothing but text. Pure."""
+"""A curve drawn with braille characters, each of two by four dots. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """Bit of each dot in a braille cell, by column and by row from the top (Unicode, 2800..28FF)."""
 
 LOG_FROM = 4.0
-"""Highest by lowest value from which the axis is logarithmic. A loss that falls from 11 to 2.3
-would otherwise spend its whole life in the lowest quarter of the plot."""
+"""Ratio of the highest to the lowest value from which the axis is logarithmic. On a linear axis a
+loss that falls from 11 to 2.3 would be in the lowest quarter of the plot nearly all the time."""
 
 BROKEN = "×"
 
 
 class Plot(NamedTuple):
-    """A drawn curve: exactly as many rows as asked for, and what a legend has to say."""
+    """A drawn curve: as many rows as asked for, and what a legend needs."""
 
     rows: list[Row]
     low: float | None
@@ -37,11 +37,10 @@ class Plot(NamedTuple):
 def draw(points: tuple[Point, ...], width: int, height: int) -> Plot:
     """Draw (x, y) points, oldest first, into ``width`` by ``height`` cells.
 
-    Remembers the last few, because a curve stays the same for many looks.
-
-    Points are placed by x; by order where x does not rise (a restarted counter). Columns with
-    several points show their whole range, neighbours are joined. A y that is not finite is a
-    ``×``: at the top for ``inf``, at the bottom for the others.
+    Points are placed by x, or by their order if x does not always rise (a restarted counter). A
+    column with several points shows their whole range; neighbouring points are joined. A y that is
+    not finite is a ``×``: at the top for ``inf``, at the bottom for ``-inf`` and NaN. The last
+    results are cached, because a screen draws the same curve many times.
     """
     values = [y for _, y in points if math.isfinite(y)]
     broken = len(points) - len(values)
@@ -79,7 +78,7 @@ def _columns(xs: Sequence[float], width: int) -> list[int]:
 
 
 def _share(value: float, low: float, high: float, logarithmic: bool) -> float:
-    """Where ``value`` lies between ``low`` (0) and ``high`` (1); in the middle of nothing."""
+    """Where ``value`` is between ``low`` (0) and ``high`` (1); 0.5 if the two are equal."""
     if logarithmic:
         value, low, high = math.log(value), math.log(low), math.log(high)
     # Halves, because the distance of two finite numbers may be infinite.

@@ -1,7 +1,7 @@
-"""Rows of text with a meaning: what every screen here is made of. Pure.
+"""Rows of text, from which every screen and report is built. Pure.
 
-A row is a tuple of spans; a span has a text and a *tone*, which says what it means and leaves
-the look to the widget. Widths are terminal cells: a Chinese character takes two.
+A row is a tuple of spans. A span has a text and a *tone* (``good``, ``warn``, …), for which the
+widget or command chooses the colour. Widths are terminal cells: a Chinese character takes two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Tone = Literal["", "dim", "title", "good", "warn", "bad", "alert"]
 
 
 class Span(NamedTuple):
-    """A piece of a row that means one thing."""
+    """A part of a row with one tone."""
 
     text: str
     tone: Tone = ""
@@ -45,7 +45,7 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_left(text: str, width: int) -> str:
-    """Like :func:`cut`, but the end is kept: of a path, the end tells the most."""
+    """Like :func:`cut`, but keeps the end, which is the most useful part of a path."""
     if cell_len(text) <= width:
         return text
     return "…" + clip(text[::-1], width - 1)[::-1] if width > 0 else ""
@@ -94,12 +94,12 @@ def pad(line: Row, width: int) -> Row:
 
 
 def first_fit(width: int, *lines: Row) -> Row:
-    """The first of several ways to say it that fits; the last one when none does."""
+    """The first of several rows that fits into ``width`` cells; the last one if none does."""
     return next((line for line in lines if width_of(line) <= width), lines[-1])
 
 
 def ends(left: Row, right: Row, width: int) -> Row:
-    """``left`` and ``right`` at the two ends of a row; the right one is never cut for the left."""
+    """``left`` and ``right`` at the two ends of a row; if there is little room, ``left`` is cut."""
     room = width - width_of(right) - 1
     return pad(left, max(0, room)) + row(" ") + right
 
@@ -107,7 +107,7 @@ def ends(left: Row, right: Row, width: int) -> Row:
 def beside(
     left: Sequence[Row], right: Sequence[Row], left_width: int, right_width: int
 ) -> list[Row]:
-    """Two columns, one cell apart, as long as the longer one."""
+    """Two columns, one cell apart, with as many rows as the longer one."""
     height = max(len(left), len(right))
     return [
         (*pad(_at(left, y), left_width), Span(" "), *pad(_at(right, y), right_width))
@@ -134,18 +134,18 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def heading(label: str, rest: Row, width: int, focused: bool = False) -> Row:
-    """The rule above a section: its name (reversed while it has the keys) and what it tells."""
+    """The headline of a section: its name (reversed while it has the keyboard focus), ``rest``."""
     title = Span(f"[{label}]", "alert") if focused else Span(f" {label} ", "title")
     return pad((title, Span(" "), *rest), width)
 
 
 def window(total: int, chosen: int, height: int) -> int:
-    """First of ``height`` visible items so that the chosen one is among them."""
+    """Index of the first of ``height`` visible items, such that item ``chosen`` is visible."""
     if total <= height or chosen < height:
         return 0
     return min(chosen - height + 1, total - height)
 
 
 def plain(lines: Iterable[Row]) -> str:
-    """The rows as text, for tests and for people without a screen."""
+    """The rows as text without tones."""
     return "\n".join("".join(span.text for span in line).rstrip() for line in lines)

@@ -1,4 +1,4 @@
-"""What every rule is written with. Standard library only, no I/O, no clock."""
+"""The tools that rules are written with. Standard library only, no I/O, no clock."""
 
 from __future__ import annotations
 

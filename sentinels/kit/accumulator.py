@@ -1,10 +1,9 @@
 """Accumulators: what rules remember of a run, in bounded memory.
 
-A sentinel is a pure function of its View. What it would have to add up over a whole run (a
-noise level, a streak, what came after an error) is written down by an accumulator: the history
-feeds it every observation once, in order, and the View shows it. Two rules may read the same
-one. What an accumulator says depends on the observations alone, so a replayed log and a live one
-give the same.
+A sentinel is a pure function of its View. What has to be added up over a whole run (a noise level,
+a streak, what followed an error) is kept by an accumulator: the history gives it every observation
+once, in order, and the View has it. Several rules may read the same accumulator. Its state depends
+on nothing but the observations, so that a replayed log and a live one lead to the same state.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ class Accumulator:
     """Base of all accumulators. A new one is empty."""
 
     stored_as: ClassVar[str] = ""
-    """Its key in the store, where that is not the name of the class."""
+    """Its key in the store, if that is not the name of the class."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
-    """Observation types that it is fed."""
+    """Observation types that it is given."""
     SAVED: ClassVar[Any] = {}
-    """What of it outlives a restart of the daemon, as :mod:`.codec` has it; nothing by default."""
+    """The fields that are stored over a restart of the daemon (see :mod:`.codec`); by default
+    none."""
 
     @classmethod
     def key(cls) -> str:
@@ -37,34 +37,36 @@ class Accumulator:
 
     @property
     def quiet(self) -> bool:
-        """True while no rule that reads it can have anything to say: nobody needs to ask.
+        """True while it gives no rule a reason to report anything.
 
-        A healthy step then costs no more than :meth:`add`.
+        A rule is not called while all its accumulators are quiet, so that a healthy step costs no
+        more than :meth:`add`.
         """
         return False
 
     def add(self, seen: Observation) -> None:
-        """Write down one observation."""
+        """Take in one observation."""
         raise NotImplementedError
 
     def mark_gap(self) -> None:
-        """The watch was stopped, or the clock was set: what comes next follows on nothing."""
+        """The daemon was stopped for a time, or the clock was set: the time between the last
+        observation and the next one means nothing."""
         return
 
     def save(self) -> dict[str, Any]:
-        """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
+        """The state as plain JSON values, for :meth:`restore` after a restart of the daemon."""
         saved: dict[str, Any] = codec.dump(self)
         return saved
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`save` gave; what cannot be read changes nothing."""
+        """Load what :meth:`save` returned; when it cannot be read, nothing changes."""
         with suppress(codec.Unfit):
             codec.fill(self, saved)
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedValue:
-    """One value in a log: where it stands, and what it was."""
+    """One value in a log, with its place there."""
 
     at: float
     step: float | None
@@ -75,5 +77,5 @@ class LoggedValue:
 
     @classmethod
     def of(cls, seen: Step, value: float) -> LoggedValue:
-        """The place of a report."""
+        """``value`` at the place of the report ``seen``."""
         return cls(seen.at, seen.number, seen.line, value, seen.text)

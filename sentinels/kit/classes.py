@@ -1,9 +1,9 @@
-"""The closed vocabulary: one row for every class of trouble, and all that is known of it.
+"""The closed vocabulary: a row for every class of trouble, with all facts about it.
 
-Nobody else lists classes. Who wants to know something of one asks its row (:func:`row`), or
-takes the set of all that share it (:func:`which`). A class that has no row here cannot be told:
-:func:`row` raises when the signatures are loaded, when the sentinels are found and when one
-speaks. Other programs rely on the names: rows may come, none is renamed.
+No other module lists classes. A fact about one class is in its row (:func:`row`); the classes that
+share a fact are found by :func:`which`. A class without a row cannot be reported: :func:`row`
+raises when the signatures are loaded, when the sentinels are imported, and when a sentinel reports
+it. Other programs rely on the names: rows may be added, but none is renamed.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from .findings import Severity
 
 
 class Group(enum.Enum):
-    """What a class is about: (place in the order of causes, title).
+    """What classes are about: (place in the order of causes, title).
 
-    The order is one for all boxes (our choice): a cause has a smaller number than what follows
-    from it. Groups with the same number come neither before nor after each other.
+    A cause has a smaller number than what follows from it. The order is our choice, and the same
+    for all boxes. Groups with the same number are not ordered among themselves.
     """
 
     HARDWARE = (0, "GPU or board fault")
     MEMORY = (1, "out of memory")
     DISK = (2, "disk")
     SAVE_FAILED = (3, "failed save")
-    """What a full or broken disk does to a save."""
+    """A save that a full or broken disk made fail."""
     NOT_FINITE = (4, "NaN")
     LOSS = (5, "loss")
     STOPPED = (6, "stopped")
     LOADER = (7, "loader worker")
-    """Its traceback is another exception only."""
+    """Before the crashes: the traceback that a killed worker causes is only a consequence."""
     CRASH = (8, "crash")
     INTERRUPTED = (8, "ended by a person")
     SAVE = (8, "found in a save")
-    """What a save is found to be, or where it lies. That explains nothing that happens to the run,
-    and is told beside what does: a restart must not begin there."""
+    """A save was found to be bad, or to be on storage that does not last. That is no cause of what
+    happens to the run, but is reported as well, because a resume must not use that save."""
     FORECAST = (8, "forecast")
-    """Explains nothing, and is explained by what it foretold only."""
+    """Is no cause of anything; only the trouble that it predicted explains it."""
     NOT_EXITING = (9, "finished but alive")
     HANG = (10, "hang")
     KILLED = (11, "killed")
@@ -57,14 +57,15 @@ class Group(enum.Enum):
 
     @property
     def numbers(self) -> bool:
-        """True for what a log's numbers say: the loss, its gradient, its scale, its rate."""
+        """True for what the numbers in a log show: loss, gradient, loss scale, learning rate."""
         return self in (Group.NOT_FINITE, Group.LOSS, Group.STRANGE, Group.FLAT)
 
     @property
     def ends_hang(self) -> bool:
-        """True for what shows that a run does not stand still any more but is gone or broken.
+        """True for a class that shows that a run does not hang, but is gone or broken.
 
-        Whatever its place in the order: a hang that was told is corrected by it at any time.
+        Such a finding corrects an incident of class ``hang`` at any time, whatever its place in the
+        order of causes.
         """
         if self in (Group.KILLED, Group.GONE):
             return True
@@ -73,11 +74,11 @@ class Group(enum.Enum):
 
 
 class Lines(enum.Enum):
-    """What log lines about a class are worth. Means nothing for a class that no line speaks of."""
+    """Which rule uses the log lines about a class. Has no meaning for one without log lines."""
 
-    END = "a fatal one may be why the run ended: `crash` tells it"
-    RULE = "another rule tells them, which knows more than the line"
-    NUMBERS = "another rule decides by steps and values: a line says why a program ended itself at most in an old log"
+    END = "the rule `crash`: a fatal line may be the reason why the run ended"
+    RULE = "another rule, which knows more than the line says"
+    NUMBERS = "another rule, which decides by steps and values; lines count in finished logs only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,50 +89,53 @@ class TroubleClass:
     group: Group
     lines: Lines = Lines.END
     severity: Severity = Severity.CRITICAL
-    """Of a run that it ended."""
+    """Severity when it ended the run."""
 
     part_of: tuple[str, ...] = ()
-    """Classes that explain it for as long as one of the two is open, however mild both are: slow
-    windows are minutes long. Itself, where the same again is the same trouble."""
+    """Classes that explain it while its incident or theirs is open, of whatever severity, not only
+    when they come close together (slow windows are minutes long). The class itself is among them if
+    a repetition belongs to the same trouble."""
     forecasts: tuple[str, ...] = ()
-    """Classes that it foretells: it becomes part of what comes true, be it after an hour."""
+    """Classes that it predicts. When one of them comes, even an hour later, it is the cause, and
+    the forecast becomes part of its incident."""
     explains_not: tuple[str, ...] = ()
-    """Classes that it cannot bring about, whatever the order says."""
+    """Classes that it cannot cause, whatever the order of causes says."""
     fallout: bool = False
-    """As a warning or a note it may be the fallout of a critical cause. The others (a disk that
-    fills up, a learning rate of zero) are troubles of their own."""
+    """A finding of severity warning or info may be a consequence of a critical cause. Without this,
+    it is a separate trouble (a disk that fills up, a learning rate of zero)."""
     hardware: bool = False
-    """It can spoil numbers and saves. Of what lies outside the program nothing else can: a full
+    """It can cause wrong numbers and bad saves. Other causes outside the program cannot: a full
     disk makes no loss jump."""
 
     standstill: bool = False
-    """The run lives and does not get on: a step of the training contradicts it."""
+    """The run is alive but makes no progress: a step of the training refutes it."""
     bad_save: bool = False
-    """What a save was found to be says nothing against going on: the one to resume from is
-    verified once more."""
+    """It is about one save, and no reason against a resume: the save to resume from is verified
+    again before."""
     spoils_saves: bool = False
-    """What is saved after it may be finite and worth nothing all the same."""
+    """Saves that are written after it may be worthless even if all their numbers are finite."""
     result_lost: bool = False
-    """A failure also after the log says that training is done: the result is not saved."""
+    """It is a failure even after the log says that training is done: the result was not saved."""
 
     collective: bool = False
-    """What ranks say that wait for another one, or whose watchdog repeats what its GPU said."""
+    """Reported by ranks that wait for another rank, or by a watchdog that repeats the error of its
+    GPU: the cause may be elsewhere."""
     side_effect: bool = False
-    """The root only where nothing more exact is there."""
+    """It is the cause of the end only when there is no more exact class."""
     teardown: bool = False
-    """Noise of a program that takes itself apart, when it comes after the last step."""
+    """After the last step it is only noise of a program that shuts down."""
 
     oom_kill: bool = False
     """The kernel killed a process because memory ran out."""
     notice: bool = False
-    """Somebody announces that the run will be ended."""
+    """An announcement that the run will be ended."""
     grace: bool = False
-    """The run was told to end from outside and may use its time of grace, as other ranks may use
-    theirs: a step or two after it prove nothing."""
+    """The run was told from outside to end and may go on for its grace period, as other ranks may:
+    a step or two after it do not prove that the run went on."""
 
     @property
     def rank(self) -> int:
-        """Place in the order of causes; a smaller number is nearer to the root."""
+        """Place in the order of causes; causes have smaller numbers."""
         return self.group.rank
 
     @property
@@ -210,7 +214,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("fd_exhausted", Group.CRASH),
     TroubleClass("io_error", Group.CRASH),
     TroubleClass("ckpt_mismatch", Group.CRASH),
-    # A damaged save is found beside an end from outside, or came of it.
+    # When a run is ended from outside, a damaged save may be a consequence, but never the cause.
     TroubleClass("ckpt_corrupt", Group.CRASH, Lines.RULE, explains_not=("process_killed", "sigterm_received"), bad_save=True),
     TroubleClass("ckpt_incomplete", Group.CRASH, fallout=True, bad_save=True),
     TroubleClass("preempted", Group.CRASH, notice=True, grace=True),
@@ -260,8 +264,8 @@ CLASSES: tuple[TroubleClass, ...] = (
 
 
 def _by_name(rows: tuple[TroubleClass, ...]) -> Mapping[str, TroubleClass]:
-    """Rows by name. Raises :class:`UnknownClass` where one names what is no row, and ValueError
-    for two rows of one name."""
+    """Rows by name. Raises :class:`UnknownClass` when a row refers to a class without a row, and
+    ValueError for two rows with the same name."""
     twice = [name for name, count in Counter(r.name for r in rows).items() if count > 1]
     if twice:
         raise ValueError(f"two rows of one name in {__name__}: {', '.join(twice)}")
@@ -279,11 +283,12 @@ def _unknown(name: str, who: str) -> UnknownClass:
 
 
 ROWS: Mapping[str, TroubleClass] = _by_name(CLASSES)
-"""By name."""
+"""All rows by the name of the class."""
 
 
 def row(name: str, who: str = "") -> TroubleClass:
-    """The row of a class. Raises :class:`UnknownClass`; ``who`` names it, for that message."""
+    """The row of a class. Raises :class:`UnknownClass`; ``who``: who uses the name, for the
+    message."""
     found = ROWS.get(name)
     if found is None:
         raise _unknown(name, who)
@@ -291,7 +296,7 @@ def row(name: str, who: str = "") -> TroubleClass:
 
 
 def which(asked: Callable[[TroubleClass], object]) -> frozenset[str]:
-    """The names of all classes of which something is true."""
+    """The names of all classes for whose row ``asked`` is true."""
     return frozenset(each.name for each in CLASSES if asked(each))
 
 

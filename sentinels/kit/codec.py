@@ -1,18 +1,22 @@
 """Plain values (JSON, TOML) from declared classes, and back, strictly.
 
-The types of a dataclass's fields say what is written and what may be read: numbers, texts,
-``Literal``, ``Optional``, enums, lists, deques, tuples, sets, dicts, named tuples and further
-dataclasses. What does not fit raises :class:`Unfit`, with its place. A class is compiled once.
+The types of a dataclass's fields determine what is written and what may be read: numbers, texts,
+``Literal``, ``Optional``, enums, lists, deques, tuples, sets, dicts, named tuples and other
+dataclasses. A value of another type raises :class:`Unfit`, with its place. A class is compiled
+once.
 
-- A dataclass becomes a dict of its fields, without the ``_`` of private ones; a named tuple
-  becomes a list. ``SAVED`` says otherwise, as a tree of field names: a dict of them, a tuple for
-  a list of them (``*name`` is the rest of it), one name for that field alone. A name may be that
-  of a property with a setter.
-- A field marked ``UNSAVED`` is left out. What is missing takes its default.
-- A dict whose values know their key is kept as a list: ``Annotated[dict[str, Log], Keyed("file")]``.
-- Of a deque, and of a class that is filled, the default decides how large it may be.
-- A class with a method ``restored`` is told when all is there; it may raise ValueError.
-- Numbers that are not finite travel as ``"nan"``, ``"inf"``, ``"-inf"``; bytes as Latin-1.
+- A dataclass is written as a dict of its fields, without the leading ``_`` of private ones; a named
+  tuple as a list. ``SAVED`` in the class changes that. It is a tree of field names: a dict writes a
+  dict, a tuple a list (its last item ``"*name"`` is a field that holds the rest of the list), and a
+  single name writes that field only. A name may be a property with a setter.
+- A field with the metadata ``UNSAVED`` is left out. A field that is missing gets its default.
+- A dict whose values contain their key is written as the list of its values:
+  ``Annotated[dict[str, Log], Keyed("file")]``.
+- The default value of a field determines the size limit of a deque, and the instance into which a
+  dataclass with own settings is loaded.
+- When all fields are set, the method ``restored`` is called, if there is one; it may raise
+  ValueError.
+- Numbers that are not finite are written as ``"nan"``, ``"inf"``, ``"-inf"``; bytes as Latin-1.
 """
 
 from __future__ import annotations
@@ -57,14 +61,17 @@ __all__ = [
 T = TypeVar("T")
 Put = Callable[[Any, "dict[str, Any]"], None]
 Quantity = Callable[[str, type, "int | float | str"], "int | float"]
-"""(name of the field, int or float, what stands there) -> the number; raises Unfit."""
+"""(name of the field, int or float, the plain value) -> the number; raises Unfit."""
 
 UNSAVED: Mapping[str, bool] = {"saved": False}
 """Metadata of a field that is not written."""
 
 
 class Keyed:
-    """Marks a dict that is written as the list of its values, which know their key."""
+    """Marks a dict that is written as the list of its values, which contain their key.
+
+    ``names``: the attributes of a value that make up its key.
+    """
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -76,7 +83,7 @@ class Keyed:
 
 
 class UnknownKey(Unfit):
-    """A strict reader met a key that no field has; the path ends with it."""
+    """A key that no field has, found by a strict codec; ``path`` ends with the key."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__("is not known", name)
@@ -85,7 +92,8 @@ class UnknownKey(Unfit):
 
 
 class Codec:
-    """Writes and reads. ``strict``: unknown keys are errors; ``quantity`` reads all numbers."""
+    """Writes and reads. ``strict``: unknown keys raise :class:`UnknownKey`, else they are ignored.
+    ``quantity``: reads all numbers (for texts with units)."""
 
     def __init__(self, *, strict: bool = False, quantity: Quantity | None = None) -> None:
         self._strict = strict
@@ -93,29 +101,34 @@ class Codec:
         self._classes: dict[type, _Class] = {}
 
     def dump(self, value: Any, cls: type | None = None) -> Any:
-        """Plain values for an instance of a dataclass; of a base of its class, if one is given."""
+        """Plain values for an instance of a dataclass; only the fields of ``cls``, a base of its
+        class, if that is given."""
         return self._compiled(cls or type(value)).write(value)
 
     def load(self, cls: type[T], plain: Any) -> T:
-        """An instance of dataclass ``cls``. Raises Unfit."""
+        """A new instance of dataclass ``cls``. Raises Unfit."""
         made: T = self._compiled(cls).read(plain)
         return made
 
     def fill(self, value: Any, plain: Any) -> None:
-        """Set those fields of ``value`` that are there. Raises Unfit, and changes nothing then."""
+        """Set those fields of ``value`` that ``plain`` has. On an error raises Unfit and changes
+        nothing."""
         self._compiled(type(value)).fill(value, plain)
 
     def _compiled(self, cls: type) -> _Class:
         found = self._classes.get(cls)
         if found is None:
             found = self._classes[cls] = _Class(cls)
-            found.compile(self)  # afterwards: a class may hold some of its own kind
+            found.compile(self)  # after it is stored: a class may refer to itself
         return found
 
     # -- one type -----------------------------------------------------------------------------
 
     def form(self, kind: Any, name: str) -> Form:
-        """How values of a type are written and read; ``name`` is the field's."""
+        """How values of type ``kind`` are written and read; ``name``: the field, for messages.
+
+        Raises TypeError for a type that cannot be written.
+        """
         origin, args = typing.get_origin(kind), typing.get_args(kind)
         if kind in (Any, object):
             return anything, lambda plain: plain
@@ -186,7 +199,7 @@ class _Class:
         self._put: Put = lambda plain, values: None
         self._required: frozenset[str] = frozenset()
         self._later: frozenset[str] = frozenset()
-        """What the constructor does not take."""
+        """Names that the constructor does not take: they are set afterwards."""
 
     def compile(self, codec: Codec) -> None:
         self._codec = codec
@@ -213,7 +226,7 @@ class _Class:
         return self._told(made)
 
     def fill(self, made: Any, plain: Any) -> None:
-        """Into an instance that is there."""
+        """Set fields of an existing instance; on an error nothing changes."""
         values = self._values(plain)
         before = {name: getattr(made, name) for name in values}
         try:
@@ -250,7 +263,7 @@ class _Class:
 
     def _leaf(self, name: str) -> tuple[Write, Put]:
         field = self._fields.get(name)
-        if field is None:  # a property stands for what is kept in another form
+        if field is None:  # a property that has the value in another form
             kind = typing.get_type_hints(getattr(self.cls, name).fget, include_extras=True)
             write, read = self._codec.form(kind["return"], name)
         else:
@@ -265,7 +278,7 @@ class _Class:
         return (lambda value: write(getattr(value, name))), put
 
     def _sized(self, field: dataclasses.Field[Any], read: Read) -> Read:
-        """A default says how long a deque may be, and what else a value is made with."""
+        """``read``, with the size limit or the settings of the field's default value."""
         make = field.default_factory
         if make is dataclasses.MISSING:
             return read
@@ -347,11 +360,11 @@ def _has_no_default(field: dataclasses.Field[Any]) -> bool:
 
 _STATE = Codec()
 dump, load, fill = _STATE.dump, _STATE.load, _STATE.fill
-"""Of state: what a newer version wrote besides is passed over."""
+"""For state in the store: unknown keys, which a newer version may have written, are ignored."""
 
 
 def load_or_new(cls: type[T], plain: Any) -> T:
-    """An instance of ``cls`` as it was kept; a new one when that cannot be read."""
+    """An instance of ``cls`` from ``plain``; one with defaults when that cannot be read."""
     try:
         return load(cls, plain)
     except Unfit:

@@ -1,4 +1,4 @@
-"""What a sentinel says: a Finding with evidence."""
+"""What a sentinel reports: findings with evidence."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 LONGEST_SUMMARY = 300
-"""Characters: a push shows the summary whole, in its title or its first line."""
+"""Characters of a summary, so that a push shows it whole, in its title or its first line."""
 
 EvidenceKind = Literal["log", "gpu", "cgroup", "disk", "process", "stack", "checkpoint"]
 
 
 class Severity(enum.IntEnum):
-    """How much a person has to care.
+    """How urgent a finding is.
 
-    ``CRITICAL`` wakes somebody: the run is lost, about to be, or burning money for
-    nothing. ``WARNING`` waits for the morning. ``INFO`` is for the status page.
+    ``CRITICAL`` is worth waking a person: the run is lost, will soon be lost, or costs money for
+    nothing. ``WARNING`` can wait for the morning. ``INFO`` is only for the status page.
     """
 
     INFO = 0
@@ -37,7 +37,7 @@ class Severity(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing a person can check: a log line, a counter, a process state."""
+    """One fact that a person can check: a log line, a counter, a process state."""
 
     kind: EvidenceKind
     text: str
@@ -46,12 +46,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One statement by one sentinel at one instant.
+    """What one sentinel reports at one moment.
 
-    ``trouble`` is the class of the closed vocabulary (``class`` in JSON); ``key`` tells
-    apart two troubles of one class on one run (a mount, a rank) and must be stable, so
-    that the same trouble stays one incident. ``file`` and ``line`` are where it first
-    shows in a log; ``decided_line`` is where the reader could be sure.
+    ``trouble``: the class (``class`` in JSON). ``key``: distinguishes several troubles of one class
+    on one run (such as a mount or a rank); it must stay the same for the same trouble, so that it
+    remains one incident. ``file`` and ``line``: where the trouble first shows in a log.
+    ``decided_line``: the line at which there was enough evidence.
     """
 
     trouble: str
@@ -61,15 +61,15 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     fatal: bool = False
     remedy: str = ""
-    """First step where the sentinel knows better than the page of its class. It is announced as
-    safe: it ends, restarts and removes nothing."""
+    """The first step to take, if the sentinel knows a better one than the page of the class. It is
+    shown as safe, so it must not end, restart or remove anything."""
     file: str = ""
     line: int = 0
     decided_line: int = 0
     details: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Keep the summary one line, whatever a mount, a driver or a log said in it."""
+        """Make the summary one line of limited length: it may quote a mount, a driver or a log."""
         line = " ".join(self.summary.split())
         if len(line) > LONGEST_SUMMARY:
             line = line[: LONGEST_SUMMARY - 1] + "…"

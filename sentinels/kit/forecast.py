@@ -1,4 +1,4 @@
-"""What runs out, how fast, and when: minute values of an hour, memory, and given ends."""
+"""Trends of what runs out (disks, memory), kept as a value a minute; and announced deadlines."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from .numbers import median
 from .observations import Deadline, MemorySample, Observation, Step
 
 MINUTES = 61
-"""Values kept: an hour, as measured for memory and disks."""
+"""Values kept: an hour, one a minute, as measured for memory and disks."""
 REACH = 4.0
-"""A forecast reaches no further than so many times what it was made from: the usual disk
-rule looks four hours ahead, and ours has seen one at most."""
+"""A forecast looks ahead at most this many times the time that its values cover. The usual disk
+rule looks four hours ahead, and a trend here covers at most one."""
 LAG = 5
-"""Minutes between two values whose difference is one look at the rate."""
+"""Minutes between two values whose difference gives one rate."""
 
 
 @dataclass(slots=True, eq=False)
 class Trend:
-    """Minute values of something that runs out, oldest first, for an hour."""
+    """Values of something that runs out, one a minute, of the last hour, oldest first."""
 
     values: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MINUTES))
-    """(at, what is left)."""
+    """(epoch seconds, amount left)."""
     SAVED: ClassVar[Any] = "values"
 
     def add(self, at: float, left: float) -> bool:
-        """Take one value a minute; True when it was taken. A clock set back begins anew."""
+        """Add a value, unless the last is less than a minute old; True when it was added.
+
+        When the clock was set back, the older values are dropped.
+        """
         values = self.values
         if values and 0 <= at - values[-1][0] < 60:
             return False
@@ -40,10 +43,11 @@ class Trend:
         return True
 
     def fall(self, lag: int = LAG, newest: int = MINUTES, since: float = 0.0) -> float | None:
-        """Median fall per second over ``lag`` minutes; positive while it runs out.
+        """Median fall per second between values ``lag`` minutes apart; positive while it runs out.
 
-        What comes and goes within the hour (a save and its pruning) drops out. ``None``
-        before there are as many differences as ``lag`` has minutes, and at least five.
+        Uses the ``newest`` values after ``since`` (epoch seconds). As a median, it is not affected
+        by what comes and goes within the hour (a save and its pruning). ``None`` for fewer than
+        ``lag`` differences, or fewer than five.
         """
         kept = [v for v in self.values if v[0] >= since][-newest:]
         rates = [
@@ -54,10 +58,10 @@ class Trend:
         return median(rates) if len(rates) >= max(lag, 5) else None
 
     def slope(self, since: float = 0.0) -> float | None:
-        """Fall per second: the median of all slopes between the best values of five minutes.
+        """Fall per second: the median of the slopes between all pairs of five-minute maxima.
 
-        Sees steps (a leak with every evaluation) that medians of differences drop, and is not
-        moved by humps of less than a quarter of the time. ``None`` before half an hour.
+        Unlike :meth:`fall` it sees steps (memory lost with every evaluation). Short dips in less
+        than a quarter of the time do not change it. ``None`` for less than half an hour.
         """
         blocks: dict[int, tuple[float, float]] = {}
         for at, left in self.values:
@@ -72,17 +76,17 @@ class Trend:
         return median((a[1] - b[1]) / (b[0] - a[0]) for a, b in combinations(marks, 2))
 
     def best(self, start: float, end: float) -> float | None:
-        """The most that was left between two instants; ``None`` where nothing was seen."""
+        """The most that was left between two times (epoch seconds); ``None`` without values."""
         return max((left for at, left in self.values if start <= at <= end), default=None)
 
     def span_s(self, since: float = 0.0) -> float:
-        """Seconds that the values reach over."""
+        """Seconds between the first value after ``since`` and the last one."""
         kept = [at for at, _ in self.values if at >= since]
         return kept[-1] - kept[0] if kept else 0.0
 
 
 def clock(at: float, now: float) -> str:
-    """An instant for a person, in UTC: ``03:40 UTC``, with its day when that is not near."""
+    """A time for a person, in UTC: ``03:40 UTC``; with the day if it is 20 hours or more away."""
     try:
         return datetime.fromtimestamp(at, timezone.utc).strftime(
             "%H:%M UTC" if abs(at - now) < 72000 else "%b %d %H:%M UTC"
@@ -95,10 +99,10 @@ def clock(at: float, now: float) -> str:
 
 
 def room(sample: MemorySample) -> tuple[int, int] | None:
-    """(bytes until the kernel has to kill, bytes in all); ``None`` where neither is known.
+    """(bytes left until the kernel has to kill, bytes in all); ``None`` when not known.
 
-    Page cache is none of the use, not even its active part: the kernel drops both. Where no
-    limit is set, what the box has available is what is left.
+    Page cache, active or not, does not count as use: the kernel drops it first. Without a limit the
+    memory available on the box is what is left.
     """
     if sample.limit_bytes:
         held = sample.working_set_bytes - (sample.active_file_bytes or 0)
@@ -110,30 +114,31 @@ def room(sample: MemorySample) -> tuple[int, int] | None:
 
 @dataclass(eq=False)
 class MemoryUse(Accumulator):
-    """How memory went over the last hour, against the limit that kills."""
+    """Memory use of the last hour, against the limit at which the kernel kills."""
 
     takes: ClassVar[tuple[type, ...]] = (MemorySample, Step)
 
     QUIET: ClassVar[float] = 0.5
-    """While so much of all is left no forecast is made."""
+    """Part of all memory; while at least this is left, no forecast is made."""
     SQUEEZED_LEFT: ClassVar[float] = 0.05
     SQUEEZED_PERCENT: ClassVar[float] = 20.0
-    """Less than this part left and more than this part of the last 10 s spent waiting for
-    memory: no measurement of ours, but the page rule of the research this is built on."""
+    """Memory is short when less than this part of it is left, and more than this percentage of the
+    last 10 s was spent waiting for memory. Not measured by us: it is the alert rule of the research
+    this is built on."""
     SURVIVED_AFTER: ClassVar[int] = 10
-    """Minutes after which a low is one that the run survived."""
+    """Minutes after which the run has survived a low value."""
     SAVED: ClassVar[Any] = {"of": "_of", "trend": "trend", "lowest": "lowest", "began": "began"}
     trend: Trend = field(default_factory=Trend)
     left: int = 0
-    """The next sample says how much."""
+    """Bytes left in the newest sample (0 before the first)."""
     total: int = 0
     began: float | None = None
-    """When the first step was seen: growth before it is loading."""
+    """When the first step was seen: growth before that is loading."""
     squeezed_since: float | None = None
     lowest: float | None = None
-    """The least that was left and survived."""
+    """The least memory that was left and that the run survived, in bytes."""
     _best: int = 0
-    """The most that was left in this minute: noise and short humps are no trend."""
+    """The most that was left within this minute, so that noise and short dips do not count."""
     _of: tuple[str, int | None] | None = None
 
     @property
@@ -142,7 +147,7 @@ class MemoryUse(Accumulator):
         return self.left >= self.QUIET * self.total
 
     def add(self, seen: Observation) -> None:
-        """Write down the most that was left in each minute, and whether it is waited for."""
+        """Take in a sample: the most that was left in each minute, and whether memory is short."""
         if not isinstance(seen, MemorySample):
             if self.began is None and isinstance(seen, Step) and seen.number is not None:
                 self.began = seen.at
@@ -151,7 +156,7 @@ class MemoryUse(Accumulator):
         if found is None:
             return
         if self._of != (seen.cgroup, seen.limit_bytes):
-            if self._of is not None:  # another limit, or another group: another story
+            if self._of is not None:  # another limit or group: begin again
                 self.trend, self.lowest, self._best = Trend(), None, 0
             self._of = (seen.cgroup, seen.limit_bytes)
         self.left, self.total = found
@@ -173,7 +178,7 @@ class MemoryUse(Accumulator):
 
 
 class Deadlines(Accumulator):
-    """The instants at which somebody else ends the run, by who told them."""
+    """The times at which the run will be ended from outside, by their origin."""
 
     takes: ClassVar[tuple[type, ...]] = (Deadline,)
 
@@ -186,11 +191,11 @@ class Deadlines(Accumulator):
         return not self.known
 
     def next(self, now: float) -> Deadline | None:
-        """The first of those to come."""
+        """The next deadline after ``now`` (epoch seconds)."""
         coming = (d for d in self.known.values() if d.ends_at > now)
         return min(coming, key=lambda d: d.ends_at, default=None)
 
     def add(self, seen: Observation) -> None:
-        """Take the newest word of each origin (there are five at most)."""
+        """Take in a deadline; the newest of each origin counts (five origins occur)."""
         if isinstance(seen, Deadline) and (seen.origin in self.known or len(self.known) < 8):
             self.known[seen.origin] = seen

@@ -1,6 +1,6 @@
-"""The forms of plain types: how numbers, texts, lists and tables are written and read, strictly.
+"""Forms of plain types: how numbers, texts, lists and tables are written, and read strictly.
 
-A form is a pair of functions, (write, read); :mod:`.codec` puts them together to classes.
+A form is a pair of functions (write, read). :mod:`.codec` combines them for classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS = ("nan", "inf", "-inf")
 
 
 class Unfit(ValueError):
-    """A value is not what its field holds."""
+    """A plain value does not fit its field. ``path``: keys and indexes that lead to the value."""
 
     def __init__(self, problem: str, *path: str | int) -> None:
         super().__init__(problem)
@@ -34,7 +34,7 @@ class Unfit(ValueError):
         self.path: tuple[str | int, ...] = path
 
     def under(self, key: str | int) -> Unfit:
-        """The same, seen from one level further up."""
+        """This error with ``key`` in front of its path."""
         self.path = (key, *self.path)
         return self
 
@@ -44,12 +44,12 @@ class Unfit(ValueError):
 
 
 def same(value: Any) -> Any:
-    """As it is."""
+    """The value unchanged."""
     return value
 
 
 def anything(value: Any) -> Any:
-    """A copy in which everything is plain."""
+    """A copy made of plain values only."""
     if isinstance(value, float):
         return _float(value)
     if isinstance(value, Mapping):
@@ -60,7 +60,7 @@ def anything(value: Any) -> Any:
 
 
 def misfit(kind: object, plain: Any) -> Unfit:
-    """What to raise for a value that is of another type."""
+    """The exception for a value of another type than ``kind``."""
     # A list or a table may hold a secret in the wrong place: name it, do not show it.
     shown = _NAMES[type(plain)] if isinstance(plain, (list, dict)) else repr(plain)
     if kind is list:
@@ -120,7 +120,7 @@ SEQUENCES: Mapping[Any, Callable[[Iterable[Any]], Any]] = {
 
 
 def one_of(words: Sequence[Any]) -> Read:
-    """Only these."""
+    """Reads one of ``words``; raises Unfit for any other value."""
     kinds = {type(word) for word in words}
 
     def read(plain: Any) -> Any:
@@ -134,7 +134,7 @@ def one_of(words: Sequence[Any]) -> Read:
 
 
 def of_enum(kind: type[enum.Enum]) -> Form:
-    """By its name, in lower case."""
+    """The form of an enum: the name of the member, in lower case."""
     names = {one.name.lower(): one for one in kind}
     word = one_of(tuple(names))
     return (lambda value: value.name.lower()), (lambda plain: names[word(plain)])
@@ -147,14 +147,14 @@ def _floats(values: Iterable[float]) -> list[Any]:
 
 
 def _rows_of_floats(rows: Iterable[Sequence[float]]) -> list[Any]:
-    """As most of what is saved is: a thousand points of curves."""
+    """A fast way for lists of rows of floats: most of the state is points of curves."""
     found = list(map(list, rows))
     total = sum(map(sum, found))
     return found if total - total == 0.0 else [_floats(one) for one in found]
 
 
 def _read_each(parts: Iterable[tuple[str | int, Read, Any]]) -> list[Any]:
-    """What (key, how to read it, plain) give; a misfit is told with its key."""
+    """Read each (key, reader, plain value); the key is put in front of the path of an error."""
     made: list[Any] = []
     key: str | int = ""
     try:
@@ -167,7 +167,7 @@ def _read_each(parts: Iterable[tuple[str | int, Read, Any]]) -> list[Any]:
 
 
 def sequence(form: Form, make: Callable[[Iterable[Any]], Any]) -> Form:
-    """Any number of one thing, collected by ``make``."""
+    """The form of a list whose items have ``form``; ``make`` builds the value from the items."""
     write, read = form
 
     def read_all(plain: Any) -> Any:
@@ -192,7 +192,10 @@ def row(
     least: int,
     defaults: tuple[Any, ...] = (),
 ) -> Form:
-    """A list of as many things; after the first ``least``, those of the end have defaults."""
+    """The form of a list with one form for each item.
+
+    Items after the first ``least`` may be missing; ``defaults`` are those of the last items.
+    """
     writes, reads, count = [w for w, _ in forms], [r for _, r in forms], len(forms)
 
     def read(plain: Any) -> Any:
@@ -209,7 +212,7 @@ def row(
 
 
 def table(key: Callable[[str], Any], form: Form) -> Form:
-    """A dict by texts, or by numbers written as texts."""
+    """The form of a dict; ``key`` makes a key from its text (``str`` or ``int``)."""
     write, read = form
 
     def read_all(plain: Any) -> dict[Any, Any]:

@@ -1,4 +1,4 @@
-"""Which GPUs a run uses, and how hard they work."""
+"""Which GPUs a run uses, and how busy they are."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .observations import GpuSample
 from .view import View
 
 WORKS = 0.3
-"""Utilisation from which a GPU is at work."""
+"""Utilisation (0 to 1) from which a GPU is at work."""
 
 
 def used(view: View) -> Iterator[tuple[int, Sequence[GpuSample]]]:
-    """The samples of every GPU that the run may use, by index.
+    """(index, samples) of every GPU that the run may use.
 
-    A card is left out only when the driver lists its processes, none of them is of the run,
-    and the run is found on another one. Inside a container the driver often tells foreign
-    pids or none; then every card may be in use.
+    A GPU is left out only if the driver lists its processes, none of them belongs to the run, and
+    the run is found on another GPU. In a container the driver often lists pids of another pid
+    namespace, or none: then all GPUs are returned.
     """
     ours = {p.pid for p in view.process_samples[-1].processes} if view.process_samples else set()
     if view.run.pid is not None:
@@ -33,7 +33,7 @@ def newest(samples: Sequence[GpuSample], count: int) -> list[GpuSample]:
 
 
 def at_work(samples: Sequence[GpuSample]) -> bool:
-    """True when all of them tell a load, and all but one a real one."""
+    """True when all samples have a utilisation, and all but at most one reach :data:`WORKS`."""
     loads = [s.util_ratio for s in samples]
     known = [load for load in loads if load is not None]
     return len(known) == len(loads) > 0 and sum(load < WORKS for load in known) <= 1

@@ -1,10 +1,10 @@
-"""Pages of the handbook, parsed: of a rule (a sentinel's module docstring) and of a class.
+"""Parses pages of the handbook: of a rule (the sentinel's module docstring) and of a class.
 
-The text starts with one sentence, then has labelled paragraphs. A rule has those of
-:data:`LABELS`: how it decides. A class (``sentinels/handbook/CLASS.txt``) has those of
-:data:`CLASS_LABELS`: what it looks like, and what to do. ``Remedy:`` is a ladder of numbered steps, each marked [safe] or [costly]; under ``Confirm:``
-a line ``$ command`` is followed by what to expect of it. A paragraph runs until the next
-label.
+A page starts with one sentence, its title. Labelled paragraphs follow, each up to the next label.
+The page of a rule says how it decides, with the labels :data:`LABELS`. The page of a class
+(``sentinels/handbook/CLASS.txt``) says what the trouble looks like and what to do, with the labels
+:data:`CLASS_LABELS`. ``Remedy:`` has numbered steps, each marked [safe] or [costly]. Under
+``Confirm:``, each line ``$ command`` is followed by what its output means.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LABELS = ("Decides", "Classes", "Sources")
-"""Of the page of a rule."""
+"""Labels of the page of a rule."""
 CLASS_LABELS = ("Topic", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "See", "Sources")
-"""Of the page of a class; ``Sources`` may be missing."""
+"""Labels of the page of a class; ``Sources`` may be missing."""
 RETRIES = {
     "yes": "yes",
     "once": "once",
@@ -26,13 +26,13 @@ RETRIES = {
     "no": "no",
     "nothing to retry": "none",
 }
-"""How ``Retry:`` of a class begins, and the word that programs read."""
+"""The words with which ``Retry:`` of a class begins -> the value in JSON."""
 _STEP = re.compile(r"^\s*\d+\.\s+\[(safe|costly)\]\s+(.*)$")
 
 
 @dataclass(frozen=True, slots=True)
 class RemedyStep:
-    """One step of the ladder."""
+    """One step of the remedy."""
 
     text: str
     safe: bool
@@ -40,7 +40,7 @@ class RemedyStep:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One command that only looks, and what its answer means. No command: plain advice."""
+    """One command that changes nothing, and what its output means. Empty command: only advice."""
 
     command: str
     expect: str
@@ -59,17 +59,17 @@ class HandbookPage:
 
     @property
     def first_step(self) -> RemedyStep:
-        """The first step of the ladder."""
+        """The first step of the remedy."""
         return self.steps[0]
 
     @property
     def retry(self) -> str:
-        """One of :data:`RETRIES`, or "" where the page does not begin with its words."""
+        """A value of :data:`RETRIES`, or ``""`` if ``Retry:`` begins with none of its keys."""
         told = self.sections.get("Retry", "").lower()
         return next((word for k, word in RETRIES.items() if re.match(rf"{k}\b", told)), "")
 
     def words(self, label: str) -> tuple[str, ...]:
-        """A section that is a list of names."""
+        """The names in a section that is a list of names."""
         return tuple(self.sections.get(label, "").replace(",", " ").split())
 
 
@@ -117,7 +117,7 @@ def _joined(label: str, lines: list[str], checks: Sequence[Check]) -> str:
 
 
 def _checks(lines: Sequence[str]) -> tuple[Check, ...]:
-    """Commands with what follows each of them."""
+    """The commands, each with the text that follows it."""
     found: list[tuple[str, list[str]]] = []
     for line in lines:
         if line.startswith("$ "):

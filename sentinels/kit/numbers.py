@@ -30,38 +30,41 @@ def median(values: Iterable[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a run's step counter advances: all times in seconds between two advances."""
+    """How fast a run's step counter advances. The times are seconds between two advances."""
 
     marks: int
-    """Advances that were seen."""
+    """Number of intervals."""
     typical_s: float
+    """Median interval."""
     slow_s: float
     """98 % of the intervals are shorter."""
     steady_s: float
-    """The same of those intervals that are no pauses."""
+    """98 % of those intervals that are no pauses are shorter."""
     pause_s: float
-    """The longest pause that came back at least once; 0 where none did."""
+    """The second longest interval if it is a pause (more than 4 x typical), so that a pause of this
+    length came at least twice; else 0."""
     gap_s: float
-    """What the newest step gap should take at the newest rate: a log that turns from
-    every step to every 500th is not a hang."""
+    """Expected time for as many steps as lay between the newest reports, at the newest rate: a log
+    that changes from every step to every 500th is no hang."""
 
     def limit_s(self, floor_s: float) -> float:
-        """Silence that opens a case: max(floor, 3 x typical, 2 x slow, 1.5 x pause, 3 x gap).
+        """Seconds of silence after which it is judged: max(floor, 3 x typical, 2 x slow, 2 x
+        steady, 1.5 x pause, 3 x gap).
 
-        Measured on 457 run-hours of 79 real logs: median limit 73 s, 0.05 false cases an
-        hour, which is why a case still needs evidence from the processes.
+        Measured on 457 run-hours of 79 real logs: the median limit is 73 s, and 0.05 healthy
+        silences an hour exceed it. That is why evidence from the processes is needed as well.
         """
         return max(self.steady_limit_s(floor_s), 2 * self.slow_s, 1.5 * self.pause_s)
 
     def steady_limit_s(self, floor_s: float) -> float:
-        """The same where no pause is to be expected."""
+        """Like :meth:`limit_s`, at a place where no pause is to be expected."""
         return max(floor_s, 3 * self.typical_s, 2 * self.steady_s, 3 * self.gap_s)
 
 
 def pace(step_times: Sequence[tuple[float, float]], usual_s: float = 0.0) -> Pace | None:
-    """Pace from (at, step) marks, oldest first; ``None`` for fewer than two intervals.
+    """Pace from (epoch seconds, step) marks, oldest first; ``None`` for fewer than two intervals.
 
-    ``usual_s`` is the usual interval, where it is known of more than these marks.
+    ``usual_s``: the usual interval, if it is known from more than these marks.
     """
     marks = list(step_times)
     if len(marks) < 3:
@@ -83,16 +86,17 @@ def pace(step_times: Sequence[tuple[float, float]], usual_s: float = 0.0) -> Pac
 
 
 def pause_from(usual_s: float) -> float:
-    """Seconds from which an interval is a pause: four times the usual one, or less where that
-    is long itself: half a minute more than usual, and no less than twice as long."""
+    """Seconds from which an interval is a pause: four times the usual interval. If that interval is
+    long itself, half a minute more than usual is enough, but at least twice as long."""
     return min(4 * usual_s, max(2 * usual_s, usual_s + 30.0))
 
 
 def _steady_s(intervals: Sequence[float], usual_s: float) -> float:
-    """98 % of the ordered intervals that are no pauses are shorter.
+    """98 % of the ordered intervals that are no pauses are shorter than this.
 
-    Where most reports are read at one instant a block of them counts as one, and there are
-    few: three quarters of the second longest, so that twice this is one and a half of that.
+    When most reports are read at the same instant (a buffer that is written in blocks), each block
+    counts once and few intervals are left. The result is then three quarters of the second longest:
+    twice that, as the limit has it, is one and a half times the second longest.
     """
     apart = intervals[bisect.bisect_right(intervals, 0.0) :]
     usual = max(usual_s, _quantile(apart, 0.5)) if apart else 0.0

@@ -1,8 +1,8 @@
-"""Frozen facts with the time they were seen.
+"""Observations: immutable facts with the time at which they were seen.
 
-A source or a parser makes them, the history keeps them, a sentinel reads them. ``at`` is
-always the epoch second at which *we* saw the thing, never a time that a log claims.
-Sizes are bytes, ratios are 0..1, and ``None`` always means "not known", never zero.
+A source or a parser makes them, the history keeps them, sentinels read them. ``at`` is always the
+time (epoch seconds) at which middlewatch saw something, never a time that a log claims. Sizes are
+bytes, ratios are 0..1, and ``None`` always means "not known", never zero.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"
 class Step(NamedTuple):
     """One report of training metrics, read from one line (or record) of a log.
 
-    A named tuple, where the others are data classes: a log of a day holds a million of them.
+    A named tuple, not a dataclass like the others, for speed: the log of a day may have a million.
     """
 
     at: float
     number: float | None
-    """Training step as the log counts it; ``None`` when the line names none."""
+    """Training step as the log counts it; ``None`` when the line has none."""
     values: Mapping[str, float]
     """Canonical names (``train_loss``, ``lr``, …) and the log's own names for the rest."""
     epoch: float | None = None
@@ -37,12 +37,12 @@ class Step(NamedTuple):
     file: str = ""
     line: int = 0
     text: str = ""
-    """The line itself, kept only where one of its values is not finite: it is evidence."""
+    """The line itself, as evidence; kept only if one of its values is not finite."""
     epochs: float | None = None
     """Epochs that the log announces (``Epoch 3/20``)."""
     clock: float | None = None
-    """Seconds by the time that the line itself tells, from an arbitrary beginning: only
-    differences within one log mean anything. ``None`` where it tells none."""
+    """The time stamp in the line itself, in seconds from an arbitrary start: only differences
+    within one log have a meaning. ``None`` without a time stamp."""
 
     @property
     def loss(self) -> float | None:
@@ -52,13 +52,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """A line that matched a signature: somebody said that something went wrong."""
+    """A line that matched a signature: a program reports that something went wrong."""
 
     at: float
     trouble: str
     """Class of the closed vocabulary (``cuda_oom``, ``python_exception``, …)."""
     role: Role
-    """root: may be the cause; cascade: fallout of another; confirmation: supports one."""
+    """``root``: it may be the cause; ``cascade``: a consequence of another trouble;
+    ``confirmation``: it supports another line."""
     severity: SeverityName
     fatal: bool
     text: str
@@ -72,7 +73,7 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A line that tells what the program is about to do (evaluate, save, compile, done)."""
+    """A line that says what the program does next (evaluate, save, compile), or that it is done."""
 
     at: float
     name: PhaseName
@@ -94,16 +95,16 @@ class CheckpointSaved:
 
 @dataclass(frozen=True, slots=True)
 class LogGrowth:
-    """How a log file stands: its size, and when it last grew."""
+    """The size of a log file, and when it last grew."""
 
     at: float
     file: str
     bytes: int
     lines: int
     grown_at: float
-    """When bytes last arrived (or when we began to look)."""
+    """When bytes last arrived, or when the log was first read."""
     chunk_bytes: int = 0
-    """Bytes of the newest growth: steady multiples of 4096 mean block buffering."""
+    """Bytes of the newest growth: multiples of 4096 every time mean block buffering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class ProcessSample:
 
     pid: int
     start_ticks: int
-    """Field 22 of /proc/PID/stat; with the pid it is the identity of the process."""
+    """Field 22 of /proc/PID/stat; together with the pid it identifies the process."""
     ppid: int
     name: str
     state: str
@@ -121,11 +122,12 @@ class ProcessSample:
     """User and system CPU seconds since its start."""
     rank: int | None = None
     read_bytes: int | None = None
-    """``rchar``: bytes asked for by read calls, cached or not."""
+    """``rchar``: bytes that read calls returned, cached or not, since its start."""
     write_bytes: int | None = None
-    """``wchar``: bytes handed to write calls."""
+    """``wchar``: bytes given to write calls, since its start."""
     rss_bytes: int | None = None
     wchan: str | None = None
+    """Kernel function in which its first thread sleeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,47 +140,48 @@ class ProcessesSeen:
 
 @dataclass(frozen=True, slots=True)
 class StackSeen:
-    """Where the main thread of one Python process stood at one instant."""
+    """The stack of the main thread of one Python process at one instant."""
 
     at: float
     pid: int
     frames: tuple[str, ...]
-    """Innermost first: ``acquire (python/threading.py:327)``. Code of the run itself is named by
-    its file alone, libraries with their folder, the standard library as ``python/…``."""
+    """Innermost first: ``acquire (python/threading.py:327)``. For code of the run itself only the
+    file name is given, for a library also its folder, for the standard library ``python/…``."""
     own: int | None = None
     """Index of the innermost frame that is neither a library's nor the standard library's."""
     rank: int | None = None
     active: bool = False
-    """Running or wanting to run, not asleep in a system call."""
+    """True when the thread was running or waiting for a CPU, not asleep in a system call."""
     gil: bool = False
-    """It held the interpreter's lock: Python code ran, or an extension that keeps the lock."""
+    """True when it held the interpreter lock (GIL): it ran Python code, or an extension that keeps
+    the lock."""
     threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnded:
-    """A process of the run is gone.
+    """A process of the run has ended.
 
-    ``exit_code`` and ``signal`` are known only when the process was ours (started by
-    ``middlewatch run``); both ``None`` means that nobody could tell.
+    ``exit_code`` and ``signal`` are normally known only when ``middlewatch run`` started the
+    process; both ``None``: not known.
     """
 
     at: float
     pid: int
     main: bool
-    """True for the process the run stands and falls with."""
+    """True for the main process: when it ends, the run has ended."""
     exit_code: int | None = None
     signal: int | None = None
     rank: int | None = None
     name: str = ""
     gone_with: GoneWith = ""
-    """What went away at the same time: its terminal's ``session``, its ``container`` (restarted)
+    """What ended at the same time: the ``session`` of its terminal, its ``container`` (restarted)
     or the ``box`` (rebooted)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSample:
-    """Space of one mount that the run touches."""
+    """Space on one mount that the run uses."""
 
     at: float
     mount: str
@@ -187,48 +190,48 @@ class DiskSample:
     free_bytes: int
     """Free for an unprivileged writer (``f_bavail``)."""
     total_inodes: int | None
-    """``None`` where the file system counts none (btrfs, some overlays report 0)."""
+    """``None`` if the file system does not count inodes (btrfs and some overlays report 0)."""
     free_inodes: int | None
     read_only: bool = False
     holds: tuple[str, ...] = ()
-    """What of the run lies there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySample:
-    """Memory of the cgroup the run lives in, against the nearest limit above it."""
+    """Memory of the cgroup of the run, and the limit that applies to it."""
 
     at: float
     cgroup: str
     limit_bytes: int | None
-    """Lowest limit on the way up to the root; ``None`` where there is none."""
+    """Lowest limit of the cgroup and all above it; ``None`` without a limit."""
     current_bytes: int
     working_set_bytes: int
-    """``current - inactive_file``: page cache that can be dropped is not use."""
+    """``current - inactive_file``: page cache that the kernel can drop does not count."""
     oom_kills: int | None
-    """Kills counted since the watch began, kept over restarts of the watch."""
+    """OOM kills since the run was first watched; kept over restarts of the daemon."""
     pressure_full_avg10: float | None = None
     host_available_bytes: int | None = None
     active_file_bytes: int | None = None
-    """Page cache within the working set: used lately, and still to be dropped at need."""
+    """Active page cache, part of the working set: used lately, but the kernel can drop it too."""
     pressure_some_avg10: float | None = None
-    """Percent of the last ten seconds in which something waited for memory."""
+    """Percentage of the last ten seconds in which at least one process waited for memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Somebody else ends the run at a known instant: a scheduler, a platform, a person."""
+    """A time at which the run will be ended from outside: by a scheduler, a platform, a person."""
 
     at: float
     ends_at: float
     """Epoch seconds."""
     origin: str
-    """Who says so: ``SLURM_JOB_END_TIME``, ``timeout``, ``configuration``, …"""
+    """Where this is known from: ``SLURM_JOB_END_TIME``, ``timeout``, ``configuration``, …"""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuSample:
-    """One GPU at one instant. ``None`` is "not supported" (MIG, old board), never 0."""
+    """One GPU at one instant. ``None``: not supported (MIG, old board), never 0."""
 
     at: float
     index: int
@@ -242,52 +245,52 @@ class GpuSample:
     temp_c: float | None = None
     sm_clock_mhz: float | None = None
     throttle: tuple[str, ...] = ()
-    """Names of the active clock event reasons that cost speed (``hw_thermal``, …)."""
+    """Names of the active clock event reasons that reduce speed (``hw_thermal``, …)."""
     pids: tuple[int, ...] | None = None
     lost: bool = False
-    """The driver itself said NVML_ERROR_GPU_IS_LOST or took the device away."""
+    """The driver reported NVML_ERROR_GPU_IS_LOST or removed the device."""
     error: str | None = None
     sm_clock_usual_mhz: float | None = None
-    """Its clock in the fastest half minute of full load that was seen."""
+    """Its SM clock in the half minute of full load in which that was highest."""
     power_usual_w: float | None = None
-    """Its draw in the half minute of full load in which it drew most."""
+    """Its power draw in the half minute of full load in which that was highest."""
     ecc_new: int | None = None
-    """Uncorrected memory errors that were counted since the watch began."""
+    """Uncorrected memory errors since the daemon began to watch."""
     remap_failed: bool | None = None
-    """A faulty row of its memory could not be replaced by a spare one."""
+    """True when a faulty row of its memory could not be replaced by a spare row."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuQuotaSample:
-    """CPU time that the control groups of a run may use, and how often that was too little.
+    """The CPU quota of the control groups of a run, and how often it ran out.
 
-    Counters only grow, but begin anew with another group.
+    The counters only grow; those of another group begin anew.
     """
 
     at: float
     cgroup: str
-    """The group with the lowest quota on the way up to the root."""
+    """The group with the lowest quota, of the run's own and all above it."""
     cores: float | None
-    """Quota over period; ``None`` where there is no quota."""
+    """Quota divided by period; ``None`` without a quota."""
     periods: int = 0
-    """Periods in which something wanted to run."""
+    """Periods in which a thread of the group wanted to run."""
     throttled: int = 0
-    """Those of them in which the quota ran out."""
+    """Those of the periods in which the quota ran out."""
     throttled_s: float = 0.0
-    """Seconds for which threads had to stand still, added up over CPUs."""
+    """Seconds for which threads were throttled, summed over CPUs."""
 
 
 class Durability(NamedTuple):
-    """What becomes of a place when its box is stopped, and when it is given back."""
+    """Whether files at a place survive when the box is stopped, and when it is destroyed."""
 
     survives_stop: bool | None = None
-    """A stop, or the platform taking the box away; ``None``: not known."""
+    """They survive a stop of the box, by a person or the platform; ``None``: not known."""
     survives_destroy: bool | None = None
-    """The end of the box: terminated, released, deleted; ``None``: not known."""
+    """They survive that the box is terminated, released or deleted; ``None``: not known."""
     where: str = "unknown"
-    """What kind of place it is (``memory (tmpfs /dev/shm)``, ``network volume of RunPod``)."""
+    """The kind of storage (``memory (tmpfs /dev/shm)``, ``network volume of RunPod``)."""
     better: str = ""
-    """What to do instead; empty where nobody knows."""
+    """What to do instead; empty when nothing better is known."""
 
     @property
     def words(self) -> str:
@@ -306,7 +309,7 @@ class Durability(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSeen:
-    """A checkpoint on disk, as the follower and the verifier know it now."""
+    """What is known now about a checkpoint on disk, from following and verifying it."""
 
     at: float
     path: str
@@ -322,28 +325,32 @@ class CheckpointSeen:
     detail: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     step_origin: str | None = None
-    """Who said the step: the ``checkpoint`` itself, a ``state`` file beside it, the ``log``, or
-    only its ``name``."""
+    """Where the step is from: the ``checkpoint`` itself, a ``state`` file beside it, the ``log``,
+    or only its ``name``."""
     metrics_origin: str | None = None
-    """Who said the metrics, in the same words."""
+    """Where the metrics are from, in the same words."""
     digest: str | None = None
-    """Of all its bytes as they were read: ``xxh3:`` and 32 hex digits."""
+    """Digest of all its bytes when they were read: ``xxh3:`` and 32 hex digits."""
     parts: tuple[str, ...] = ()
-    """What it is made of, at most 32: ``PATTERN×COUNT``, the names of its files with their
-    numbers wiped (``rng_state_#.pth×8``), and ``tensors×COUNT`` where they were counted."""
+    """Its parts, at most 32, as ``PATTERN×COUNT``: names of files with the numbers replaced by
+    ``#`` (``rng_state_#.pth×8``), and ``tensors×COUNT`` if they were counted."""
     durability: Durability | None = None
-    """What becomes of it when the box is stopped; ``None`` where nobody looked."""
+    """Whether it survives a stop of the box; ``None`` when that was not examined."""
     mirrored: str = ""
-    """Folder that holds a copy of it which was read back and is the same; empty without one."""
+    """Folder with a copy of it that was read back and is the same; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """How one source is: working, working with a flaw, broken, stuck, or not to be had here."""
+    """The state of one source.
+
+    ``ok``: it works; ``impaired``: with a flaw; ``failed``: broken; ``stalled``: an answer is
+    overdue; ``unsupported``: not available on this box.
+    """
 
     at: float
     source: str
-    """Name, and what it reads: ``log_tail:/data/train.log``, ``nvml``, ``disk``."""
+    """Its kind, and what it reads if needed: ``log_tail:/data/train.log``, ``nvml``, ``disk``."""
     state: SourceStateName
     since: float
     detail: str = ""

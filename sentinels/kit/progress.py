@@ -1,4 +1,4 @@
-"""How far a run has come, against what it planned."""
+"""How far a run has come, compared with the planned number of steps."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from .numbers import median
 from .view import View
 
 RECENT = 9
-"""Marks of the step counter that tell how many steps lie between two reports."""
+"""Newest values of the step counter, from which the steps between two reports are computed."""
 
 
 def planned(view: View) -> float | None:
-    """Steps planned: the log's own total, else what the command line says."""
+    """Number of planned steps: the total in the log, else that of the command line."""
     told = next((s.total for s in reversed(view.steps) if s.total), None)
     return told or view.run.expected_steps
 
 
 def completed(view: View, slack_ratio: float = 0.01) -> bool:
-    """True when the last step reached the plan, or the program said so after its last step.
+    """True when the run has reached its planned steps, or said that it is done.
 
-    The last report may lag one logging interval, or ``slack_ratio`` of the plan, behind the
-    end. A phrase counts only for a program whose plan is unknown: a log line is a claim.
+    The last report may be one logging interval, or ``slack_ratio`` of the planned steps, before the
+    end. A line that says "done" counts only if the planned steps are unknown, as it is a claim.
     """
     total = planned(view)
     if total is not None and view.step_times:
         marks = [number for _, number in islice(reversed(view.step_times), RECENT)]
-        # The usual one: a run that resumes may jump thousands of steps at once.
+        # The median, because a run that resumes may jump thousands of steps at once.
         gaps = [newer - older for newer, older in pairwise(marks)]
         interval = median(gaps) if gaps else 1.0
         return marks[0] >= total - max(interval, 1.0, slack_ratio * total)

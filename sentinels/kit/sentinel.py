@@ -1,4 +1,4 @@
-"""The contract of a sentinel, and how the folder becomes the list of rules."""
+"""The interface of a sentinel, and how the sentinels of the folder are found."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from .view import View
 class Sentinel:
     """A pure rule with its limits.
 
-    ``check(view, limits)`` says what is wrong *in this view*: it is asked again and
-    again, and while the trouble lasts it must say it again. A trouble that it no longer
-    mentions for ``clears_after_s`` seconds is resolved by the daemon.
+    ``check(view, limits)`` reports what is wrong *in this view*. It is called again and again, and
+    must report a trouble every time while it lasts. When it has not reported a trouble for
+    ``clears_after_s`` seconds, the daemon resolves the incident.
     """
 
     check: Callable[[View, Any], Iterable[Finding]]
     limits: Any
     on: tuple[type, ...]
-    """Observation types that make it worth asking. It is asked once a second as well
-    when ``every_tick`` is set, because silence brings no observation."""
+    """Observation types after which it is called. With ``every_tick`` it is also called once a
+    second, to judge silence, which brings no observations."""
     every_tick: bool = False
     clears_after_s: float = 60.0
     accumulators: tuple[type[Accumulator], ...] = ()
-    """What it reads of :meth:`View.ledger`. While all of them are quiet it is not asked: it
-    could not say anything."""
+    """Accumulators that it reads (:meth:`View.accumulator`). While all of them are quiet it is not
+    called: it would have nothing to report."""
     also_reads: tuple[type[Accumulator], ...] = ()
-    """Accumulators that it reads as well, and that give nobody a reason to be asked or not."""
+    """Accumulators that it reads too, but that do not decide whether it is called."""
     name: str = ""
 
     def __call__(self, view: View, limits: Any = None) -> list[Finding]:
-        """All findings of this view, under the default limits unless others are given.
+        """All findings in this view, with the default limits unless others are given.
 
-        Raises UnknownClass for one of a class that has no row.
+        Raises UnknownClass for a finding of a class without a row.
         """
         found = list(self.check(view, self.limits if limits is None else limits))
         for finding in found:
@@ -54,7 +54,7 @@ class Sentinel:
 def discover() -> dict[str, Sentinel]:
     """Every sentinel of the folder by name (= module name = configuration section).
 
-    Raises UnknownClass where one tells of a class that has no row.
+    Raises UnknownClass when a sentinel names a class without a row.
     """
     package = sys.modules[__name__.rpartition(".kit.")[0]]
     return dict(sorted(_walk(package.__name__, package.__path__)))
@@ -78,7 +78,7 @@ def _load(package: str, name: str) -> Sentinel:
 
 @cache
 def accumulators() -> tuple[type[Accumulator], ...]:
-    """Every kind of accumulator that some sentinel reads."""
+    """All accumulator classes that some sentinel reads."""
     return tuple(
         dict.fromkeys(
             kind for s in discover().values() for kind in (*s.accumulators, *s.also_reads)
@@ -87,8 +87,8 @@ def accumulators() -> tuple[type[Accumulator], ...]:
 
 
 def handbook() -> dict[str, HandbookPage]:
-    """How every sentinel decides, parsed from its module docstring. What to do about a class is
-    in the package of that name: one page for each."""
+    """By name, the page of every sentinel, which says how it decides, parsed from its module
+    docstring. (The pages of classes, which say what to do, are in ``sentinels/handbook``.)"""
     package = __name__.rpartition(".kit.")[0]
     entries = {}
     for name in discover():

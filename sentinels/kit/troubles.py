@@ -1,4 +1,4 @@
-"""What a log said went wrong, and whether the run went on after it."""
+"""The troubles that log lines report, and whether the run went on after them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from .observations import LogEvent, Observation, Phase, Step
 from .view import View
 
 ENOUGH = 2
-"""Steps after a trouble that prove that the run went on: one may have waited in a buffer."""
+"""Steps after a trouble that prove that the run went on: one may still have been in a buffer."""
 LINGERS = 50
-"""The same after a run was told to end from outside and may use its time of grace."""
+"""The same number for a run that was told from outside to end, and may use its grace period."""
 GRACE = which(lambda c: c.grace)
 KEPT = 4
-"""Troubles of one class that are kept apart: the newest takes the place of the last."""
+"""Separate troubles kept of one class; a further one replaces the last of them."""
 
 
 @dataclass(slots=True)
 class Trouble:
-    """Lines of one class that belong together: up to where the run went on."""
+    """Lines of one class that belong together, up to where the run went on."""
 
     first: LogEvent
-    """Its first root, else its first line."""
+    """Its first line with role ``root``, else its first line."""
     newest: LogEvent
     fatal: bool
     count: int = 1
     went_on: bool = False
-    """Enough steps came after the newest line."""
+    """True when enough steps came after the newest line."""
     echo: bool = False
-    """Every line of it names a more exact trouble as well: it is only where that was heard."""
+    """True when each of its lines also reports a more exact trouble, of which it is only a
+    consequence."""
     _before: float | None = None
     _steps: set[float] = field(default_factory=set)
 
     def goes_on(self, number: float) -> bool:
-        """Count a step after the newest line; True when they are enough."""
+        """Count a step after the newest line; True when there were enough."""
         if number != self._before:
             self._steps.add(number)
             wanted = LINGERS if self.newest.trouble in GRACE else ENOUGH
@@ -46,7 +47,7 @@ class Trouble:
         return self.went_on
 
     def add_line(self, event: LogEvent, before: float | None, *, echo: bool) -> None:
-        """Another line of it; ``before`` is the last step before it."""
+        """Add a line; ``before``: the last step before it."""
         self.count += 1
         if self.first.role != "root" and event.role == "root":
             self.first = event
@@ -57,19 +58,19 @@ class Trouble:
 
 
 class Troubles(Accumulator):
-    """Every class that the lines of the logs spoke of.
+    """The troubles that the lines of the logs reported, by class.
 
-    One class is one trouble, but for three cases: lines that end no run are kept apart from
-    those that do, and so is each of the first failures that the run overcame.
+    The lines of a class are one trouble, except that fatal lines are separate from others, and that
+    each of the first fatal troubles after which the run went on is separate as well.
     """
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent, Phase)
 
     def __init__(self) -> None:
         self.known: dict[str, list[Trouble]] = {}
-        """By class, oldest first."""
+        """Class -> its troubles, oldest first."""
         self.begun_again: dict[str, int] = {}
-        """By file, the line where a run began (anew) after a fatal line."""
+        """File -> the line at which a run started (again) after a fatal line."""
         self._pending: list[Trouble] = []
         self._step: dict[str, float] = {}
         self._line: tuple[str, int] = ("", 0)
@@ -77,11 +78,11 @@ class Troubles(Accumulator):
 
     @property
     def quiet(self) -> bool:
-        """True while no line spoke of trouble."""
+        """True while no line reported a trouble."""
         return not self.known
 
     def add(self, seen: Observation) -> None:
-        """Write down an event, or what follows one."""
+        """Take in an event, or a step or start that follows one."""
         if isinstance(seen, Step):
             if seen.number is not None:
                 self._step[seen.file] = seen.number
@@ -116,7 +117,11 @@ class Troubles(Accumulator):
             self._pending.append(same)
 
     def _echoes(self, event: LogEvent) -> bool:
-        """True for a collective's line that names another trouble too, in whatever order."""
+        """True for an event of a collective class whose line also reports another class.
+
+        The order of the events does not matter: an earlier collective event of the same line is
+        marked as an echo here.
+        """
         if self._line != (event.file, event.line):
             self._line, self._in_line = (event.file, event.line), []
         others = [
@@ -133,9 +138,9 @@ class Troubles(Accumulator):
     def findings_of_log(
         self, *, of: Collection[str] | None = None, but: Collection[str] = ()
     ) -> Iterator[Finding]:
-        """Every class of an old log once, at its first line; overcome ones as a note.
+        """A finding for each trouble in a finished log; of severity info if the run went on.
 
-        ``of`` are the classes of the rule that asks, ``but`` those of others.
+        ``of``: only these classes, if given; ``but``: not these.
         """
         for trouble, group in self.known.items():
             if trouble in but or (of is not None and trouble not in of):
@@ -145,14 +150,15 @@ class Troubles(Accumulator):
 
 
 def said_in_old_log(view: View, classes: Collection[str]) -> Iterator[Finding]:
-    """What the lines of an old log say of some classes; a live run has its numbers."""
+    """Findings by the lines of a finished log, for some classes. None for a live run, which is
+    judged by its numbers."""
     troubles = view.accumulator(Troubles)
     if troubles is not None and not view.live:
         yield from troubles.findings_of_log(of=classes)
 
 
 def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
-    """The trouble that another line of its class belongs to, if there is one."""
+    """The trouble of this class to which the event belongs; ``None``: it is a new one."""
     failed = next((t for t in reversed(group) if t.fatal), None)
     if failed is not None and not failed.went_on:
         return failed
@@ -176,7 +182,7 @@ def _finding(one: Trouble, key: str) -> Finding:
 
 
 def describe_event(event: LogEvent) -> str:
-    """An event in one sentence: its exception if it has one, else its line."""
+    """An event in one sentence: its exception if there is one, else its line."""
     exception, message = event.details.get("exception"), event.details.get("message")
     if exception:
         text = f"{exception}: {message}" if message else str(exception)

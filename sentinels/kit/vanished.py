@@ -1,5 +1,5 @@
-"""Who ended a process that did not end itself: a reboot, the kernel, a terminal, a scheduler,
-a person. Told apart by evidence, and called unknown where there is none."""
+"""Who or what ended a process that did not end by itself: a reboot, the kernel, a terminal, a
+scheduler, a person. Decided by evidence; without evidence the answer is unknown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ How = Literal["reboot", "oom", "hangup", "killed", "preempted", "unknown"]
 NOTICES = which(lambda c: c.notice)
 OOM_KILLS = which(lambda c: c.oom_kill)
 NOTICE_S = 300.0
-"""A notice this long before the end is about it: clouds give 30 to 120 seconds, schedulers add
-their own grace between SIGTERM and SIGKILL, and ranks of a big job take a while."""
+"""Seconds before the end in which a notice is about this end: clouds give 30 to 120 seconds,
+schedulers add a grace period between SIGTERM and SIGKILL, and ranks of a large job take a while."""
 OOM_NEAR_S = 15.0
-"""The kill counter is read once a second, and its cgroup may be slow to answer under pressure."""
+"""Seconds around the end in which an OOM kill counts as its cause: the kill counter is read once a
+second, and the cgroup may answer slowly when memory is short."""
 _HANGUP, _INTERRUPT, _KILL, _TERMINATE = 1, 2, 9, 15
 _FROM_OUTSIDE = frozenset({_HANGUP, _KILL, _TERMINATE})
 
@@ -29,22 +30,24 @@ class Vanished:
 
     how: How
     words: str = ""
-    """What happened, to follow "the run": empty where the exit status says it all."""
+    """What happened, to be put after "the run"; empty when the exit status says it all."""
     remedy: str = ""
     notice: LogEvent | None = None
     left: int = 0
-    """Processes of the run that live on."""
+    """Number of processes of the run that are still alive."""
 
 
 def signal_of(ending: ProcessEnded) -> int | None:
-    """The signal that ended it, also where a shell made an exit status of it."""
+    """The signal that ended the process, also when a shell turned it into the exit status 128 + n;
+    ``None`` without one."""
     if ending.signal is None and ending.exit_code is not None and ending.exit_code > 128:
         return ending.exit_code - 128
     return ending.signal
 
 
 def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
-    """``None`` for a process that ended itself: an exit status of its own, a crash."""
+    """How a process was ended from outside; ``None`` if it ended by itself (it exited, or
+    crashed)."""
     signal = signal_of(ending)
     unseen = ending.exit_code is None and ending.signal is None
     if not unseen and signal not in _FROM_OUTSIDE:
@@ -74,7 +77,7 @@ def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
 
 
 def notice_of(view: View, ending: ProcessEnded) -> LogEvent | None:
-    """The line that announced this end, if one did; steps may follow it for a while."""
+    """The line that announced this end, if there is one; steps may come between it and the end."""
     near = (
         e
         for e in view.events

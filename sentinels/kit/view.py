@@ -1,4 +1,4 @@
-"""The View: what a sentinel is shown, frozen at ``now``."""
+"""The View: what a sentinel gets to judge, frozen at ``now``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .observations import (
 L = TypeVar("L", bound=Accumulator)
 
 ENOUGH_STEPS = 3
-"""Rules ask whether no step, one or more came; nobody needs to count on."""
+"""Steps counted at most: rules only need to know whether there were none, one or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What does not change while a run lives."""
+    """Facts about a run that do not change while it runs."""
 
     name: str
     started_at: float
@@ -44,7 +44,7 @@ class RunFacts:
     expected_steps: float | None = None
     world_size: int | None = None
     keep_saves: int | None = None
-    """Checkpoints that the command line tells the trainer to keep."""
+    """Number of checkpoints that the trainer keeps, by the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class View:
     now: float
     run: RunFacts
     live: bool = True
-    """False while an old log is replayed: the clock and the box say nothing then."""
+    """False while a finished log is replayed: the clock and the box have no meaning then."""
     ended: bool = False
-    """True when nothing more will come: the log was read to its end (replay), or the
-    run's main process is gone and its logs are drained (live)."""
+    """True when nothing more will come: the log was read to its end (replay), or the main process
+    of the run has ended and its logs were read to their ends (live)."""
     steps: Sequence[Step] = ()
-    """Reports that carry a training step, newest 512."""
+    """The newest 512 reports that have a step number or a training loss."""
     step_times: Sequence[tuple[float, float]] = ()
-    """(at, step) of every advance of the step counter, newest 512."""
+    """(epoch seconds, step) of the newest 512 advances of the step counter."""
     events: Sequence[LogEvent] = ()
     phases: Sequence[Phase] = ()
     claimed_saves: Sequence[CheckpointSaved] = ()
@@ -69,7 +69,7 @@ class View:
     process_samples: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
     stacks: Sequence[StackSeen] = ()
-    """Taken only while a silence is judged; forgotten when the steps go on."""
+    """Stacks; taken only while a silence is judged, and dropped when steps come again."""
     endings: Sequence[ProcessEnded] = ()
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
     """By mount point."""
@@ -79,21 +79,21 @@ class View:
     saving_at: float | None = None
     """When bytes of any checkpoint, finished or not, last grew."""
     checkpoints: Sequence[CheckpointSeen] = ()
-    """By time of save."""
+    """In the order of the times of save."""
     sources: Sequence[SourceState] = ()
     accumulators: Mapping[type[Accumulator], Accumulator] = field(default_factory=dict)
-    """What is remembered of the whole run; :meth:`accumulator` finds one."""
+    """What is remembered of the whole run; to be read by :meth:`accumulator`."""
     gap_s: float = 0.0
-    """Seconds since the watch itself last stopped watching (restart, suspend); 0 if it
-    never did. Ages that reach over a gap prove nothing."""
+    """Seconds since the last time that the daemon did not watch (restart, suspend); 0 if it always
+    did. An age that is larger proves nothing."""
 
     def accumulator(self, kind: type[L]) -> L | None:
-        """The accumulator of a kind; ``None`` where nobody keeps it."""
+        """The accumulator of this class; ``None`` if there is none in this view."""
         found = self.accumulators.get(kind)
         return found if isinstance(found, kind) else None
 
     def all_quiet(self, kinds: Iterable[type[Accumulator]]) -> bool:
-        """True when none of these accumulators gives a rule anything to say."""
+        """True when all these accumulators are quiet, or not in this view."""
         for kind in kinds:
             found = self.accumulators.get(kind)
             if found is not None and not found.quiet:
@@ -102,12 +102,12 @@ class View:
 
     @property
     def ending(self) -> ProcessEnded | None:
-        """The end of the run's main process, if it ended."""
+        """The end of the run's main process; ``None`` while it runs."""
         return next((e for e in reversed(self.endings) if e.main), None)
 
     @property
     def last_step(self) -> Step | None:
-        """The newest report that names a step number."""
+        """The newest report that has a step number."""
         return next((s for s in reversed(self.steps) if s.number is not None), None)
 
     @property
@@ -117,18 +117,18 @@ class View:
 
     @property
     def mounts(self) -> list[DiskSample]:
-        """The newest sample of every mount that can be written to.
+        """The newest sample of every mount that is not read-only.
 
-        A file system that is mounted read-only (squashfs, a loop image) is always full.
+        (A read-only one, such as squashfs or a loop image, is always full.)
         """
         newest = (samples[-1] for samples in self.disks.values() if samples)
         return [sample for sample in newest if not sample.read_only]
 
     def steps_after(self, at: float, line: int = 0, file: str = "") -> int:
-        """How often the step counter advanced after an instant (live) or line (replay).
+        """How often the step counter advanced after a time (live) or a line (replay).
 
-        Counted no further than ``ENOUGH_STEPS``. Lines that were read at the same instant
-        (a log that is read from its beginning) are put in order by their place in the file.
+        At most ``ENOUGH_STEPS``. Lines that were read at the same instant, as when a log is read
+        from its beginning, are compared by their line numbers.
         """
         if self.live:
             later = 0
@@ -149,7 +149,8 @@ class View:
         return len(numbers)
 
     def went_on_after(self, event: LogEvent) -> bool:
-        """True when the run went on: two steps, for one may have waited in a buffer."""
+        """True when the run went on after an event: two steps came (one may have been in a
+        buffer)."""
         return self.steps_after(event.at, event.line, event.file) >= 2
 
     def phases_since_step(self) -> list[Phase]:

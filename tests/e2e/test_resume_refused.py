@@ -47,7 +47,7 @@ def test_it_is_refused_until_it_may(box: Any, program: Callable[[str], list[str]
     done = box.command("resume", run, "--exec", "--force", check=False)
     os.close(fd)
     assert done.returncode == 4
-    assert f"another resume of {run} is at work" in done.stderr
+    assert f"another resume of {run} is running" in done.stderr
     assert len(box.ask("runs")) == 1
 
     # No good checkpoint is left.

@@ -106,7 +106,7 @@ def test_keys() -> None:
         await screen.press("escape", "3")
         assert "[Log]" in screen.text
         await screen.press("shift+tab", "question_mark")
-        assert "quit; the runs and the daemon go on" in screen.text
+        assert "quit; the runs and the daemon continue" in screen.text
         await screen.press("escape", "ctrl+l")
         assert "[Incidents]" in screen.text
 
@@ -234,7 +234,7 @@ def test_questions_are_never_asked_two_at_a_time() -> None:
 def test_every_failure_becomes_a_reply() -> None:
     assert ask(Daemon(DaemonUnreachable("gone", "start it"))).hint == "start it"
     assert ask(Daemon(ValueError("x"))).reason == "ValueError: x"
-    assert ask(Daemon([1])).reason == "the answer was not understood"
+    assert ask(Daemon([1])).reason == "the answer cannot be read"
     assert ask(Daemon({"a": 1})).answer == {"a": 1}
 
 

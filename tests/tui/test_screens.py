@@ -166,7 +166,7 @@ def test_troubles_of_the_watch_itself_are_shown() -> None:
         "alert_urls": 0,
     }
     screen = draw(answered(daemon=daemon), height=40)
-    assert "alerts do not go out: ntfy: 401" in screen
+    assert "alerts are not delivered: ntfy: 401" in screen
     assert "not kept on disk: disk full" in screen
     assert "no push is sent: no alert URL is configured" in screen
 

@@ -1,1 +1,1 @@
-"""What rules remember of a loss and of the numbers beside it."""
+"""What rules remember of a loss, and of the gradient norm, learning rate and loss scale."""

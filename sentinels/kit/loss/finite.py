@@ -1,4 +1,4 @@
-"""Which metrics are not a number just now, and since when."""
+"""Which metrics are NaN or infinite now, and since when."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from ..observations import Observation, Step
 
 METRICS = ("train_loss", "eval_loss", "grad_norm")
 KEPT = 16
-"""First reports of a streak that are kept: enough for any patience a person sets."""
+"""First reports that are kept of a streak: enough for every limit that a person may configure."""
 FORGOTTEN = 96
-"""Reports of others after which a stream that fell silent counts no more: three of each of
-32 interleaved ranks."""
+"""Reports of other ranks after which a stream (a metric of one rank) that stopped reporting is no
+longer counted: three of each of 32 interleaved ranks."""
 STREAMS = 256
-"""Streams with an open streak: a rank more than that is none."""
+"""Streams whose open streak is kept at most; further ones are ignored."""
 
 
 @dataclass(slots=True)
 class Streak:
-    """Reports of one metric, of one rank and file, that were not finite, in a row."""
+    """Consecutive reports of one metric, by one rank in one file, that were not finite."""
 
     metric: str
     file: str
     rank: int | None
     marks: list[LoggedValue] = field(default_factory=list)
-    """The first ones."""
+    """The first :data:`KEPT` reports."""
     count: int = 0
     heard: int = 0
-    """Number of the report in which it was last seen."""
+    """Number of the newest report of the streak, among all reports."""
     over: LoggedValue | None = None
     """The first finite report after it."""
     alone: bool = False
-    """Another loss in the same report was finite."""
+    """True when another loss in the newest report was finite."""
     SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks")
 
     @property
     def first(self) -> LoggedValue:
-        """Where it began."""
+        """The first report."""
         return self.marks[0]
 
     def decided(self, in_a_row: int) -> LoggedValue:
-        """Where it became long enough."""
+        """The report with which it became ``in_a_row`` reports long."""
         return self.marks[min(in_a_row, len(self.marks)) - 1]
 
 
 @dataclass(eq=False)
 class Finiteness(Accumulator):
-    """The open streaks of every stream, and the longest of each metric that ended."""
+    """The open streaks, and the longest ended one of each metric."""
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
     SAVED: ClassVar[Any] = {"total_seen": "_total_seen", "open": "_open"}
@@ -63,11 +63,11 @@ class Finiteness(Accumulator):
 
     @property
     def quiet(self) -> bool:
-        """True while every metric was always finite."""
+        """True while every metric has always been finite."""
         return not self._open and not self._ended
 
     def add(self, seen: Observation) -> None:
-        """Look at the values of one report."""
+        """Take in the values of one report."""
         if not isinstance(seen, Step):
             return
         self._reports += 1
@@ -86,7 +86,8 @@ class Finiteness(Accumulator):
             self._components(seen)
 
     def _components(self, seen: Step) -> None:
-        """Programs without one loss (adversarial, reinforcement learning) report several."""
+        """Take in the several losses of a program that reports no total loss (adversarial,
+        reinforcement learning)."""
         if not self._open and math.isfinite(sum(seen.values.values())):
             return
         parts = {n: v for n, v in seen.values.items() if is_component(n)}
@@ -120,7 +121,8 @@ class Finiteness(Accumulator):
             self._ended[metric] = streak
 
     def lasting(self, metric: str | None = None) -> list[Streak]:
-        """Streaks that go on, longest first; of components when ``metric`` is ``None``."""
+        """Open streaks of a metric, longest first; with ``None``, of the losses that are only
+        components."""
         old = self._reports - FORGOTTEN
         found = [
             s
@@ -131,16 +133,16 @@ class Finiteness(Accumulator):
         return sorted(found, key=lambda s: -s.count)
 
     def ended(self, metric: str) -> Streak | None:
-        """The longest streak of a metric that came back to numbers."""
+        """The longest streak of a metric after which it was finite again."""
         return self._ended.get(metric)
 
     def restored(self) -> None:
-        """A streak begins somewhere."""
+        """Raises ValueError when a stored streak has no report."""
         if not all(streak.marks for streak in self._open.values()):
             raise ValueError("a streak without its first report")
 
 
 def is_component(name: str) -> bool:
-    """True for the name of a loss that is one of several."""
+    """True for a metric name that says "loss", other than a loss scale or a time."""
     low = name.lower()
     return "loss" in low and "scale" not in low and "time" not in low

@@ -1,4 +1,5 @@
-"""What stands still in a run that goes on: a constant loss, a learning rate of zero, a plateau."""
+"""Metrics that do not change while the run goes on: a constant loss, a learning rate of zero, a
+plateau."""
 
 from __future__ import annotations
 
@@ -12,26 +13,29 @@ from ..observations import Observation, Step
 from .series import manner
 
 FILES = 8
-"""Logs that are followed."""
+"""Logs that are followed at most."""
 SAME = 50
-"""Reports with one and the same loss that are constant. Programs that print four digits repeat
-themselves, so the gradient norm must be the same too; where there is none, the loss must have
-moved before."""
+"""Consecutive reports with exactly the same loss from which it is constant. Programs that print
+four digits repeat values, so the gradient norm has to be the same too; in a log without gradient
+norms the loss must have changed before."""
 LONGEST = 3
-"""Times the longest such streak of before: a bar repeats its loss until it is told another."""
+"""The streak must also be this many times as long as the longest one before: a progress bar repeats
+its loss until the next is computed."""
 LEARNT = 0.05
-"""Part of the first loss under which one is rounded to the same few digits."""
+"""Part of the first loss below which a constant loss is not reported: so small a loss is often
+rounded to the same few digits."""
 BLOCK = 64
-"""Losses whose mean is one point of the course."""
+"""Losses in a block; its mean is one point of the course of the loss."""
 BETTER = 0.005
-"""Part of the best point by which a better one must be better."""
+"""Part of the best point by which a new point must be lower to be the best."""
 STALE_BLOCKS = 16
-"""Points since the best one, and no less than half of all points, that are a plateau."""
+"""Points since the best one from which there is a plateau, if they are also at least half of all
+points."""
 
 
 @dataclass(slots=True)
 class Constant:
-    """A loss that is always the same."""
+    """A streak of reports with exactly the same loss and gradient norm."""
 
     file: str
     first: LoggedValue
@@ -47,30 +51,30 @@ class NoRate:
     file: str
     first: Step
     before: float
-    """The last rate above it."""
+    """The last rate above zero."""
     count: int = 1
 
 
 @dataclass(slots=True)
 class Plateau:
-    """A loss that was better long ago."""
+    """A loss whose best value was long ago."""
 
     file: str
     best: LoggedValue
     """The end of its best block, with the mean of that block."""
     now: float
     reports: int
-    """Since the best one."""
+    """Number of reports since the best block."""
 
 
 @dataclass(slots=True, eq=False)
 class _Log:
-    """What one file told."""
+    """State of one log."""
 
     file: str
     rank: int | None
     special: bool
-    """An adversary or a learner: its loss is no measure of its progress."""
+    """True for adversarial and reinforcement learning, whose loss is no measure of progress."""
     first: float | None = None
     rate: float = 0.0
     blocks: int = 0
@@ -86,30 +90,30 @@ class _Log:
         *("file", "rank", "special", "first", "rate"),
         *("blocks", "since_best", "longest", "best"),
     )
-    """The course: what took hundreds of reports to learn."""
+    """The course of the loss, which takes hundreds of reports to learn."""
 
 
 @dataclass(eq=False)
 class FlatMetrics(Accumulator):
-    """Watches for losses, norms and rates that do not move."""
+    """Finds losses and learning rates that do not change."""
 
     stored_as = "Stillness"
 
     takes: ClassVar[tuple[type, ...]] = (Step,)
     SAVED: ClassVar[Any] = {"logs": "_logs"}
     constant: Constant | None = None
-    """The newest that is long enough."""
+    """The newest streak that is long enough."""
     no_rate: NoRate | None = None
     plateau: Plateau | None = None
     _logs: Annotated[dict[str, _Log], Keyed("file")] = field(default_factory=dict)
 
     @property
     def quiet(self) -> bool:
-        """True while everything moves."""
+        """True while everything changes."""
         return self.constant is None and self.no_rate is None and self.plateau is None
 
     def add(self, seen: Observation) -> None:
-        """Look at one report of the first rank of its file."""
+        """Take in one report; of each file only those of the first rank that was seen."""
         if not isinstance(seen, Step):
             return
         values = seen.values
@@ -187,7 +191,8 @@ class FlatMetrics(Accumulator):
 
 
 def exact(before: float) -> bool:
-    """False where a zero after ``before`` may be a small rate printed with too few digits: it
-    then goes down to one unit of its last digit first."""
+    """False when a rate of zero after the rate ``before`` may be a small one, printed with too few
+    digits. In that case ``before`` has one significant digit: it went down to the last printed
+    one."""
     digits = f"{before:.6e}".partition("e")[0].replace(".", "").rstrip("0")
     return len(digits) > 1

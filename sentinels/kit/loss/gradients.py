@@ -1,4 +1,4 @@
-"""Gradient norms out of all proportion: evidence beside a loss, no alarm of their own."""
+"""Extremely large gradient norms: additional evidence about a loss, no alarm by themselves."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from ..observations import Step
 from .spikes import LEVEL, Window
 
 LARGE = 100.0
-"""Times the median of the newest gradient norms, and more than twice the largest so far: seen
-once in 119,000 healthy reports. Smaller jumps lead nowhere in half of all cases."""
+"""A norm is extreme above this many times the median of the newest norms, if it is also more than
+twice the largest so far: seen once in 119,000 healthy reports. Smaller jumps have no consequence in
+half of all cases."""
 KEPT = 16
-"""Of a run."""
+"""Extreme norms kept of a run."""
 
 
 @dataclass(slots=True)
 class Gradient:
-    """A gradient norm out of all proportion."""
+    """An extremely large gradient norm."""
 
     file: str
     mark: LoggedValue
     usual: float
-    """Median of those before it."""
+    """Median of the norms before it."""
 
 
 class _Norms:
@@ -37,16 +38,16 @@ class _Norms:
 
 
 class Gradients:
-    """The usual gradient norm of every file, and the norms far from it."""
+    """The usual gradient norm of every file, and the extremely large norms."""
 
     def __init__(self) -> None:
         self.large: list[Gradient] = []
         self.reports = 0
-        """Norms since the newest of them."""
+        """Number of norms since the newest extreme one."""
         self._norms: dict[str, _Norms] = {}
 
     def add(self, seen: Step, norm: float) -> None:
-        """Look at one finite norm."""
+        """Take in one finite norm."""
         norms = self._norms.get(seen.file)
         if norms is None:
             norms = self._norms[seen.file] = _Norms()
@@ -63,7 +64,7 @@ class Gradients:
             norms.largest = norm
 
     def beside(self, file: str) -> tuple[float, float] | None:
-        """(newest, usual) norm of a file; ``None`` where it tells none."""
+        """(newest, usual) norm of a file; ``None`` when it reports none."""
         norms = self._norms.get(file)
         if norms is None or not norms.usual.ordered:
             return None

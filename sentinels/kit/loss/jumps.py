@@ -1,4 +1,7 @@
-"""What becomes of a loss that left its noise: it comes back, it lasts, it begins again."""
+"""Follows a loss that rose above its noise: it comes back, stays up, or starts over (a reset).
+
+"Progress" is how far the loss had come down since the beginning of the run.
+"""
 
 from __future__ import annotations
 
@@ -14,33 +17,34 @@ from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
 
 FROM, TO = 10, 30
-"""Reports after a jump between which the median decides whether it lasts: measured on real
-curves, a spike that heals has healed by then."""
+"""The median of the reports 10 to 30 after a jump decides whether it lasts. Measured on real
+curves: a spike that comes back has come back by then."""
 LITTLE = 0.1
-"""Part of the level that progress must be, for a jump to be measured by it."""
+"""Progress below this part of the level is too little to measure a jump by."""
 STILL_UP = 2.0
-"""Spreads above the old level that count as still up."""
+"""A loss more than this many spreads above the old level is still up."""
 BACK = 3
-"""Reports in a row near the old level that count as come back."""
+"""Consecutive reports near the old level after which the loss has come back."""
 KEPT = 16
-"""Jumps of a run that are kept apart; later ones count with the last."""
+"""Jumps kept of a run; a further one replaces the last."""
 SOON = 12
-"""Reports within which a slow rise and a jump are one and the same."""
+"""Reports after a slow rise within which a jump is the same trouble."""
 OFTEN = 2
-"""Jumps like it that came back, after which another one is usual for this run."""
+"""When this many similar jumps came back before, a further one is usual for this run."""
 HIGHER = 1.5
 LONGER = 2.0
-"""Times as high, and as long, as those it may be."""
+"""A usual jump may be this many times as high, and last this many times as long, as those."""
 RESET = 0.6
-"""Part of the progress that a jump must undo to be looked at as a new beginning. After a restart
-``STILL_UP`` spreads are enough then: the median of eight reports is far calmer than one."""
+"""Part of the progress that a jump must undo to be examined as a reset. After a restart that undoes
+so much, ``STILL_UP`` spreads are enough: a median of eight reports has less noise than one."""
 GROWN = 0.15
-"""Part of the progress that a slow rise must undo to be agreed to by a later look."""
+"""Part of the progress that a slow rise must have undone, by the median of later reports, to be
+confirmed."""
 
 
 @dataclass(eq=False)
 class Jumps:
-    """All jumps and resets of a run, whatever their series."""
+    """All jumps and resets of a run, of all its series."""
 
     count: int = 0
     """Losses reported so far, of all files."""
@@ -61,7 +65,11 @@ class Jumps:
         gross: bool,
         norms: tuple[float, float] | None = None,
     ) -> None:
-        """A value is out of the noise: a new jump, or more of the one that is followed."""
+        """A value is above the noise: begin a new jump, unless one is being followed.
+
+        ``base`` and ``spread``: level and noise before it. ``norms``: (newest, usual) gradient
+        norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
+        """
         jump = series.jump
         if jump is not None and jump.state != "back":
             jump.gross = jump.gross or gross
@@ -105,7 +113,7 @@ class Jumps:
         return jump
 
     def rise(self, file: str, series: LossSeries, rise: Rise) -> None:
-        """A slow rise was seen: a note, unless something else explains it."""
+        """A slow rise was found: follow it, unless something else explains it."""
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
             return
@@ -119,7 +127,7 @@ class Jumps:
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
     def to_nowhere(self, series: LossSeries) -> None:
-        """What has just begun to jump is no number any more: that is one trouble, not two."""
+        """The loss is not finite now: drop a jump that has just begun; the two are one trouble."""
         jump = series.jump
         if jump is not None and jump.reports <= OF_LAST and jump in self.all:
             self.all.remove(jump)
@@ -128,7 +136,7 @@ class Jumps:
     # -- what becomes of them -------------------------------------------------------------------
 
     def watch(self, series: LossSeries, mark: LoggedValue) -> None:
-        """Follow what is open by one more value."""
+        """Follow the open jump, slow rise and reset of a series with one more value."""
         if series.jump is not None and mark is not series.jump.decided:
             self._watch(series, series.jump, mark)
         if series.slow is not None and mark is not series.slow.decided:
@@ -155,7 +163,7 @@ class Jumps:
                 self._look(series, jump, limit)
 
     def _look(self, series: LossSeries, jump: Jump, limit: float) -> None:
-        """Does it last, how much is gone, and did others like it come back?"""
+        """Decide whether a jump lasts, how much progress it undid, and whether it is usual."""
         level = median(jump.after)
         jump.after.clear()
         if jump.reports == TO and level > limit:
@@ -168,7 +176,10 @@ class Jumps:
         return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
 
     def _count(self, jump: Jump, mark: LoggedValue, up: float) -> float:
-        """Count a report of a jump; the value up to which it is back."""
+        """Count a report of a jump; returns the value up to which the loss counts as back.
+
+        ``up``: spreads above the old level.
+        """
         jump.reports += 1
         limit = jump.base + up * jump.spread
         jump.near = jump.near + 1 if mark.value <= limit else 0
@@ -194,7 +205,7 @@ class Jumps:
             jump.state, jump.agreed = "lasting", True
 
     def evaluated(self, series: LossSeries, value: float) -> None:
-        """An evaluation loss: it may agree with a slow rise."""
+        """Take in an evaluation loss, which may confirm a slow rise."""
         slow = series.slow
         if slow is not None and series.eval_limit is not None and value > series.eval_limit:
             slow.agreed = True
@@ -203,7 +214,7 @@ class Jumps:
     # -- new beginnings ---------------------------------------------------------------------------
 
     def _begins_again(self, series: LossSeries, jump: Jump, mark: LoggedValue) -> None:
-        """The loss takes the same course as at the beginning of the run."""
+        """Make a jump a reset if the loss takes the same course as at the beginning of the run."""
         if series.rough or series.reset is not None or not series.path.begins_again(series.anew):
             return
         jump.reset = True
@@ -212,7 +223,8 @@ class Jumps:
         self._reset(series, jump.file, jump.onset, mark, (jump.base, level, limit), None)
 
     def resume(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
-        """One of the first reports after a restart: is the loss where it was at that step?"""
+        """Take in one of the first reports after a restart: with the last of them, compare the loss
+        with that at the same step before, and report a reset if it is much higher."""
         marks = series.resumed
         if marks is None:
             return
@@ -247,10 +259,10 @@ class Jumps:
         if len(self.resets) < KEPT:
             self.resets.append(reset)
 
-    # -- keeping ------------------------------------------------------------------------------------
+    # -- keeping -----------------------------------------------------------------------------------
 
     def follow_open(self, series: Mapping[tuple[str, str], LossSeries]) -> None:
-        """After a restart: go on following those that are open."""
+        """After a restart of the daemon: give open jumps and resets back to their series."""
         for jump in self.all:
             owner = series.get((jump.file, jump.metric))
             if owner is not None and jump.state != "back":
@@ -265,7 +277,7 @@ class Jumps:
 
 
 def _alike(before: Jump, jump: Jump) -> bool:
-    """One that came back, of the same loss, and no smaller."""
+    """True for an earlier jump of this loss that came back and was not much smaller."""
     same = before.file == jump.file and before.metric == jump.metric
     height = max(before.lost, before.undone)
     return same and before.back is not None and HIGHER * height >= jump.lost
@@ -279,7 +291,8 @@ def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:
 
 
 def _progress(series: LossSeries, base: float) -> float:
-    """How far the run had come; in an excerpt, that does not hold it, the level itself."""
+    """How far the loss had come down to ``base``. If that is little, as in an excerpt of a log
+    without its beginning, the level itself."""
     start = series.guard.start
     progress = 0.0 if start is None else start - base
     if progress < LITTLE * abs(base):

@@ -1,4 +1,4 @@
-"""The training loss over a whole run: jumps, slow rises, resets, zeros, a loss that is gone."""
+"""The training loss over a whole run: jumps, slow rises, resets, zeros, reports without a loss."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
 
 EXPLODED = 1e3
-"""Times everything before, by which a loss explodes even while its noise is not known yet."""
+"""A loss that is this many times the largest before explodes, even while its noise is unknown."""
 EXPLODED_AT_ONCE = 1e5
-"""The same where fewer than three values came before."""
+"""The same when fewer than three values came before."""
 EXPLODED_FOR = 3
-"""Further reports that confirm it, none of them under a tenth of that."""
+"""Further reports that have to confirm it, all of them above a tenth of the limit."""
 SERIES = 8
-"""Files, or components of a loss, that are followed."""
+"""Series (files, or components of a loss) that are followed at most."""
 NOTHING = 1e-3
-"""Part of the lowest of the newest losses below which a loss is next to nothing: one that is
-learnt does not fall a thousandfold from one report to the next."""
+"""A loss below this part of the lowest of the newest losses is next to nothing: learning does not
+make a loss fall a thousandfold from one report to the next."""
 LEAK_REPORTS = 50
-"""First reports within which a loss that falls to next to nothing may well have a leak."""
+"""If a loss falls to next to nothing within the first so many reports, a label leak is likely."""
 LEARNT = 0.05
-"""Part of its first level that a loss must have come down by, for a sudden fall to be told as
-a leak: tasks that are solved all at once stand at their first level until then."""
+"""Part of its first level by which a loss must have come down before a sudden fall, for that to be
+reported as a leak: a task that is solved at once stays at its first level until then."""
 
 
 @dataclass(slots=True)
 class _Rank:
-    """The rank of a file whose loss is followed."""
+    """The rank whose loss is followed in a file."""
 
     file: str
     rank: int | None
     others: int = 0
-    """Reports that others made since its last."""
+    """Number of reports by other ranks since its last one."""
     SAVED: ClassVar[Any] = ("file", "rank")
 
 
 @dataclass(eq=False)
 class Losses(Accumulator):
-    """Feeds every loss to its tests and follows what becomes of their alarms."""
+    """Gives every loss to its detectors, and follows what happens after their alarms."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
     SAVED: ClassVar[Any] = {
@@ -69,7 +69,7 @@ class Losses(Accumulator):
 
     @property
     def quiet(self) -> bool:
-        """True while no loss ever did anything strange."""
+        """True while no loss or gradient norm has been unusual."""
         return not (
             self._jumps.all
             or self.zeros
@@ -91,26 +91,26 @@ class Losses(Accumulator):
 
     @property
     def resets(self) -> list[Reset]:
-        """Where a loss began again, oldest first."""
+        """Resets (a loss that started over), oldest first."""
         return self._jumps.resets
 
     @property
     def missing(self) -> list[Missing]:
-        """Streaks of reports that lack their loss."""
+        """Streaks of reports without the loss that they used to have."""
         return self._wordings.missing
 
     @property
     def gradients(self) -> list[Gradient]:
-        """Gradient norms out of all proportion."""
+        """Extremely large gradient norms."""
         return self._gradients.large
 
     @property
     def gradient_reports(self) -> int:
-        """Gradient norms since the newest of them."""
+        """Number of gradient norms since the newest extreme one."""
         return self._gradients.reports
 
     def add(self, seen: Observation) -> None:
-        """Look at the losses of one report; of interleaved ranks one is followed."""
+        """Take in the losses of one report; of several ranks in one file only one is followed."""
         if not isinstance(seen, Step):
             if isinstance(seen, LogEvent) and seen.trouble == "loss_missing":
                 self._wordings.said(seen)
@@ -139,11 +139,11 @@ class Losses(Accumulator):
             self._jumps.evaluated(series, told)
 
     def _without(self, seen: Step, values: Mapping[str, float]) -> None:
-        """A report that has no loss, or several."""
+        """Take in a report without ``train_loss``: it has no loss, or several components."""
         file = seen.file
         norm = values.get("grad_norm")
         if norm is not None and norm - norm == 0.0 and self._followed(file, seen.rank):
-            self._gradients.add(seen, norm)  # a record of several lines
+            self._gradients.add(seen, norm)  # a record may have several lines
         series = self._series.get((file, "train_loss"))
         if series is None:
             self._components(seen)
@@ -156,7 +156,7 @@ class Losses(Accumulator):
             self._wordings.without(seen)
 
     def _followed(self, file: str, rank: int | None) -> bool:
-        """True for the rank whose loss is followed: the first, until it falls silent."""
+        """True for the rank whose loss is followed: the first, until it stops reporting."""
         known = self._ranks.get(file)
         if known is None:
             self._ranks[file] = _Rank(file, rank)
@@ -170,11 +170,11 @@ class Losses(Accumulator):
     # -- one series -----------------------------------------------------------------------
 
     def _follow(self, seen: Step, series: LossSeries, value: float) -> bool:
-        """Feed one value; False for a second report of the same step."""
+        """Take in one value; False if it is skipped, such as a second report of a step."""
         number = seen.number
         finite = value - value == 0.0
         if finite and number is None and series.step is not None and seen.epoch is not None:
-            return False  # a summary of the epoch, a sum as often as a mean
+            return False  # a summary of the epoch: perhaps a sum, not a mean
         if number is not None and series.step is not None:
             if number == series.step and (
                 seen.epoch is None or series.epoch is None or seen.epoch == series.epoch
@@ -197,12 +197,12 @@ class Losses(Accumulator):
         nothing = -series.nothing <= value <= series.nothing
         if nothing or series.zeros is not None:
             self._zero(seen.file, series, mark, nothing=nothing)
-        if not nothing:  # a mask or a bug: no level to be learnt
+        if not nothing:  # else a mask or a bug: do not learn that level
             self._judge(seen.file, series, mark)
         return True
 
     def _judge(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
-        """Put one value before the tests of its series."""
+        """Give one finite value to the detectors of its series, and act on their alarms."""
         value = mark.value
         alarm = series.guard.push(value, mark.step)
         size = abs(value)
@@ -233,7 +233,8 @@ class Losses(Accumulator):
             self._jumps.watch(series, mark)
 
     def _learn(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
-        """What else a value of an ordinary loss tells: a slow rise, its path, a leak."""
+        """Look for a slow rise, a reset after a restart and a leak, and extend the trajectory. Not
+        for adversarial or reinforcement learning."""
         guard = series.guard
         if guard.relearns:
             series.drift.restart()
@@ -268,7 +269,8 @@ class Losses(Accumulator):
             self.leaks.append(Leak(series.metric, file, mark, began, self.count, sudden))
 
     def _explode(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
-        """Orders of magnitude above everything before, and staying there."""
+        """Count values that are orders of magnitude above all before; enough of them are a
+        lasting jump."""
         seen = series.exploded
         if abs(mark.value) <= EXPLODED / 10 * series.largest:
             seen.clear()
@@ -304,7 +306,8 @@ class Losses(Accumulator):
     # -- reports without one loss -----------------------------------------------------------
 
     def _components(self, seen: Step) -> None:
-        """Programs without one loss report several: they are followed, with less trust."""
+        """Follow the several losses of a program without a total loss, like those of adversarial
+        training, whose jumps mean less."""
         for name, value in seen.values.items():
             if name == "eval_loss" or not is_component(name):
                 continue
@@ -324,7 +327,7 @@ class Losses(Accumulator):
     # -- keeping ----------------------------------------------------------------------------
 
     def restored(self) -> None:
-        """Go on following what is open."""
+        """Go on with the open jumps and resets."""
         self._jumps.follow_open(self._series)
 
 

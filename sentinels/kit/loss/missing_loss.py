@@ -1,4 +1,4 @@
-"""Reports that used to have a loss and come without one."""
+"""Reports that used to have a loss and now have none."""
 
 from __future__ import annotations
 
@@ -9,41 +9,42 @@ from ..accumulator import LoggedValue
 from ..observations import LogEvent, Step
 
 WORDINGS = 16
-"""Wordings of a file, and streaks of a run, that are kept apart."""
+"""Forms of reports kept of a file, and streaks kept of a run. A form is the metric names of a
+report, in order."""
 USUAL = 2
-"""Reports in one wording, with a loss, before a report in it without one is strange."""
+"""Reports of a form with a loss that must have come before one without the loss counts."""
 
 
 @dataclass(slots=True)
 class Missing:
-    """Reports in a known wording that lack their loss, in a row."""
+    """Consecutive reports of a known form that lack their loss."""
 
     file: str
     first: LoggedValue
     last: LoggedValue
     count: int
     skipped: bool
-    """The reports themselves say that the step was skipped."""
+    """True when all these reports say that the step was skipped."""
     scaled: bool
-    """The reports speak of a loss scale, as those of Megatron do: one of them is enough."""
+    """True when the first of them has a loss scale, as with Megatron: one report is enough then."""
     over: bool = False
 
 
 class ReportForms:
-    """How the reports of each file are worded, and which of them have a loss."""
+    """The forms of the reports of each file, and which of them have a loss."""
 
     def __init__(self) -> None:
         self.missing: list[Missing] = []
         self._forms: dict[str, dict[tuple[str, ...], int]] = {}
-        """By file, wordings of reports with a loss (and how often), and 0 for those without."""
+        """File -> form -> number of reports with a loss; 0 for forms that never had one."""
         self._gone: dict[str, Missing] = {}
 
     def knows(self, file: str) -> bool:
-        """True for a file of which some report had a loss."""
+        """True for a file in which some report had a loss."""
         return file in self._forms
 
     def whole(self, seen: Step, values: Mapping[str, float]) -> None:
-        """A report with its loss: remember its wording; what was missing is back."""
+        """Take in a report with its loss: remember its form, and end a streak."""
         forms = self._forms.get(seen.file)
         names = tuple(values)
         if forms is None:
@@ -57,8 +58,8 @@ class ReportForms:
                 gone.over = True
 
     def without(self, seen: Step) -> None:
-        """A report with a place in the run and no loss: strange only if its wording used to
-        have one."""
+        """Take in a report without a loss, with a step or epoch: it counts only if its form used to
+        have a loss."""
         if seen.number is None and seen.epoch is None:
             return
         names = tuple(seen.values)
@@ -74,7 +75,7 @@ class ReportForms:
         self._count(seen.file, LoggedValue.of(seen, 0.0), skipped=skipped, scaled=scaled)
 
     def said(self, event: LogEvent) -> None:
-        """A line says that its loss is nothing (``null``): strange where it used to be a number."""
+        """Take in a line whose loss is ``null``: it counts only if the loss used to be a number."""
         forms = self._forms.get(event.file)
         if forms is None or max(forms.values()) < USUAL:
             return
@@ -96,9 +97,9 @@ class ReportForms:
 
 
 def _lacks_loss(form: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    """True when ``names`` is a report of this form without its loss, cut at its end or not.
+    """True when ``names`` is ``form`` without its loss, perhaps with the end missing.
 
-    The value after the place of the loss must be there: a line can be cut short.
+    The value that follows the loss must be there, as otherwise the line may just be cut off.
     """
     at = form.index("train_loss")
     rest = form[:at] + form[at + 1 :]

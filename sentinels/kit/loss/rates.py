@@ -1,4 +1,4 @@
-"""The learning rate beside a loss: has its schedule just started over, as it did before?"""
+"""The learning rate of a series: whether its schedule has just started over, as it did before."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 FEW = 4
-"""Newest reports of which the quick rise is told."""
+"""Newest reports in which a quick rise is looked for."""
 ROSE = 3.0
-"""Times by which a rate rises within so few reports only where its schedule starts anew, or
-where something went wrong: a warm-up takes more of them."""
+"""Factor of a quick rise. A rate rises so much within :data:`FEW` reports only when its schedule
+starts over or something is wrong: a warm-up takes more reports."""
 AGAIN = 2.0
-"""Times by which a schedule that starts over at least rises: the flattest cycles in use go
-between a half and the whole of their rate."""
+"""Least factor by which the rate rises when a schedule starts over: the flattest cycles in use go
+between half of their highest rate and all of it."""
 ABOVE = 1.05
-"""Times its highest rate so far up to which a run has had a rate before."""
+"""A rate up to this many times the highest so far is one that the run has had before."""
 EXPLAINS = 32
-"""Reports for which a rate that started over explains what the loss does: by then a jump that
-follows from it has been seen."""
+"""Reports for which a schedule that started over explains a jump of the loss: a jump that it caused
+has shown by then."""
 
 
 @dataclass(slots=True, eq=False)
 class Rates:
-    """The rates of one series: four newest, and the newest rise."""
+    """The learning rates of one series: the four newest, and the newest rise."""
 
     _newest: deque[float] = field(default_factory=lambda: deque(maxlen=FEW))
     _rises: bool = False
-    """The newest rise still goes on."""
+    """True while the newest rise continues."""
     _since: int = 0
-    """Reports since its top."""
+    """Reports since the end of the newest rise."""
     _highest: float = 0.0
     _low: float = 0.0
-    """Where it began."""
+    """The rate at which the newest rise began."""
     _top: float = 0.0
     _before: float = 0.0
-    """The highest rate before it."""
+    """The highest rate before the newest rise."""
     SAVED: ClassVar[Any] = ("_newest", "_rises", "_since", "_highest", "_low", "_top", "_before")
 
     def add(self, rate: float) -> None:
-        """Take the rate of the next report; one that is no rate says nothing."""
+        """Take in the rate of the next report; a negative one, NaN and infinity are ignored."""
         if not 0.0 <= rate < math.inf:
             return
         newest = self._newest
@@ -59,17 +59,20 @@ class Rates:
 
     @property
     def has_rate(self) -> bool:
-        """The log tells a rate."""
+        """True when the log has a learning rate above zero."""
         return self._highest > 0.0
 
     @property
     def rose(self) -> bool:
-        """It has just been set up, to whatever."""
+        """True when the rate has just been raised a lot, to any value."""
         newest = self._newest
         return len(newest) > 1 and newest[-1] > ROSE * min(newest) > 0.0
 
     def started_over(self, since: int = 0) -> bool:
-        """It has gone up again, no higher than this run has been before: just now, or just
-        before what began ``since`` reports ago."""
+        """True when the rate has gone up again, to a value that this run has had before.
+
+        That counts for :data:`EXPLAINS` reports; for something that began ``since`` reports ago,
+        from its beginning.
+        """
         top = self._top
         return self._since <= EXPLAINS + since and AGAIN * self._low < top <= ABOVE * self._before

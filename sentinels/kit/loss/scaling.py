@@ -1,4 +1,4 @@
-"""Steps that a loss scaler skipped, against those that it did not."""
+"""Steps that a loss scaler skipped, and whether they are more than usual."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from ..accumulator import Accumulator, LoggedValue
 from ..observations import LogEvent, Observation, Step
 
 BURST = 5
-"""Skips close together, in the middle of a run, that are no growing scale that is taken back:
-scalers try a larger scale once in 1,000 or 2,000 steps."""
+"""Skips within :data:`BURST_STEPS` steps, in the middle of a run, that are a trouble. A scaler that
+tries a larger scale and takes it back skips once in 1,000 or 2,000 steps."""
 BURST_STEPS = 10
-"""Steps in which they must lie."""
+"""Number of steps within which a burst must be."""
 SETTLED = 50
-"""Steps after which a scaler has found its scale: it begins at 2^16 or 2^32 and halves."""
+"""Steps after which a scaler has found its scale: it begins at 2^16 or 2^32 and halves that."""
 IN_A_ROW = 8
-"""Skips without one step between them that end a run, if the scale has left all proportion."""
+"""Skips without a step between them that end a run, if the scale is below :data:`NO_SCALE`."""
 NO_SCALE = 1e-3
-"""The scale meant: fairseq gives up at 1e-4, DeepSpeed and Megatron at 1."""
+"""Scale below which there is none left to use: fairseq gives up at 1e-4, DeepSpeed and Megatron at
+1."""
 SMALL = 1.0
-"""A scale below 1 makes gradients smaller: half precision is not what overflows. It is also the
-least that DeepSpeed and Megatron go down to."""
+"""A scale below 1 makes gradients smaller, so that it is not half precision that overflows. It is
+also the smallest scale that DeepSpeed and Megatron use."""
 FELL = 16.0
-"""Times that least scale from which it must have come: bfloat16 runs print a scale of 1 for ever."""
+"""The scale must have been this many times :data:`SMALL` before: bfloat16 runs always print 1."""
 AT_LEAST_FOR = 10
-"""Reports at the least scale that are no accident: a scaler that recovers has tried a larger one
-by then only where its window is that short."""
+"""Consecutive reports at the smallest scale that are a trouble: a scaler that recovers would have
+tried a larger scale by then, if its window is that short."""
 SPELL = 4
-"""Reports of skipped steps in a row, in the middle of a run, that are no growing scale."""
+"""Consecutive reports of skipped steps, in the middle of a run, that are a trouble and no trial of
+a larger scale."""
 
 
 @dataclass(slots=True)
 class Skip:
-    """One step that was skipped."""
+    """One skipped step: ``step`` is the last step before it, ``scale`` the new loss scale."""
 
     event: LogEvent
     step: float | None
@@ -42,7 +44,7 @@ class Skip:
 
 
 class Scaling(Accumulator):
-    """The newest skips, and the first ones that prove a trouble."""
+    """The newest skips, and the first of those that prove a trouble."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
 
@@ -54,20 +56,20 @@ class Scaling(Accumulator):
         self.newest: deque[Skip] = deque(maxlen=BURST)
         self.first: Skip | None = None
         self.small: Skip | None = None
-        """The first one that made the scale smaller than 1."""
+        """The first skip with a scale below 1."""
         self.burst: Skip | None = None
-        """The first one of several close together in the middle of the run."""
+        """The first skip of a burst in the middle of the run."""
         self.gone: Skip | None = None
-        """The one after which no scale was left."""
+        """The skip after which there was no usable scale left."""
         self.bottom: LoggedValue | None = None
-        """The first report of the newest stay at the least scale, once it was long enough."""
+        """The first report of the newest streak at the smallest scale, if that is long enough."""
         self.bottom_decided: LoggedValue | None = None
         self.spell: LoggedValue | None = None
-        """The first of several reports in a row that say that steps were skipped."""
+        """The first of :data:`SPELL` or more consecutive reports of skipped steps."""
         self.skipped = 0.0
-        """Steps skipped in the newest such reports."""
+        """Number of steps skipped in the newest streak of such reports."""
         self.file = ""
-        """Where the newest of these reports stand."""
+        """The log with the newest of these reports."""
         self._rank: int | None = None
         self._step: float | None = None
         self._top = 0.0
@@ -80,7 +82,7 @@ class Scaling(Accumulator):
 
     @property
     def quiet(self) -> bool:
-        """True while nothing was skipped that a scaler need not skip."""
+        """True while no more was skipped than a healthy scaler skips."""
         return (
             self.small is None and self.burst is None and self.bottom is None and self.spell is None
         )
@@ -99,7 +101,7 @@ class Scaling(Accumulator):
             self._skip(seen)
 
     def _report(self, seen: Step, scale: float) -> None:
-        """A report that tells the loss scale, and perhaps how many steps were skipped."""
+        """Take in a report with the loss scale, and perhaps the number of skipped steps."""
         self._writer = seen.rank
         self._reports += 1
         self._top = max(self._top, scale)
@@ -125,7 +127,7 @@ class Scaling(Accumulator):
         if not self.count:
             self._rank = event.rank
         elif event.rank != self._rank:
-            return  # every rank says so
+            return  # every rank reports it
         told = event.details.get("loss_scale")
         scale = told if isinstance(told, float) else None
         skip = Skip(event, self._step, scale)

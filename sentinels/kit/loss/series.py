@@ -1,4 +1,4 @@
-"""One loss of one file, and the strange things that a loss can do."""
+"""One loss of one file, and the unusual things that can happen to it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from .spikes import OF_LAST, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
 
 LAGS = 3
-"""Reports of earlier steps that are another writer's; more of them are a restart."""
+"""Consecutive reports of earlier steps that may be of another process that writes to the same log;
+more of them are a restart."""
 LEAK = 0.02
-"""Part of its level under which a loss falls so fast only if a label leaks, or if there is
-hardly anything to learn."""
+"""A loss falls quickly below this part of its level only if a label leaks into the input, or if
+there is hardly anything to learn."""
 EVERY = 10
-"""Reports between two levels that are kept."""
+"""A level is kept every so many reports."""
 FALL = 5
-"""Levels within which a sudden fall has happened."""
+"""Kept levels within which a sudden fall takes place."""
 LEVELS = 11
 ENOUGH_LEVELS = 8
 STOOD = 0.7
-"""Part of the level of before that was left when a sudden fall began: what learns its few
-samples by heart has lost more than that over as many reports."""
+"""Part of the oldest kept level that the loss must still have had when the sudden fall began. A
+model that memorises its few samples has lost more than that over as many reports."""
 NEARLY = 0.9
-"""Part of its total at which a counter that begins anew has run through."""
+"""Part of its announced total from which a step counter has ended normally when it begins again."""
 
 State = Literal["open", "lasting", "back"]
 Manner = Literal["", "adversary", "learner"]
@@ -38,50 +39,53 @@ Manner = Literal["", "adversary", "learner"]
 
 @dataclass(slots=True)
 class Jump:
-    """A loss that left its noise."""
+    """A loss that rose above its noise."""
 
     metric: str
     file: str
     number: int
-    """1 for the first of the run."""
+    """1 for the first jump of the run."""
     onset: LoggedValue
     decided: LoggedValue
     base: float
-    """Level before it."""
+    """Level before the jump."""
     spread: float
-    """Noise before it."""
+    """Noise before the jump."""
     lost: float
-    """Height of the jump against the progress made before it: 1 is back at the beginning."""
+    """Height of the jump as a part of the progress before it: 1 is back at the beginning."""
     gross: bool
+    """The detector's alarm was ``gross``: far above the first values of the series."""
     rough: bool = False
-    """Of an adversary or a learner, which does that now and then."""
+    """It is of adversarial or reinforcement learning, where losses jump now and then."""
     planned: bool = False
-    """The learning rate has started over, as it did before: its schedule wants it so."""
+    """The learning rate schedule has started over, as it did before, which explains the jump."""
     rated: bool = False
-    """The log tells the learning rate: one that is not planned has no such excuse."""
+    """The log has the learning rate, so that ``planned`` is known to be right."""
     usual: bool = False
-    """Jumps like it came back before, and this one has not taken much longer yet."""
+    """Similar jumps came back before, and this one has not lasted much longer yet."""
     undone: float = 0.0
-    """Part of the progress that was gone when it was last looked at: no single value, a level."""
+    """Part of the progress that was undone by the newest median of the loss, not a single value."""
     slow: bool = False
-    """Known by the sum of many small deviations."""
+    """It is a slow rise, found by the sum of many small deviations."""
     agreed: bool = False
-    """Of a slow one: the evaluation loss rose as well, or a second look found it grown."""
+    """A slow rise was confirmed: the evaluation loss rose too, or the rise has grown since."""
     reset: bool = False
-    """It took the course of the beginning of the run: told as a reset."""
+    """The loss took the course of the beginning of the run: it is reported as a reset."""
     state: State = "open"
     top: float = 0.0
+    """Largest value so far."""
     back: LoggedValue | None = None
+    """The report with which it came back."""
     reports: int = 0
-    """Since it was decided, as long as it is followed."""
+    """Number of reports since it was decided, while it is followed."""
     over_at: int = 0
-    """Losses that the run had reported when it came back."""
+    """Number of losses that the run had reported when it came back."""
     norms: tuple[float, float] | None = None
     """Gradient norm when it was decided, and the usual one before."""
     near: int = 0
-    """Reports in a row near the old level."""
+    """Consecutive reports near the old level."""
     after: list[float] = field(default_factory=list)
-    """Values by which a later look decides."""
+    """Values after the jump, for the next median."""
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
         ("base", "spread", "lost", "top", "undone", "*after"),
@@ -92,22 +96,22 @@ class Jump:
 
 @dataclass(slots=True)
 class Reset:
-    """A loss that stands where it had long been past."""
+    """A loss that is back at a level that it had left long ago."""
 
     metric: str
     file: str
     onset: LoggedValue
     decided: LoggedValue
     base: float
-    """Level that it had reached: at the resumed step, or before it jumped."""
+    """Level that it had reached: at the resumed step, or before the jump."""
     level: float
-    """Level of the first reports after it."""
+    """Level of the first reports after the reset."""
     lost: float
-    """Part of the progress that is gone: 1 is back at the beginning."""
+    """Part of the progress that is undone: 1 is back at the beginning."""
     resumed_at: float | None
-    """Step that the run went on from; ``None`` where its steps did not go back."""
+    """Step from which the run resumed; ``None`` when its step counter did not go back."""
     limit: float = 0.0
-    """A value not above it is back."""
+    """A value up to this one counts as back."""
     near: int = 0
     reports: int = 0
     back: LoggedValue | None = None
@@ -120,16 +124,16 @@ class Reset:
 
 @dataclass(slots=True)
 class Zeros:
-    """Reports of a loss of nothing, in a row."""
+    """Consecutive reports of a loss of (next to) zero."""
 
     metric: str
     file: str
     first: LoggedValue
     decided: LoggedValue
-    """The third of them."""
+    """The third of these reports."""
     count: int
     before: float | None
-    """Level before it, ``None`` when it began so."""
+    """Level before the first of them; ``None`` when the run began with them."""
     began: float | None
     """Level of the first reports of the run."""
     over: bool = False
@@ -137,17 +141,17 @@ class Zeros:
 
 @dataclass(slots=True)
 class Leak:
-    """A loss that fell to next to nothing, at its beginning or all of a sudden."""
+    """A loss that fell to next to nothing, soon after the start or suddenly: a label may leak."""
 
     metric: str
     file: str
     mark: LoggedValue
     began: float
-    """Level that it fell from."""
+    """Level from which it fell."""
     count: int
-    """Losses that the run had reported by then."""
+    """Number of losses that the run had reported by then."""
     sudden: bool = False
-    """In the midst of a run that had learnt something and stood where it was."""
+    """It fell suddenly, in a run that had learnt something before."""
     SAVED: ClassVar[Any] = ("metric", "file", "mark", "began", "count", "sudden")
 
 
@@ -158,28 +162,29 @@ class LossSeries:
     file: str
     metric: str
     manner: Manner
-    """Adversarial, reinforcement learning or unknown: it jumps while all is well."""
+    """``adversary`` (also for components of unknown meaning) or ``learner`` (reinforcement
+    learning), whose losses jump in a healthy run; empty for an ordinary loss."""
     rough: bool = field(init=False)
-    """It is one of these."""
+    """True unless the loss is an ordinary one."""
     guard: SpikeDetector = field(default_factory=SpikeDetector)
     drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
     path: LossTrajectory = field(default_factory=LossTrajectory)
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     jump: Jump | None = None
-    """The one that is followed."""
+    """The jump that is followed."""
     slow: Jump | None = None
-    """The same of slow ones."""
+    """The slow rise that is followed."""
     anew: list[float] = field(default_factory=list)
-    """The first values of the jump: a reset begins as the run began."""
+    """The first values of the jump, to be compared with the beginning of the run."""
     rising: LoggedValue | None = None
     """Where the newest slow rise began."""
     count: int = 0
     largest: float = 0.0
     nothing: float = 0.0
-    """A loss not above it is next to nothing."""
+    """A loss up to this one is next to nothing."""
     rates: Rates = field(default_factory=Rates)
     levels: deque[float] = field(default_factory=lambda: deque(maxlen=LEVELS))
-    """Its level at every tenth report."""
+    """The newest levels, one every tenth report."""
     exploded: list[LoggedValue] = field(default_factory=list)
     leaked: bool = False
     zeros: Zeros | None = None
@@ -187,16 +192,16 @@ class LossSeries:
     epoch: float | None = None
     total: float | None = None
     behind: list[LoggedValue] = field(default_factory=list)
-    """Reports of earlier steps that may be another writer's."""
+    """Reports of earlier steps that may be of another process that writes to the same log."""
     resumed: list[LoggedValue] | None = None
     """The first reports after a restart, while they are collected."""
     expected: tuple[float, float] | None = None
-    """Level and noise at the step that it went on from."""
+    """Level and noise at the step from which the run resumed."""
     reset: Reset | None = None
-    """The one that is followed."""
+    """The reset that is followed."""
     evals: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     eval_limit: float | None = None
-    """An evaluation loss above it agrees with a slow rise."""
+    """An evaluation loss above this one confirms a slow rise."""
     SAVED: ClassVar[Any] = (
         "file",
         {
@@ -208,26 +213,26 @@ class LossSeries:
             "expected": "expected",
         },
     )
-    """Its jumps are kept with all of the run."""
+    """Without the jumps and resets, which are stored for the whole run: :class:`.jumps.Jumps`."""
 
     def __post_init__(self) -> None:
-        """Know the roughness of its manner."""
+        """Set ``rough``."""
         self.rough = bool(self.manner)
 
     def listens_to(self, alarm: Alarm, *, beyond: bool) -> bool:
-        """True for an alarm that means something in a series of this manner.
+        """True for an alarm that means something for a loss of this kind.
 
-        ``beyond``: the value is gross against everything before, too. The losses of a learner
-        grow with its rewards, so its first values are no measure.
+        ``beyond``: the value is also gross compared with all values before. In reinforcement
+        learning that is needed: losses grow with the rewards, so the first values are no measure.
         """
         if alarm.kind == "gross":
             return beyond or self.manner != "learner"
         return not self.rough
 
     def collapsed(self) -> float | None:
-        """The level that it fell from all of a sudden, looked at every tenth report.
+        """To be called every tenth report: the level from which the loss has fallen suddenly.
 
-        A fast but steady descent is none: it had been falling before.
+        ``None`` if it has not; also for a fast but steady descent, in which it fell before as well.
         """
         levels = self.levels
         levels.append(self.guard.level or 0.0)
@@ -239,9 +244,11 @@ class LossSeries:
         return None
 
     def rewound(self, seen: Step, number: float, value: float) -> bool:
-        """The step counter went back: False while it may be another writer that lags.
+        """The step counter went back; returns True when the report is to be used.
 
-        A counter that begins anew with every epoch is none of a restart.
+        False while it may be of another process that writes to the same log and lags behind; more
+        than :data:`LAGS` of these are a restart. A counter that begins again with every epoch is
+        no restart.
         """
         if seen.epoch is not None and self.epoch is not None and seen.epoch > self.epoch:
             return True
@@ -267,7 +274,8 @@ class LossSeries:
 
 
 def manner(values: Mapping[str, float]) -> Manner:
-    """Of whom a report is: an adversary's, a reinforcement learner's, or nobody's special."""
+    """The kind of training, by the metric names of a report: ``adversary`` (adversarial),
+    ``learner`` (reinforcement learning) or empty (any other)."""
     found: Manner = ""
     for name in values:
         words = set(_WORDS.findall(name.lower()))

@@ -1,11 +1,11 @@
-"""Drift: does a loss rise slowly, below what any single value would show?
+"""A detector for a loss that rises slowly, so that no single value is above the noise.
 
-A one-sided cumulative sum beside :class:`~.guard.Guard`. Level and noise are exponential means
-that a single value cannot move far; what a value lies above its level, in units of that noise
-and less an allowance, is added up, and the sum never falls below nothing. It sees what two of
-three values never show, a few values later, and is therefore a note: on 1,033 real curves it
-found 8 of 8 divergences where jumps alone showed 4, at a median delay of 14 values, with 0.13
-alarms per 10,000 values of healthy supervised runs.
+A one-sided cumulative sum (CUSUM), used besides :class:`~.spikes.SpikeDetector`. Level and noise
+are exponential means that a single value cannot change much. The distance of each value above the
+level, in units of the noise and less an allowance, is added up; the sum never falls below zero.
+Measured on 1,033 real curves: it found 8 of 8 divergences, of which jumps alone showed 4, at a
+median delay of 14 values, with 0.13 alarms per 10,000 values of healthy supervised runs. As it
+decides later and by small deviations, its alarm alone is only a note (severity info).
 """
 
 from __future__ import annotations
@@ -15,38 +15,40 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 MEMORY = 0.02
-"""Weight of the newest value in the level and in the noise: about the newest fifty."""
+"""Weight of the newest value in the level and the noise: they cover about the newest fifty."""
 WHILE_RISING = 0.25
-"""The same of the noise while the sum is above nothing: a rise must not pass for noise."""
+"""Factor on that weight for the noise while the sum is above zero: a rise must not count as
+noise."""
 ALLOWANCE = 1.0
-"""Noises above the level that add nothing."""
+"""Distance above the level, in units of the noise, that adds nothing to the sum."""
 ENOUGH = 12.0
-"""Sum that is an alarm."""
+"""Sum from which there is an alarm."""
 CLIP = 6.0
-"""Noises that one value counts at most: two wild ones are no drift."""
+"""Largest distance, in units of the noise, that one value counts: two extreme values are no slow
+rise."""
 WARM_UP = 32
-"""Values before which nothing is told."""
+"""Number of first values that only teach level and noise."""
 TO_SIGMA = 1.2533
-"""A mean deviation times this is the standard deviation of a normal distribution."""
+"""The mean absolute deviation times this is the standard deviation of a normal distribution."""
 FLOOR = 1e-3
-"""No noise is smaller than this part of the level."""
+"""Part of the level that is added to the noise, so that it is never near zero."""
 TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """The sum has just become an alarm."""
+    """An alarm: the sum is large enough."""
 
     base: float
-    """Level when the sum was last nothing."""
+    """Level when the sum was last zero."""
     noise: float
     since: int
-    """Values since then."""
+    """Number of values since then."""
 
 
 @dataclass(slots=True)
 class SlowRiseDetector:
-    """The test for one series: six numbers."""
+    """The detector for one series; its state is six numbers."""
 
     _count: int = 0
     _level: float = 0.0
@@ -58,20 +60,20 @@ class SlowRiseDetector:
 
     @property
     def calm(self) -> bool:
-        """Nothing is being added up."""
+        """True while the sum is zero."""
         return self._sum <= 0.0
 
     def restart(self) -> None:
-        """The series reports otherwise now: learn its level and noise anew."""
+        """The series is not comparable to before: learn level and noise again."""
         self._count = 0
         self._sum = 0.0
 
     def settle(self) -> None:
-        """What the sum holds was told: begin it anew."""
+        """The alarm was used: begin the sum again."""
         self._sum = 0.0
 
     def push(self, value: float) -> Rise | None:
-        """Take the next finite value; the alarm that it raises, if it does."""
+        """Take in the next finite value; returns the alarm, if it raises one."""
         count = self._count = self._count + 1
         level = self._level
         if count == 1:
@@ -104,7 +106,7 @@ class SlowRiseDetector:
         return rise
 
     def restored(self) -> None:
-        """Values too large to be added up: learn anew."""
+        """Begin again if a stored number is not finite."""
         if not all(map(math.isfinite, (self._level, self._noise, self._sum, self._base))):
             self._count, self._since = 0, 0
             self._level = self._noise = self._sum = self._base = 0.0

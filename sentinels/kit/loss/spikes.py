@@ -1,14 +1,14 @@
-"""Guard: does a loss jump out of its own noise? A streaming test without history or units.
+"""A streaming detector for a loss that jumps above its own noise.
 
-Fed one reported value at a time. The level is the median of the newest accepted values, short
-so that it follows a steep descent; the spread is the upper tail of what values deviate from
-their level, long so that it knows the noise. Every threshold is a ratio or a spread, so a
-loss of 1e-4 and one of 1e4 are judged alike.
+It takes one reported value at a time. The *level* is the median of the newest accepted values: few,
+so that it follows a steep descent. The *spread* is the upper tail of the deviations from the level:
+of many values, so that it reflects the noise. Every threshold is a ratio or a number of spreads, so
+that a loss of 1e-4 and one of 1e4 are judged alike. *Progress* is how far the level has come down.
 
-Measured on 1,033 real curves (914,000 values): 91 % of the labelled spikes, resets,
-divergences and NaNs at a median delay of one value, 0.09 alarms per 10,000 values of healthy
-supervised runs. Losses of adversarial and reinforcement learning jump while all is well
-(4 to 10 per 10,000): for them only ``nonfinite`` and ``gross`` mean something.
+Measured on 1,033 real curves (914,000 values): it found 91 % of the labelled spikes, resets,
+divergences and NaNs at a median delay of one value, with 0.09 alarms per 10,000 values of healthy
+supervised runs. The losses of adversarial and reinforcement learning jump in healthy runs (4 to 10
+alarms per 10,000 values): for them only ``nonfinite`` and ``gross`` mean something.
 """
 
 from __future__ import annotations
@@ -20,52 +20,58 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 LEVEL = 11
-"""Newest accepted values whose median is the level."""
+"""Number of newest accepted values whose median is the level."""
 SPREAD = 96
-"""Deviations from the level whose upper tail (95 % against 50 %) is the spread."""
+"""Number of newest deviations from the level whose upper tail is the spread: the distance from
+their median to their 95 % quantile."""
 OUT = 4.0
-"""Spreads above the level that count as out of the noise; two of three values must be."""
+"""A value is out of the noise at this many spreads above the level. For a ``spike``, ``AT_LEAST``
+of the newest ``OF_LAST`` values must be."""
 OF_LAST = 3
 AT_LEAST = 2
 FLOOR = 0.01
-"""No spread is smaller than this part of the level, or of the progress made so far."""
+"""The spread is at least this part of the level, and of the progress."""
 FIRST = 8
-"""First values: their largest is the measure for ``gross``, their median where it began."""
+"""Number of first values: the largest of them is the measure for ``gross``, their median is the
+start of the series."""
 GROSS = 5.0
-"""Times the largest of the first values that are gross, if also twice ``OUT`` spreads up."""
+"""A value is gross above this many times the largest of the first values, if it is also twice
+``OUT`` spreads above the level."""
 WARM_UP = 24
-"""Values before the first ``spike`` can be told, and after a restart."""
+"""Number of values, at the beginning and after a restart, before there can be a ``spike``."""
 RELEARN = 16
-"""The same after the logging interval changed: the level and the progress are known."""
+"""The same after a change of the logging interval, when level and progress are known."""
 KNOWN = 5
-"""Values after which a young series is known a little. Until ``WARM_UP`` one is out of its
-noise if it is ``YOUNG`` times the largest of the newest ``LEVEL`` ones and ``RANGES`` of their
-ranges above it: a descent has a wide range, so only a series that lies flat can jump."""
+"""Number of values after which a young series can be judged a little. From then to ``WARM_UP`` a
+value is out of the noise if it is ``YOUNG`` times the largest of the newest ``LEVEL`` values, and
+``RANGES`` times their range above it. In a descent that range is wide, so only a flat series can
+jump."""
 YOUNG = 1.5
 RANGES = 4.0
 ALONE = 0b10
-"""Of the newest values the last is in the noise again, and the one before it alone was out."""
+"""Pattern of the newest values: only the one before the last was out of the noise."""
 LONE_UNTIL = 3 * WARM_UP
-"""Values until which such a lone one is learnt: losses of two kinds of batches take turns."""
+"""Number of values until which such a single value is learnt as noise: the losses of two kinds of
+batches may alternate."""
 HOLD = 40
-"""Values out of the noise that wait before they are learnt: a spike cannot hide itself, and
-a new lasting level is accepted in the end."""
+"""Number of values out of the noise that are held back before they are learnt: so a spike does not
+become noise at once, but a new lasting level is accepted in the end."""
 LOST = 0.15
-"""Part of the progress made so far whose loss is out of the noise too, if it is also three
-times the worst of the newest 24 deviations: a steep descent that has just ended still fills
-the long window."""
+"""A value that undoes this part of the progress is out of the noise too, if it is also ``WORST``
+times the worst of the newest ``RECENT`` deviations: after a steep descent the long window of
+deviations still makes the spread too wide."""
 RECENT = 24
 WORST = 3.0
 BELOW = 0.5
-"""Weight of a deviation downwards among them: it is the descent rather than the noise."""
+"""Weight of a downward deviation among those: it is rather a part of the descent than noise."""
 STREAK = 3
-"""Values in a row that undo ``LOST`` and lie ``SUSTAINED`` spreads above their level, the first
-of them at once, are out of the noise as well: a spread that earlier jumps have widened hides
-single ones."""
+"""This many consecutive values are out of the noise as well, if they undo ``LOST`` of the progress
+and are ``SUSTAINED`` spreads above the level, and the first of them rose so much in one report. If
+earlier jumps have widened the spread, single values do not show."""
 SUSTAINED = 1.5
 CADENCE = 4.0
-"""A logging interval that changes by more than this factor, twice running, re-learns the
-spread: means over 500 steps are calmer than single steps."""
+"""When the logging interval changes by more than this factor, two times in a row, the spread is
+learnt again: means over 500 steps have less noise than single steps."""
 TINY = 1e-12
 
 Kind = Literal["nonfinite", "gross", "spike"]
@@ -73,18 +79,18 @@ Kind = Literal["nonfinite", "gross", "spike"]
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """The value just fed is out of the noise."""
+    """The newest value is out of the noise."""
 
     kind: Kind
     level: float
     spread: float
     since: int
-    """Values since the first one of this jump: 0 when it is the one just fed."""
+    """Number of values since the first one of this jump; 0 when that is the newest."""
 
 
 @dataclass(slots=True, eq=False)
 class Window:
-    """The newest ``size`` values and their order; adding one costs a few comparisons."""
+    """The newest ``size`` values, also kept sorted; adding one costs a few comparisons."""
 
     size: int
     ordered: list[float] = field(default_factory=list)
@@ -93,7 +99,7 @@ class Window:
     SAVED: ClassVar[Any] = "ring"
 
     def add(self, value: float) -> None:
-        """Take the place of the oldest value."""
+        """Add a value; a full window drops its oldest one."""
         ring, ordered = self.ring, self.ordered
         if len(ring) == self.size:
             del ordered[bisect_left(ordered, ring.popleft())]
@@ -107,13 +113,13 @@ class Window:
 
     @property
     def tail(self) -> float:
-        """Distance from the median to the value that 95 % stay below."""
+        """Distance from the median to the 95 % quantile."""
         ordered = self.ordered
         count = len(ordered)
         return ordered[min(count - 1, int(0.95 * count))] - ordered[count // 2]
 
     def restored(self) -> None:
-        """Put them in order."""
+        """Sort the stored values. Raises ValueError when one is not finite."""
         if not all(map(math.isfinite, self.ring)):
             raise ValueError("a window holds no such values")
         self.ring = deque(list(self.ring)[-self.size :])
@@ -122,14 +128,14 @@ class Window:
 
 @dataclass(slots=True, eq=False)
 class SpikeDetector:
-    """The test for one series. About 200 numbers of state."""
+    """The detector for one series; its state is about 200 numbers."""
 
     _level: Window = field(default_factory=lambda: Window(LEVEL))
     _residuals: Window = field(default_factory=lambda: Window(SPREAD))
     _recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
     _held: list[float] = field(default_factory=list)
     _out: int = 0
-    """One bit for each of the newest values, 1 for those out of the noise."""
+    """A bit for each of the newest ``OF_LAST`` values: 1 if it was out of the noise."""
     _count: int = 0
     _quiet: int = 0
     _largest: float = 0.0
@@ -154,57 +160,60 @@ class SpikeDetector:
 
     @property
     def level(self) -> float | None:
-        """Where the series stands; ``None`` before its first value."""
+        """The present level; ``None`` before the first value."""
         return self._level.median if self._count else None
 
     @property
     def start(self) -> float | None:
-        """Where it began: the median of its first values, ``None`` until it has them."""
+        """The level at the beginning: the median of the first values; ``None`` before them."""
         return self._start
 
     @property
     def low(self) -> float:
-        """The lowest of the newest values of a series that is known a little, else 0."""
+        """The lowest of the newest values; 0 before there are :data:`KNOWN`."""
         known = self._level.ordered
         return known[0] if len(known) >= KNOWN else 0.0
 
     @property
     def known(self) -> bool:
-        """It has warmed up: level and spread mean something."""
+        """True after the warm-up, when level and spread mean something."""
         return self._count > WARM_UP and not self._quiet
 
     @property
     def relearns(self) -> bool:
-        """It says nothing of spikes just now: a restart, or another logging interval."""
+        """True while it reports no spikes, after a restart or a change of the logging interval."""
         return self._quiet > 0
 
     def fell_below(self, part: float) -> bool:
-        """The level is under this part of where it began, and none of it below zero: a loss that
-        goes on through zero, as the likelihood of a density does, has no such parts."""
+        """True when the level is below this part of its start.
+
+        False for a loss with values of zero or less (such as a log likelihood of a density), for
+        which a part of the start means nothing.
+        """
         start, level = self._start, self._level
         return start is not None and level.ordered[0] > 0.0 and level.median < part * start
 
     @property
     def spread(self) -> float:
-        """Upper tail of the noise around the level; only of a series that is known."""
+        """Upper tail of the noise around the level; only when :attr:`known`."""
         level = self._level.median
         return self._spread(level, self._progress(level))
 
     @property
     def progress(self) -> float:
-        """How far the series came down from where it began; 0 while that is not known."""
+        """How far the level has come down from its start; 0 while that is not known."""
         return self._progress(self._level.median) if self._count else 0.0
 
     def restart(self, quiet: int = WARM_UP) -> None:
-        """The process was restarted, or reports otherwise now: keep the level, re-learn the
-        spread, and say nothing of spikes for ``quiet`` values."""
+        """After a restart of the training, or a change of its reports: keep the level, learn the
+        spread again, and report no spikes for ``quiet`` values."""
         self._residuals = Window(SPREAD)
         self._held.clear()
         self._out = self._streak = 0
         self._quiet = quiet
 
     def push(self, value: float, step: float | None = None) -> Alarm | None:
-        """Take the next reported value; the alarm that it raises, if it does."""
+        """Take in the next reported value; returns the alarm, if it raises one."""
         if step is not None:
             self._pace(step)
         if value - value != 0.0:
@@ -253,13 +262,13 @@ class SpikeDetector:
             self._start = self._level.median
 
     def _learn_outlier(self) -> None:
-        """A value far out that came back at once: this series has such values."""
+        """Learn a single high value, after which the series came back at once, as noise."""
         value, above = self._held[-2:]
         self._peak = max(self._peak, value)
         self._residuals.add(above)
 
     def _stands_out(self, value: float) -> bool:
-        """Far above all that a young series has told so far."""
+        """True for a value far above all that a young series has reported so far."""
         known = self._level.ordered
         low, high = known[0], max(known[-1], self._peak)
         return value - high > RANGES * (high - low) and value > YOUNG * high > 0.0
@@ -275,7 +284,7 @@ class SpikeDetector:
         return above > WORST * max(max(recent), FLOOR * abs(level))
 
     def _count_streak(self, value: float, above: float, spread: float, progress: float) -> None:
-        """Count values that stay up; the first of them must have jumped there."""
+        """Count consecutive high values; the first must have risen there in one report."""
         if not self._streak:
             if value - self._last <= SUSTAINED * spread:
                 return
@@ -314,6 +323,6 @@ class SpikeDetector:
             self._changes = 0
 
     def restored(self) -> None:
-        """One that has met values knows a level."""
+        """Raises ValueError when the stored state has values but no level."""
         if self._count > 0 and not self._level.ordered:
             raise ValueError("is no guard: it has no level")

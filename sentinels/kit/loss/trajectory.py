@@ -1,4 +1,4 @@
-"""Where a loss stood at the steps behind it, and where it began: what a resumed run should meet."""
+"""The level of a loss at earlier steps, and its beginning, to compare a resumed run with."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 EVERY = 8
-"""Values between two places of the path, at first."""
+"""Values between two points of the trajectory, at first."""
 PLACES = 64
-"""Places that are kept; a full path drops every second and goes twice as far to the next."""
+"""Points kept; when they are full, every second is dropped and the distance is doubled."""
 BEGINNING = 8
-"""Values of the beginning that are kept."""
+"""First values that are kept."""
 ALIKE = 0.25
-"""Two beginnings are one and the same if they differ by less than this part of how far the
-first one moves: of six real resets none differed by more than a tenth."""
+"""Two beginnings are alike if their mean difference is less than this part of the range of the
+first: of six real resets none differed by more than a tenth."""
 _step = itemgetter(0)
 
 
 @dataclass(slots=True, eq=False)
 class LossTrajectory:
-    """One loss over its steps, in at most :data:`PLACES` places."""
+    """One loss over its steps, in at most :data:`PLACES` points."""
 
     beginning: list[float] = field(default_factory=list)
     """The first values of the run."""
@@ -34,7 +34,7 @@ class LossTrajectory:
     SAVED: ClassVar[Any] = {"beginning": "beginning", "places": "places", "stride": "_stride"}
 
     def due(self) -> bool:
-        """Count a value; True when the next place should be written down."""
+        """Count a value; True when the next point should be added."""
         self._left -= 1
         if self._left > 0:
             return False
@@ -42,7 +42,7 @@ class LossTrajectory:
         return True
 
     def add(self, step: float, level: float, spread: float) -> None:
-        """Write down a place, after those before it."""
+        """Add a point, if its step is after all others and its values are finite."""
         places = self.places
         if (places and step <= places[-1][0]) or not math.isfinite(step + level + spread):
             return
@@ -52,8 +52,8 @@ class LossTrajectory:
             self._stride *= 2
 
     def at(self, step: float) -> tuple[float, float] | None:
-        """(level, spread) at a step, the larger of the places around it; ``None`` before the
-        first and far behind the last."""
+        """(level, spread) at a step, each the larger of the points around it. ``None`` before the
+        first point, and further after the last than the points reach."""
         places = self.places
         behind = bisect_right(places, step, key=_step)
         if not behind:
@@ -66,11 +66,11 @@ class LossTrajectory:
         return max(level, next_level), max(spread, next_spread)
 
     def back_to(self, step: float) -> None:
-        """The run goes on from an earlier step: what came after it did not happen."""
+        """The run resumes from an earlier step: drop the points from there on."""
         del self.places[bisect_left(self.places, step, key=_step) :]
 
     def begins_again(self, values: Sequence[float]) -> bool:
-        """These values take the same course as the beginning, one that is no flat line."""
+        """True when these values take the same course as the beginning, and fall."""
         first = self.beginning
         if len(first) < BEGINNING or len(values) < BEGINNING:
             return False
@@ -78,5 +78,5 @@ class LossTrajectory:
         return apart < ALIKE * (max(first) - min(first)) and values[0] - values[BEGINNING - 1] > 0
 
     def restored(self) -> None:
-        """Count on to the next place."""
+        """Count from here to the next point."""
         self._left = self._stride = max(EVERY, self._stride)

@@ -1,4 +1,7 @@
-"""How long a run pauses, for what and at which steps: learned over the whole run."""
+"""How long a run pauses, for what, and at which steps; learned over the whole run.
+
+A pause is *announced* when a log line says what the program does next (evaluate, save, …).
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,21 @@ from ..observations import Observation, Phase, Step
 from .timetable import PauseSlot, Timetable, timetable
 
 KINDS = ("compile", "load", "evaluate", "save", "first", "epoch", "other", "minor")
-"""Phases that the log announced, the first step, the end of an epoch, what was announced by
-nothing, and of that what is short beside the rest."""
+"""Kinds of pauses: four announced phases, the time before the first advance of the step counter
+(``first``), the end of an epoch, ``other`` for those that nothing announced, and ``minor`` for
+short ones among these."""
 ANNOUNCED = frozenset(("compile", "load", "evaluate", "save"))
 KNOWN = 8
-"""Steps before a pause can be told from the usual interval."""
+"""Steps needed before a pause can be distinguished from the usual interval."""
 PROMPT_S = 5.0
-"""Seconds within which an announcement comes when the pause begins, however quick the steps."""
+"""An announcement up to this many seconds after the last step came at the beginning of the pause,
+even if steps are quicker."""
 MINOR = 0.25
-"""Part of the longest recurring pause below which one is told apart from those."""
+"""An unannounced pause is minor below this part of the longest recurring one."""
 FAR = 1e15
-"""No step, and no number of seconds, is as large."""
+"""Larger than any real step, and any real number of seconds."""
 PLACES = 8
-"""Newest pauses whose steps are kept."""
+"""Newest unannounced pauses whose steps are kept."""
 
 
 @dataclass(eq=False)
@@ -42,39 +47,40 @@ class Pauses(Accumulator):
         "usual": ("usual_s", "_steps", "_rate", "_by"),
         "places": "_places",
     }
-    """What would take hours to learn again."""
+    """The fields that would take hours to learn again."""
     seen: dict[str, int] = field(default_factory=dict)
-    """How often a pause of a kind was seen."""
+    """Kind -> number of pauses seen."""
     longest: dict[str, float] = field(default_factory=dict)
+    """Kind -> seconds of the longest pause."""
     recurring: dict[str, float] = field(default_factory=dict)
-    """The second longest: a pause that came back took at least that."""
+    """Kind -> seconds of the second longest pause: a pause as long as this came at least twice."""
     epoch_steps: float = 0.0
     """Steps between the last two ends of an epoch; 0 while fewer were seen."""
     usual_s: float = 0.0
-    """Mean interval between two reports, of those that are no pauses."""
+    """Mean seconds between two reports, without pauses."""
     timetable: Timetable | None = None
-    """At which steps the unannounced ones come; ``None`` where they may come at any."""
+    """At which steps unannounced pauses come; ``None`` if they may come at any step."""
     _places: list[PauseSlot] = field(default_factory=list)
     _epoch_at: float | None = None
     _last: tuple[float, float] | None = None
     _epoch: float | None = None
     _rate: float = 0.0
-    """Seconds per step; what it takes when the log turns to every 500th of them."""
+    """Mean seconds per step, for when the log changes to every 500th step."""
     _by: float = 0.0
     _steps: int = 0
     _row: int = 0
-    """Pauses one after the other: the run got slower."""
+    """Number of consecutive pauses; if they are many, the run got slower."""
     _announced: set[str] = field(default_factory=set)
     _in_time: bool = False
-    """The announcement came when the pause began: many lines tell of it afterwards."""
+    """True when the announcement came at the beginning of the pause, not only after it."""
 
     @property
     def quiet(self) -> bool:
-        """It only says how long to wait, and gives nobody a reason to be asked."""
+        """Always True: pauses only set limits, and are never a reason to call a rule."""
         return True
 
     def add(self, seen: Observation) -> None:
-        """Take a phase, or the pause that an advance of the step counter ends."""
+        """Take in a phase, or the pause that a step ends."""
         if isinstance(seen, Phase):
             self._phase(seen)
             return
@@ -92,13 +98,13 @@ class Pauses(Accumulator):
         if seen.number == last[1]:
             self._last = last
             return
-        if seen.at <= last[0]:  # read at one instant: a backlog, or a block of a buffer
+        if seen.at <= last[0]:  # read at the same instant: a backlog, or a buffer
             self._forget_phases()
             return
         self._pause(last[1], seen.number, seen.at - last[0], turned=_turned(epoch, self._epoch))
 
     def mark_gap(self) -> None:
-        """What was asleep is not known: the next step ends no pause of the run."""
+        """The time that was not watched is no pause of the run: ignore it at the next step."""
         self._last = None
 
     def _phase(self, seen: Phase) -> None:
@@ -133,7 +139,7 @@ class Pauses(Accumulator):
             self._usual(seconds, by)
 
     def _usual(self, seconds: float, by: float) -> None:
-        """A running mean of the unremarkable ones is enough to tell a pause by."""
+        """Update the running means with an interval that is no pause."""
         share = 1.0 if self._row >= KNOWN else 1.0 / min(self._steps, 50)
         self._row = 0
         self.usual_s += share * (seconds - self.usual_s)
@@ -152,7 +158,7 @@ class Pauses(Accumulator):
         self.timetable = timetable(self._places)
 
     def expected_pause(self, step: float, by: float) -> float:
-        """Length in seconds of the unannounced pauses that may begin at ``step``."""
+        """Seconds that an unannounced pause at ``step`` may take; ``by``: steps between reports."""
         often = self.recurring.get("other", 0.0)
         if self.timetable is None or self.timetable.due(step, by):
             return often
@@ -167,13 +173,16 @@ class Pauses(Accumulator):
         self.recurring[kind] = max(self.recurring.get(kind, 0.0), seconds)
 
     def epoch_ends(self, step: float, by: float) -> bool:
-        """True when the epoch is about to end: ``by`` steps after ``step`` or before."""
+        """True when the end of the epoch is due at ``step``, or about one report later.
+
+        ``by``: steps between two reports.
+        """
         if self._epoch_at is None or self.epoch_steps <= 0.0:
             return False
         return step + 1.5 * max(by, 1.0) >= self._epoch_at + self.epoch_steps
 
     def restored(self) -> None:
-        """Look for the timetable again."""
+        """Compute the timetable again. Raises ValueError for impossible numbers."""
         numbers = [self.epoch_steps, self.usual_s, self._rate, self._by]
         numbers += [self._epoch or 0.0, self._epoch_at or 0.0, *itertools.chain(*self._places)]
         if not all(abs(v) < FAR for v in (*numbers, *self.longest.values())):
@@ -182,7 +191,7 @@ class Pauses(Accumulator):
 
 
 def _turned(before: float | None, now: float | None) -> bool:
-    """An epoch ended between two reports (fractions count on within one)."""
+    """True when an epoch ended between two reports (an epoch may be given as a fraction)."""
     if before is None or now is None or not math.isfinite(before) or not math.isfinite(now):
         return False
     return math.floor(now) > math.floor(before)

@@ -1,4 +1,4 @@
-"""How often the CPU quota of a run ran out lately."""
+"""How often the CPU quota of a run has run out recently."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..accumulator import Accumulator
 from ..observations import CpuQuotaSample, Observation
 
 KEPT = 64
-"""Differences kept: more than ten minutes at one in ten seconds."""
+"""Differences of counters kept: more than ten minutes, at one in ten seconds."""
 
 
 class Spent(NamedTuple):
-    """What happened between two looks at the counters."""
+    """The differences between two readings of the counters."""
 
     at: float
     seconds: float
@@ -30,18 +30,18 @@ class Quota(Accumulator):
     def __init__(self) -> None:
         self.last: CpuQuotaSample | None = None
         self.cores_before: float | None = None
-        """The quota before it was last changed; ``None`` where none was seen."""
+        """The quota in cores before its last change; ``None``: none, or no change was seen."""
         self.changed_at: float | None = None
-        """When another quota was first seen."""
+        """When the present quota was first seen; ``None``: no change was seen."""
         self.spent: deque[Spent] = deque(maxlen=KEPT)
 
     @property
     def quiet(self) -> bool:
-        """True while nothing had to wait."""
+        """True while nothing was throttled."""
         return not self.spent or not any(one.throttled for one in self.spent)
 
     def add(self, seen: Observation) -> None:
-        """Take one look at the counters."""
+        """Take in one reading of the counters."""
         if not isinstance(seen, CpuQuotaSample):
             return
         last, self.last = self.last, seen
@@ -62,9 +62,9 @@ class Quota(Accumulator):
         )
 
     def share(self, now: float, window_s: float) -> float | None:
-        """Part of the periods of a window in which the quota ran out.
+        """Part (0 to 1) of the periods in the last ``window_s`` seconds in which the quota ran out.
 
-        ``None`` where the looks do not reach over four fifths of it.
+        ``None`` when the readings cover less than four fifths of the window.
         """
         recent = [one for one in self.spent if one.at > now - window_s]
         if sum(one.seconds for one in recent) < 0.8 * window_s:
@@ -73,7 +73,7 @@ class Quota(Accumulator):
         return sum(one.throttled for one in recent) / periods if periods else 0.0
 
     def waits(self, now: float, window_s: float) -> float:
-        """Seconds that threads had to stand still, per second of a window, over all CPUs."""
+        """Seconds for which threads were throttled, summed over CPUs, per second of the window."""
         recent = [one for one in self.spent if one.at > now - window_s]
         seconds = sum(one.seconds for one in recent)
         return sum(one.throttled_s for one in recent) / seconds if seconds else 0.0

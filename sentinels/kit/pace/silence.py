@@ -1,7 +1,7 @@
-"""When a silence opens a case: limits in the run's own steps and pauses.
+"""How long a silence has to last until it is judged: limits by the run's own steps and pauses.
 
-Seconds alone cannot tell: the longest healthy silence of 79 real logs was 17 minutes, the
-median limit learned from a run's own pace 73 seconds.
+No fixed number of seconds would do: the longest healthy silence in 79 real logs was 17 minutes,
+while the median of the limits learned from the pace of each run is 73 seconds.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ..view import View
 from .pauses import ANNOUNCED, Pauses
 
 FEW_STEPS = 8
-"""Fewer intervals tell no pace."""
+"""Intervals needed to know the pace."""
 TWICE = 2
-"""A phase that was seen so often is known."""
+"""Times that a phase must have been seen for its length to be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilenceLimits:
-    """How long a run may be silent; the fields are those of ``[sentinels.hang]``."""
+    """How long a run may be silent; fields as in ``[sentinels.hang]`` of the configuration."""
 
     floor_s: float = 60.0
     first_step_s: float = 1800.0
@@ -31,44 +31,44 @@ class SilenceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A silence, and the limit beyond which it has to be explained."""
+    """A silence, and the limit from which it is judged; in seconds."""
 
     silent_s: float
     limit_s: float
     since: str
-    """What it is silent since, for a person."""
+    """What was seen last, for a person: ``step 400``, ``the start``."""
     step_s: float | None = None
-    """Seconds a report of a step usually takes; ``None`` while that is not known."""
+    """Usual seconds between two reports of a step; ``None`` while not known."""
     longest_s: float = 0.0
-    """The longest pause that this run came back from, of any kind."""
+    """The longest pause so far, of any kind, after which the run went on."""
 
     @property
     def open(self) -> bool:
-        """It lasts longer than this run ever needed."""
+        """True when the silence has reached its limit and must be judged."""
         return self.silent_s >= self.limit_s
 
     @property
     def limit_steps(self) -> float | None:
-        """The limit in reports of a step."""
+        """The limit as a number of reports; ``None`` while the pace is not known."""
         return self.limit_s / self.step_s if self.step_s else None
 
 
 def case_of(view: View, patience: SilenceLimits) -> Silence:
-    """How long nothing came, against what this run may take at this place."""
+    """How long a run has been silent, and how long it may be at its present step."""
     beginning = max(view.run.started_at, view.run.watched_since)
     marks = view.step_times
     last = marks[-1][0] if marks else beginning
     if not marks and view.steps:
-        last = max(last, view.steps[-1].at)  # reports that name no step are signs of life
+        last = max(last, view.steps[-1].at)  # reports without a step count as well
     saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
-    # What happened while the watch itself was away is unknown.
+    # Nothing is known about the time in which the daemon did not watch.
     away = view.now - view.gap_s if view.gap_s else last
     silent = view.now - max(last, saved, away)
     since = f"step {number(marks[-1][1])}" if marks else "the start"
     if not marks and view.steps:
         since = "the last report"
     if silent < patience.floor_s:
-        return Silence(silent, patience.floor_s, since)  # no limit is shorter: spare the arithmetic
+        return Silence(silent, patience.floor_s, since)  # no limit is shorter than this
     pauses = view.accumulator(Pauses)
     rhythm = pace(marks, pauses.usual_s if pauses else 0.0)
     if rhythm is None:
@@ -88,7 +88,7 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
 
 
 def _unannounced(view: View, pauses: Pauses, patience: SilenceLimits) -> float:
-    """What this run's own pauses ask for: those without a word, and the end of an epoch."""
+    """The limit by this run's unannounced pauses, and those at the end of an epoch; seconds."""
     marks = view.step_times
     step, by = marks[-1][1], marks[-1][1] - marks[-2][1]
     limit = min(patience.phase_times * pauses.expected_pause(step, by), patience.first_step_s)
@@ -98,7 +98,7 @@ def _unannounced(view: View, pauses: Pauses, patience: SilenceLimits) -> float:
 
 
 def _phase(view: View, patience: SilenceLimits, name: str) -> float:
-    """How long a phase of this name may last: learned from those that came back."""
+    """Seconds that a phase of this name may take, by the earlier ones of this run."""
     pauses = view.accumulator(Pauses)
     seen, longest = 0, 0.0
     if pauses is not None:
@@ -111,7 +111,7 @@ def _phase(view: View, patience: SilenceLimits, name: str) -> float:
 
 
 def _recent(view: View, name: str) -> tuple[int, float]:
-    """(how often, how long at most) among the phases that are still in the buffers."""
+    """(number, longest in seconds) of the phases of this name that are still in the buffers."""
     times = [at for at, _ in view.step_times]
     seen: dict[int, float] = {}
     for phase in view.phases:

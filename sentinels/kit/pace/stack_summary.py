@@ -1,4 +1,4 @@
-"""Where the processes of a silent run stand: their stacks, named, compared and folded."""
+"""Summaries of the stacks of a silent run's processes: named, compared, and grouped by place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..observations import StackSeen
 from ..view import View
 
 SAME = 3
-"""Looks that must agree before a stack is called unchanged."""
+"""Stacks that must agree before a process counts as unchanged."""
 LOOP_LINES = 10
-"""Lines within which the innermost frame of an endless loop may move about."""
+"""Lines within which the innermost frame of an endless loop may change."""
 
 _COLLECTIVE = (
     "torch/distributed/",
@@ -21,7 +21,7 @@ _COLLECTIVE = (
     "megatron/core/parallel_state",
 )
 _DEVICE = ("torch/autograd/", "torch/cuda/", "torch/_tensor", "jax/_src/array", "cupy/cuda/")
-"""Where a rank waits for its GPU, and through it for the other ranks."""
+"""Code in which a rank waits for its GPU, and so perhaps for other ranks."""
 _CALLS = frozenset(
     [
         "all_reduce",
@@ -45,7 +45,7 @@ _CALLS = frozenset(
         "store_based_barrier",
     ]
 )
-"""What a person calls the collective by, rather than by what it calls in turn."""
+"""Functions by which a person knows a collective; they call others internally."""
 _INPUT = (
     "torch/utils/data/",
     "webdataset/",
@@ -61,37 +61,38 @@ _LOADER = "torch/utils/data/dataloader"
 
 
 TOGETHER = ("collective", "device")
-"""Kinds of waiting in which ranks wait for each other."""
+"""Kinds of :attr:`StackSummary.kind` in which ranks may wait for each other."""
 
 
 class StackSummary(NamedTuple):
-    """Where one process stands."""
+    """The place at which one process is or waits."""
 
     pid: int
     rank: int | None
     kind: str
     """``collective``, ``device``, ``input``, ``lock`` or ``""``."""
     where: str
-    """``all_reduce at train.py:212``: the call that waits, and the run's own line."""
+    """``all_reduce at train.py:212``: the call that waits, and the line of the run's own code."""
     stack: StackSeen
 
     @property
     def name(self) -> str:
-        """``rank 3``, or the pid where there are no ranks."""
+        """``rank 3``; without ranks ``pid 4711``."""
         return f"pid {self.pid}" if self.rank is None else f"rank {self.rank}"
 
 
 def stack_summaries(view: View, since: float, pids: Iterable[int]) -> tuple[StackSummary, ...]:
-    """The newest stack of each process, of those taken after ``since``; in the order of pids."""
+    """Summaries of the newest stack of each process, taken after ``since``; in the order of
+    ``pids``."""
     newest = {s.pid: s for s in view.stacks if s.at > since}
     return tuple(_standing(newest[pid]) for pid in pids if pid in newest)
 
 
 def unchanged(view: View, since: float, pid: int) -> tuple[StackSeen, ...]:
-    """All stacks of a process since then, if they agree and are enough; else none.
+    """All stacks of a process taken after ``since``, if they agree and are enough; else none.
 
-    They agree when every caller stands at the same line, and the innermost function is the
-    same and moves about within a few lines: a loop. One look that differs is work.
+    They agree when all callers are at the same lines, and the innermost frame is in the same
+    function, within a few lines (a loop). One stack that differs shows that the process works.
     """
     taken = tuple(s for s in view.stacks if s.pid == pid and s.at > since)
     if len(taken) < SAME:
@@ -108,7 +109,7 @@ def unchanged(view: View, since: float, pid: int) -> tuple[StackSeen, ...]:
 
 
 def folded(standing: Sequence[StackSummary]) -> list[tuple[str, list[StackSummary]]]:
-    """Who stands where, the largest group first."""
+    """(place, processes at that place), the largest group first."""
     groups: dict[str, list[StackSummary]] = {}
     for one in standing:
         groups.setdefault(one.where, []).append(one)
@@ -116,7 +117,8 @@ def folded(standing: Sequence[StackSummary]) -> list[tuple[str, list[StackSummar
 
 
 def describe_groups(groups: Sequence[tuple[str, Sequence[StackSummary]]]) -> str:
-    """``7 ranks in all_reduce at train.py:212, rank 3 in DataLoader.__next__ at train.py:40``."""
+    """The groups for a person, at most four of them: ``7 ranks in all_reduce at train.py:212,
+    rank 3 in DataLoader.__next__ at train.py:40``."""
     said = []
     for where, members in groups:
         who = members[0].name if len(members) == 1 else f"{len(members)} ranks"
@@ -125,10 +127,10 @@ def describe_groups(groups: Sequence[tuple[str, Sequence[StackSummary]]]) -> str
 
 
 def those_that_block(standing: Sequence[StackSummary]) -> tuple[StackSummary, ...]:
-    """Those who hold up the others: not in the collective that the others wait in.
+    """The processes that block the others: those outside of the collective in which others wait.
 
-    Where all wait in a collective, the smaller group that waits at another place; nobody
-    where none is smaller.
+    If all wait in collectives, those that wait at another place than the largest group; empty when
+    no group is the largest.
     """
     waiting = [s for s in standing if s.kind in TOGETHER]
     others = tuple(s for s in standing if s.kind not in TOGETHER)
@@ -143,12 +145,12 @@ def those_that_block(standing: Sequence[StackSummary]) -> tuple[StackSummary, ..
 def _standing(stack: StackSeen) -> StackSummary:
     names = [_split(frame)[0] for frame in stack.frames]
     kind, index = "", 0
-    # What the run's own code called is what it waits for; what lies outside of it is history.
+    # It waits in what the run's own code called. The outer frames are of a framework or launcher.
     reach = names if stack.own is None else names[: stack.own + 1]
     for at, name in enumerate(reach):
         found = _kind(name)
         if found in ("collective", "input"):
-            kind, index = found, at  # the outermost of them: the name that a person knows
+            kind, index = found, at  # the outermost one, whose name a person knows
         elif found and not kind:
             kind, index = found, at
     if kind == "collective":

@@ -1,4 +1,5 @@
-"""Whose stack would help to judge a silence: asked by the daemon before the rule decides."""
+"""The processes whose stacks help to judge a silence; the daemon takes them before the rule
+decides."""
 
 from __future__ import annotations
 
@@ -11,45 +12,45 @@ from .work import LOOKS, progress, trainers, work_of
 
 
 class HangLimits(Protocol):
-    """The limits of the rule ``hang`` that say when a silence is worth a closer look."""
+    """The limits of the rule ``hang`` that decide when stacks are taken."""
 
     @property
     def floor_s(self) -> float:
-        """Shortest silence that opens a case."""
+        """Shortest silence in seconds that is judged."""
 
     @property
     def evidence_s(self) -> float:
-        """How long the processes are looked at."""
+        """Seconds for which the processes are examined."""
 
     @property
     def first_step_s(self) -> float:
-        """Patience before the first steps."""
+        """Seconds of silence that are allowed before the first steps."""
 
     @property
     def few_steps_s(self) -> float:
-        """Patience while few intervals are known."""
+        """Seconds of silence that are allowed while few intervals are known."""
 
     @property
     def busy_bytes_per_s(self) -> float:
-        """Bytes read or written per second that count as working."""
+        """Bytes read or written per second from which a run works."""
 
     @property
     def phase_times(self) -> float:
-        """How many times its longest a phase may take."""
+        """How many times as long as the longest one so far a phase may take."""
 
 
 def silence_limits(limits: HangLimits) -> SilenceLimits:
-    """What of the limits says when a case opens."""
+    """The part of the limits that decides when a silence is judged."""
     return SilenceLimits(
         limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times
     )
 
 
 def suspects(view: View, limits: HangLimits) -> tuple[tuple[int, int | None], ...]:
-    """(pid, rank) of every process whose stack would help to judge an open case.
+    """(pid, rank) of every process whose stack would help to judge an open silence.
 
-    Nobody while anything of the run gets on. A process is left alone that works a little,
-    that is stopped or waits for a disk, or whose stacks have shown that it gets on.
+    None while any part of the run makes progress. Left out are processes that work a little, are
+    stopped, wait for a disk, or make progress by the stacks that were taken already.
     """
     if not view.live or view.ending is not None:
         return ()

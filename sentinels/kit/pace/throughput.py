@@ -1,4 +1,5 @@
-"""How fast a run is: by its own step times and rates, else by the times its lines tell."""
+"""How fast a run is: by the rates or step times that it reports, else by the time stamps of its log
+lines. All speeds are kept as seconds per token, sample or step."""
 
 from __future__ import annotations
 
@@ -11,36 +12,38 @@ from ..numbers import median
 from ..observations import Observation, Phase, Step
 
 RATES = ("tokens_per_s", "samples_per_s")
-"""Preferred: they stay the same while a batch grows."""
+"""Preferred metrics: unlike step times they do not change with the batch size."""
 BLOCK = 16
-"""Reports whose median is one look at the speed: evaluations and saves drop out of it."""
+"""Reports in a block; their median is one measurement of the speed, which evaluations and saves do
+not affect."""
 FIRST = 5
-"""First reports that are left out: compiling, warm caches."""
+"""First reports that are left out, because of compiling and cold caches."""
 ENOUGH = 3
-"""Blocks before a speed is known."""
+"""Blocks needed before the speed is known."""
 BATCH = ("global batch size", "batch size", "global_batch_size", "batch_size")
 SLOW = 2.0
-"""Times the usual time of a step, in two blocks running, at which the rule begins to look."""
+"""Times the usual time, in two consecutive blocks, from which the run is slow enough for the rule
+to be called."""
 SUDDEN = 6.0
-"""Times the longest time so far that every one of ``IN_A_ROW`` reports must take, where there
-are not blocks enough: a pause of any kind before it makes the longest long."""
+"""Times the longest time so far that each of ``IN_A_ROW`` consecutive reports must take to be a
+sudden drop, which needs no full blocks. (Any pause before makes the longest time long.)"""
 IN_A_ROW = 8
 KNOWN = 8
-"""Reports before that."""
+"""Reports needed before a sudden drop."""
 FADES = 0.7
-"""Part of its first half that the second half of those reports must still take: the rate on a
-progress bar is a running mean, which one pause spoils for a while."""
+"""The second half of those reports must still take this part of the time of the first half: the
+rate on a progress bar is a running mean, which one pause affects for a while."""
 HOLE_S = 1800.0
-"""Seconds between two reports that are a hole, if nothing was announced: the longest healthy
-silence of 79 real logs was 1,027 seconds."""
+"""Seconds between two reports from which there is a gap in the log, if nothing was announced: the
+longest healthy silence in 79 real logs was 1,027 seconds."""
 HOLE_TIMES = 20.0
-"""Times the longest interval so far, for the same number of steps, that it must be."""
+"""Times the longest interval so far, per step, that a gap must take."""
 BEFORE_HOLE = 2
-"""Intervals that must be known before it."""
+"""Intervals that must be known before a gap."""
 
 
 class Speed:
-    """One series of seconds per unit of work, in blocks."""
+    """One series of seconds per unit of work (token, sample or step), in blocks."""
 
     __slots__ = (
         "_left",
@@ -61,24 +64,24 @@ class Speed:
         self.metric = metric
         self.file = file
         self.rank: int | None = None
-        """The one that is followed, if ranks are told apart."""
+        """The rank that is followed; ``None`` if the log has no ranks."""
         self.others = 0
-        """Reports of others since its last."""
+        """Number of reports of other ranks since its last one."""
         self.newest: deque[LoggedValue] = deque(maxlen=BLOCK)
         self.blocks = 0
         self.usual = 0.0
         """The median of the best block so far, in seconds."""
         self.before: tuple[float, LoggedValue] | None = None
-        """The block before: times the usual, and where it began."""
+        """The block before: (its time divided by the usual one, its first report)."""
         self.count = 0
         self.longest = 0.0
-        """Of all reports but the first and the sudden ones."""
+        """The longest time of all reports, except the first and the sudden ones."""
         self.sudden: list[LoggedValue] = []
-        """Reports in a row that took far longer than any before."""
+        """Consecutive reports that took much longer than any before."""
         self._left = FIRST + BLOCK
 
     def add(self, mark: LoggedValue) -> bool:
-        """Take one report; True when a block is full."""
+        """Take in one report; True when a block is full."""
         self.newest.append(mark)
         self.count += 1
         if self.count > 1:
@@ -103,7 +106,8 @@ class Speed:
         return median(m.value for m in self.newest)
 
     def dropped(self) -> float:
-        """How many times the longest before it all of the newest reports take; 0 if they do not."""
+        """For a sudden drop of the speed, the factor by which the newest reports take longer than
+        the longest before; 0 without a drop."""
         if len(self.sudden) != IN_A_ROW:
             return 0.0
         first, second = self.sudden[: IN_A_ROW // 2], self.sudden[IN_A_ROW // 2 :]
@@ -112,7 +116,7 @@ class Speed:
 
 
 class LogGap:
-    """A time in which a log told nothing, between two reports."""
+    """A long time between two reports in which the log has nothing."""
 
     __slots__ = ("after", "before", "over", "seconds", "usual")
 
@@ -121,27 +125,27 @@ class LogGap:
         self.after = after
         self.seconds = seconds
         self.usual = usual
-        """Seconds that as many steps took at most."""
+        """The longest time in seconds that as many steps took before."""
         self.over = 0
-        """Reports since, at the usual speed."""
+        """Number of reports since, at the usual speed."""
 
 
 class _Times:
-    """The times that the reports of one file tell."""
+    """Intervals of one log, by the time stamps of its lines."""
 
     __slots__ = ("known", "last", "lines", "longest")
 
     def __init__(self, first: Step) -> None:
         self.last: Step | None = first
         self.longest = 0.0
-        """Seconds a step, in the slowest interval."""
+        """Seconds per step in the slowest interval."""
         self.known = 0
         self.lines = 1
-        """Most lines between two reports."""
+        """Largest number of lines between two reports."""
 
 
 class Throughput(Accumulator):
-    """The usual speed of a run, and a time when it was far slower."""
+    """The usual speed of a run, and a time in which it was much slower."""
 
     stored_as = "Tempo"
 
@@ -150,15 +154,15 @@ class Throughput(Accumulator):
     def __init__(self) -> None:
         self.slow: Speed | None = None
         self.since: LoggedValue | None = None
-        """Where the slow block began."""
+        """The first report of the slow blocks."""
         self.decided: LoggedValue | None = None
         self.times = 0.0
-        """How many times the usual both of two blocks took, at worst."""
+        """Factor by which two consecutive blocks were slower than usual, at worst."""
         self.over = False
         self.quick = False
-        """Known by a few reports in a row only, not by two blocks."""
+        """True when it was found as a sudden drop, and not by two blocks yet."""
         self.hole: LogGap | None = None
-        """The first one."""
+        """The first gap."""
         self._speed: dict[str, Speed] = {}
         self._times: dict[str, _Times] = {}
 
@@ -168,7 +172,7 @@ class Throughput(Accumulator):
         return self.slow is None and self.hole is None
 
     def add(self, seen: Observation) -> None:
-        """Look at the speed that one report states."""
+        """Take in the speed in one report."""
         if not isinstance(seen, Step):
             if isinstance(seen, Phase) and seen.file in self._times:
                 self._times[seen.file].last = None  # it may take any time
@@ -195,7 +199,8 @@ class Throughput(Accumulator):
     # -- what the lines' own times say ---------------------------------------------------------
 
     def _passed(self, seen: Step) -> float | None:
-        """Seconds a step since the report before, by the times that both lines tell."""
+        """Seconds per step since the report before, by the time stamps of both lines; ``None`` when
+        they cannot be compared."""
         times = self._times.get(seen.file)
         if times is None:
             if seen.number is not None and len(self._times) < BLOCK:
@@ -247,7 +252,7 @@ class Throughput(Accumulator):
         if seen.rank != speed.rank:
             speed.others += 1
             if speed.rank is not None and speed.others < FORGOTTEN:
-                return  # ranks take turns: one of them is enough
+                return  # one of several ranks is enough
             speed.rank = seen.rank
         speed.others = 0
         full = speed.add(LoggedValue.of(seen, seconds))

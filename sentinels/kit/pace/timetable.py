@@ -1,4 +1,4 @@
-"""At which steps a run pauses: every so many, or anywhere."""
+"""At which steps a run pauses: at regular ones, or at any."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 ENOUGH = 3
-"""Pauses on one period that make a timetable."""
+"""Pauses that must agree with a period."""
 APART = 4.0
-"""Reporting intervals that a period must be long: else every step lies near some pause."""
+"""Reporting intervals that a period must be longer than: otherwise every step would be near some
+pause."""
 
 
 class PauseSlot(NamedTuple):
-    """Where a pause began."""
+    """The place and length of one pause."""
 
     step: float
-    """The last one that was reported before it."""
+    """The last step that was reported before it."""
     seconds: float
     by: float
     """Steps from one report to the next."""
@@ -28,25 +29,26 @@ class Timetable(NamedTuple):
 
     anchor: float
     period: float
-    """Infinite where steps are counted anew each time, and the pause comes at the same one."""
+    """Infinite if the step counter begins again each time, with the pause always at ``anchor``."""
     by: float
-    """Steps from one report to the next: nothing is known closer than that."""
+    """Steps from one report to the next, which is the precision of the other values."""
     stray_s: float
-    """Second longest of the pauses that came at other steps; 0 for fewer than two."""
+    """Second longest of the pauses at other steps, in seconds; 0 for fewer than two."""
 
     def due(self, step: float, by: float) -> bool:
         """True when a pause may begin at ``step``, with reports ``by`` steps apart.
 
-        The last pause and the next one are told to within a report each, the period closer.
+        The places of the last pause and of the next one are known to one report each, the period
+        more precisely.
         """
         return _off(step - self.anchor, self.period) <= 1.5 * max(by, self.by)
 
 
 def timetable(places: Sequence[PauseSlot]) -> Timetable | None:
-    """The period that explains the most of few pauses, in their order; else ``None``.
+    """The timetable that fits the most of these pauses (oldest first); ``None`` without one.
 
-    Of several the closest one, then the longest: pauses that come at every 500th and every
-    1000th step have the period of the more frequent ones.
+    If several fit as many, the one that fits best, then the one with the longest period. Pauses at
+    every 500th and every 1000th step get the period of the more frequent ones.
     """
     by = max((p.by for p in places), default=0.0)
     best = (ENOUGH - 1, 0.0, 0.0, 0.0)
@@ -69,11 +71,12 @@ def _periods(places: Sequence[PauseSlot], anchor: float, by: float) -> Iterator[
         apart = abs(place.step - anchor)
         if apart > APART * by:
             yield apart
-            # Two pauses tell their distance to within a report, the furthest ones closer.
+            # The distance of two pauses is known to one report. The period is more precise if the
+            # largest distance is divided by the number of periods in it.
             yield furthest / round(furthest / apart)
 
 
 def _off(distance: float, period: float) -> float:
-    """Steps from the nearest multiple of a period."""
+    """Number of steps to the nearest multiple of the period."""
     rest = abs(distance) % period
     return min(rest, period - rest)

@@ -1,4 +1,4 @@
-"""Why a run stands still: what its stacks and its kernel waits say together."""
+"""Why a run hangs, by its stacks and the kernel functions in which its processes sleep."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .stack_summary import (
 from .work import RESTS, ProcessActivity, RunActivity, gpus_spinning, trainers, workers_of
 
 ALONE_CORES = 0.2
-"""CPU of processes beside the trainers from which they may be what works."""
+"""CPU cores used by processes other than the trainers from which these may be at work."""
 _POLLS = ("poll", "select", "pipe", "unix_stream")
-"""Parts of the kernel functions in which one waits for another process to send."""
+"""Parts of the names of kernel functions in which a process waits for data of another one."""
 
 _REMEDIES = {
     "collective": "take the stacks of all ranks: py-spy dump --pid PID",
@@ -33,20 +33,21 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class HangVerdict:
-    """One word for the reason, and what a person is told of it."""
+    """Why a run hangs, and what to tell a person."""
 
     name: str
     """``collective``, ``input``, ``lock``, ``spin`` or ``idle``."""
     does: str
-    """What "the run …" does."""
+    """What the run does, to be put after "the run"."""
     remedy: str
     odd: tuple[StackSummary, ...] = ()
-    """The processes that hold up the others."""
+    """The processes that block the others."""
     sure: bool = True
+    """False when the evidence also fits a library that computes for minutes."""
 
 
 def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
-    """Nothing of the run does anything: what does it wait for?"""
+    """The verdict on a run in which no process does anything, by what they wait for."""
     who = trainers(view, work)
     standing = stack_summaries(view, since, (d.sample.pid for d in who))
     if not standing:
@@ -63,10 +64,12 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
 
 
 def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | None:
-    """The run burns CPU, or its GPUs seem busy, at one place in every look; else ``None``.
+    """The verdict on a run that uses CPU, or whose GPUs seem busy, but that is at the same place in
+    every stack; ``None`` when it may be working.
 
-    Sure are a stack that held the interpreter's lock, ranks in a collective, and GPUs that
-    draw little at full utilisation: a library that computes for minutes shows none of them.
+    It is sure for stacks that held the interpreter lock, for ranks in a collective, and for GPUs
+    with low power draw at full utilisation: a library that computes for minutes shows none of
+    these.
     """
     who = trainers(view, work)
     burning = [d for d in who if d.never_rests]
@@ -101,7 +104,7 @@ def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | N
 
 
 def _gpu_in_use(view: View, spinning: Sequence[int]) -> bool:
-    """Some GPU is neither spinning nor at rest."""
+    """True when some GPU is busy and is not one of those that only spin."""
     for index, samples in view.gpus.items():
         newest = samples[-1] if samples else None
         busy = newest is not None and newest.util_ratio is not None and newest.util_ratio > 0.05
@@ -135,7 +138,7 @@ def _verdict(name: str, does: str, standing: Sequence[StackSummary]) -> HangVerd
 
 
 def _by_kernel(view: View, work: RunActivity, who: Sequence[ProcessActivity]) -> HangVerdict:
-    """Without stacks: by the kernel functions that the processes sleep in."""
+    """The verdict without stacks, by the kernel functions in which the processes sleep."""
     if len(who) > 1:
         return _ranks_by_kernel(who)
     if len(who) == 1:

@@ -1,8 +1,8 @@
-"""How fast a living run is now, in a long and a short window, against its own best.
+"""How fast a live run is now, in a long and a short time window, compared with its own best.
 
-By the clock of the watch, so that every loop that counts steps has a speed; where reports
-state a rate of tokens or samples, that is taken instead, because it stays the same when a step
-becomes bigger. An old log has no such clock; `tempo` judges that.
+The speed is measured by the clock of the daemon, so that every run that counts steps has one. If
+reports have a rate of tokens or samples, that is used instead, because it does not change with the
+size of a step. A finished log has no such clock; :mod:`.throughput` judges that.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from ..observations import Observation, Phase, ProcessesSeen, Step
 from .throughput import BATCH, RATES
 
 LONG_S, SHORT_S = 1800.0, 300.0
-"""The two windows (measured practice: the long one for significance, the short one for "still
-so"). A younger run has shorter ones: the half, and the quarter, of its age."""
+"""Seconds of the two windows (measured practice: the long one shows that the change is significant,
+the short one that it still lasts). For a younger run they are half and a quarter of its age."""
 YOUNGEST_S = 120.0
-"""The long window of a run that has just begun."""
+"""Shortest long window, for a run that has just begun; seconds."""
 WARM_S = 20.0
-"""Left out after the first report, and after a restart of the watch: a log that is read from
-its beginning, compiling, cold caches."""
+"""Seconds left out after the first report and after a restart of the daemon, because of reading a
+log from its beginning, compiling, and cold caches."""
 MARK_S = 2.0
-"""Reports closer together are one: a counter that is read in bursts has no finer speed."""
+"""Reports closer together than this many seconds count as one: logs are read in bursts."""
 BIN_S = 20.0
 BIN_MARKS = 3
-"""A bin is closed after this time and this many marks; its median forgives one long pause."""
+"""A bin ends after so many seconds and so many measurements; one long pause does not change its
+median."""
 BINS = 96
-"""Kept: half an hour of them, and a little."""
+"""Bins kept: a little more than half an hour."""
 ENOUGH = 3
-"""Bins before a speed is known."""
+"""Bins needed before the speed is known."""
 LOOKS = 288
-"""Long medians kept, one in five minutes: a day."""
+"""Medians of the long window kept: a day at one in five minutes."""
 FIRST_PART = 0.05
-"""Part of the run at its beginning whose speed is no measure (the same source)."""
+"""Part of the run, at its beginning, whose speed is not used (the same source)."""
 SLOW = 0.8
-"""Part of the usual speed below which both windows must lie."""
+"""Part of the usual speed below which a window is slow; both must be."""
 OFTEN = 0.9
-"""A short window that was as slow as this part of all of them before is nothing new."""
+"""Quantile: a short window that is no slower than this part of all before is usual for the run."""
 ACCEPTED_S = 6 * 3600.0
-"""A speed that has lasted this long is the usual one. Our choice."""
+"""Seconds after which a slow speed becomes the usual one. Our choice."""
 CONTEXT = frozenset(
     (
         *BATCH,
@@ -52,11 +53,12 @@ CONTEXT = frozenset(
         *("image_size", "img_size", "world_size", "num_gpus", "gradient_accumulation_steps"),
     )
 )
-"""What a step consists of: after a change of one of them speeds cannot be compared."""
+"""Metrics that determine the work of a step: when one changes, speeds before and after cannot be
+compared."""
 
 
 class Bin:
-    """Some twenty seconds: how long a unit of work took, and how many cores were used."""
+    """About twenty seconds of the run: median seconds per unit of work, and CPU cores used."""
 
     __slots__ = ("at", "cores", "seconds")
 
@@ -68,7 +70,8 @@ class Bin:
 
 @dataclass(eq=False)
 class Windows(Accumulator):
-    """Long and short medians of the time of a unit of work."""
+    """Medians, over a long and a short window, of the seconds per unit of work (token, sample or
+    step)."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase, ProcessesSeen)
     SAVED: ClassVar[Any] = {
@@ -79,12 +82,12 @@ class Windows(Accumulator):
         "age_s": "age_s",
         "looks": "_looks",
     }
-    """What is usual; the windows fill up again."""
+    """What is usual for the run. The windows themselves are not stored: they fill up again."""
     long_s: float = 0.0
-    """Seconds a unit of work, median of the long window; 0 while not known."""
+    """Median seconds per unit of work in the long window; 0 while not known."""
     short_s: float = 0.0
     usual_s: float = 0.0
-    """The best long median."""
+    """The best median of the long window so far."""
     usual_cores: float | None = None
     slow_since: float | None = None
     slow_at_step: float | None = None
@@ -93,11 +96,11 @@ class Windows(Accumulator):
     _looks: deque[tuple[float, float, float, float | None]] = field(
         default_factory=lambda: deque(maxlen=LOOKS)
     )
-    """(at, long, short, cores) while not both windows were slow."""
+    """(epoch seconds, long median, short median, cores), while the long window was not slow."""
     _file: str | None = None
     _rank: int | None = None
     metric: str | None = None
-    """The rate that is followed; ``None`` where steps are counted."""
+    """The rate that is followed; ``None`` when steps are counted."""
     _context: dict[str, float] = field(default_factory=dict)
     _begun: float | None = None
     _mark: tuple[float, float] | None = None
@@ -109,12 +112,12 @@ class Windows(Accumulator):
 
     @property
     def quiet(self) -> bool:
-        """True while the newest window is as fast as ever."""
+        """True while the short window is not slow."""
         return self.slow_since is None and not self.behind
 
     @property
     def behind(self) -> bool:
-        """True while the short window is slow, whatever the long one says."""
+        """True while the short window is slow, even if the long one is not."""
         return self.short_ratio < SLOW
 
     @property
@@ -124,24 +127,24 @@ class Windows(Accumulator):
 
     @property
     def short_ratio(self) -> float:
-        """Part of the usual speed in the short window; 1 while not known."""
+        """Speed in the short window as a part of the usual one; 1 while not known."""
         return self.usual_s / self.short_s if self.short_s > 0 < self.usual_s else 1.0
 
     @property
     def long_ratio(self) -> float:
-        """Part of the usual speed in the long window; 1 while not known."""
+        """Speed in the long window as a part of the usual one; 1 while not known."""
         return self.usual_s / self.long_s if self.long_s > 0 < self.usual_s else 1.0
 
     @property
     def cores_ratio(self) -> float | None:
-        """Part of the usual CPU time that the processes use now; ``None`` while not known."""
+        """CPU use of the processes now as a part of the usual one; ``None`` while not known."""
         now = [one.cores for one in list(self._bins)[-ENOUGH:] if one.cores is not None]
         if len(now) < ENOUGH or not self.usual_cores:
             return None
         return median(now) / self.usual_cores
 
     def add(self, seen: Observation) -> None:
-        """Take a report, an announcement, or a look at the processes."""
+        """Take in a report, an announced phase, or a sample of the processes."""
         if isinstance(seen, Step):
             self._step(seen)
         elif isinstance(seen, ProcessesSeen):
@@ -185,7 +188,8 @@ class Windows(Accumulator):
             self._close(seen)
 
     def _followed(self, seen: Step) -> bool:
-        """One rank of one file is enough; another file takes over when that one is silent."""
+        """True for the rank and file that are followed; another one takes over when those are
+        silent for :data:`SHORT_S`."""
         if (seen.file, seen.rank) == (self._file, self._rank):
             return True
         if self._file is not None and seen.at - self._reported < SHORT_S:
@@ -195,7 +199,7 @@ class Windows(Accumulator):
         return True
 
     def _unit(self, seen: Step, seconds: float) -> float | None:
-        """Seconds per token or sample where reports state a rate, else per step."""
+        """Seconds per token or sample if reports have a rate, else per step."""
         if self.metric is None:
             self.metric = next((m for m in RATES if seen.values.get(m, 0.0) > 0.0), None)
             if self.metric is None:
@@ -212,14 +216,14 @@ class Windows(Accumulator):
         return changed
 
     def _forget(self, at: float) -> None:
-        """What was is no measure any more."""
+        """Forget the usual speed too: it cannot be compared with the present one."""
         self._settle_down(at)
         self._looks.clear()
         self.usual_s = 0.0
         self.usual_cores = None
 
     def _settle_down(self, at: float) -> None:
-        """Begin to look anew; the usual speed stays."""
+        """Begin the windows again; the usual speed is kept."""
         self._begun, self._mark, self._bin_at = None, None, at
         self._marks, self._cores = [], []
         self._bins.clear()
@@ -270,8 +274,8 @@ class Windows(Accumulator):
             self._forget(seen.at)
 
     def _slowest(self, at: float, long: float) -> float:
-        """How slow the short window was in one of ten looks before: a box that is shared, or
-        reads from a volume that is, has such times."""
+        """The :data:`OFTEN` quantile of earlier medians of the short window, in seconds per unit: a
+        box or volume that is shared with others is slow at times."""
         return quantile([look[2] for look in self._looks if look[0] < at - long] or [0.0], OFTEN)
 
     def _learn(self, at: float, long: float) -> None:
@@ -292,7 +296,7 @@ class Windows(Accumulator):
     # -- a restart of the watch ---------------------------------------------------------------
 
     def restored(self) -> None:
-        """Take up what was usual."""
+        """Compute the usual speed again."""
         if self._looks:
             self._know_usual()
             self._reported = self._looks[-1][0]

@@ -1,4 +1,4 @@
-"""What the processes and GPUs of a run did lately: the evidence that decides a hang."""
+"""What the processes and GPUs of a run did recently: the evidence by which a hang is judged."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from ..observations import GpuSample, ProcessesSeen, ProcessSample
 from ..view import View
 
 LOOKS = 3
-"""Fewer looks at the processes are no evidence."""
+"""Process samples needed as evidence."""
 GPU_LOOK_S = 15.0
-"""Seconds of GPU samples that count as now."""
+"""Age in seconds up to which GPU samples count as the present."""
 GPU_BUSY = 0.05
 """Utilisation below which a GPU does nothing."""
 AT_WORK = 0.5
-"""Part of its usual draw that a working GPU reaches. Ranks that wait for another one in a
-collective show 100 % utilisation at 20 to 40 % of it."""
+"""Part of its usual power draw that a working GPU reaches. GPUs of ranks that wait for another rank
+in a collective show 100 % utilisation at 20 to 40 % of that power."""
 USUAL_DRAW = 0.5
-"""Part of its power limit that a GPU is taken to draw at work when what it drew before is not
-known any more. With ``AT_WORK`` that is a quarter: a V100 in a collective that hung was seen
-at 48 of 250 W."""
+"""Part of its power limit that is assumed as the usual draw of a GPU when that is not known. With
+``AT_WORK`` the limit is a quarter: a V100 in a collective that hung was seen at 48 of 250 W."""
 
 COMPILERS = (
     "nvcc",
@@ -37,62 +36,63 @@ COMPILERS = (
     "triton",
     "inductor",
 )
-"""How the names of programs begin that a silent run may wait for: it compiles. They count while
-they burn CPU or come and go; a pool of compile workers that sleeps does not."""
+"""Beginnings of the names of compilers, for which a silent run may wait. They count while they use
+CPU, or when new ones start; a pool of compile workers that sleeps does not."""
 BUSY = 0.8
-"""Part of the looks that find a process on a CPU, or wanting one, from which it never rests."""
+"""A process never rests if it uses this many cores, or is in state R (running or waiting for a CPU)
+in this part of the samples."""
 RESTS = 0.1
 """Cores below which a process waits rather than works."""
 FLAT = 0.02
-"""Deviation of the draw of a GPU, in parts of its mean, below which nothing changes on it."""
+"""Deviation of the power draw of a GPU, as a part of its mean, up to which it is constant."""
 SPINS = 0.98
-"""Utilisation of a GPU that waits in a kernel of a collective."""
+"""Utilisation from which a GPU may be waiting in a kernel of a collective."""
 DRAINED = 0.05
-"""Utilisation of a GPU that gets nothing to do."""
+"""Utilisation below which a GPU has nothing to do."""
 
 _Identity = tuple[int, int]
 
 
 class ProcessActivity(NamedTuple):
-    """One process that lives, and what it did over the evidence window."""
+    """One living process, and what it did in the time in which the processes were examined."""
 
     sample: ProcessSample
-    """As in the newest look, with the kernel function it slept in when that was last read."""
+    """The newest sample; if that has no ``wchan``, with the last one that was read."""
     cores: float
     runnable_ratio: float
-    """Part of the looks that found it in state R."""
+    """Part of the samples in which it was in state R."""
 
     @property
     def never_rests(self) -> bool:
-        """It burns a core, or would if it got one."""
+        """True when it uses a core, or would if it got one."""
         return self.cores >= BUSY or self.runnable_ratio >= BUSY
 
     @property
     def waits(self) -> bool:
-        """It does next to nothing, by itself."""
+        """True when it does next to nothing."""
         return self.cores < RESTS and self.runnable_ratio < 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class RunActivity:
-    """What the processes of a run did over the evidence window."""
+    """What the processes of a run did in the time in which they were examined."""
 
     seconds: float
     cores: float
     bytes_per_s: float | None
-    """Of read and write calls; ``None`` when that cannot be read."""
+    """Bytes per second of read and write calls; ``None`` when that cannot be read."""
     blocked: tuple[ProcessSample, ...]
-    """Processes in state D in every look that finished no read or write meanwhile."""
+    """Processes that were in state D in every sample and finished no read or write meanwhile."""
     runnable_ratio: float = 0.0
-    """Part of the looks in which a process wanted a CPU (state R), whether it got one or not:
-    on a crowded box a working process burns little."""
+    """Part of the samples in which some process was in state R, whether it got a CPU or not: on a
+    crowded box a working process gets little CPU time."""
     doing: tuple[ProcessActivity, ...] = ()
     compiler: str = ""
-    """Name of a compiler that is at work among the children."""
+    """Name of a compiler that is at work among the processes; empty without one."""
 
 
 def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunActivity | None:
-    """What was done in the last ``window_s`` seconds; ``None`` when that cannot be told."""
+    """What was done in the last ``window_s`` seconds; ``None`` when there are too few samples."""
     recent: list[ProcessesSeen] = []
     for seen in reversed(looks):
         if seen.at < now - window_s - 1.5:
@@ -105,7 +105,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
     seconds = last.at - first.at
     counted = [seen for seen in recent if any(_moved(p) is not None for p in seen.processes)]
     if seconds < 0.8 * window_s or seconds <= 0 or len(counted) == 1:
-        return None  # one count of bytes: they can be read here, but tell no rate yet
+        return None  # only one count of bytes: no rate yet
     moved = _bytes(counted[0], counted[-1]) if counted else {}
     between_s = counted[-1].at - counted[0].at if counted else 0.0
     states: dict[_Identity, list[str]] = {}
@@ -143,7 +143,7 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
 
 
 def _compiler(recent: Sequence[ProcessesSeen], doing: Sequence[ProcessActivity]) -> str:
-    """The name of a compiler that works: it burns CPU, or another one has come since."""
+    """The name of a compiler at work: it uses CPU, or has started since the first sample."""
     before = {(p.pid, p.start_ticks) for p in recent[0].processes}
     for one in doing:
         p = one.sample
@@ -158,7 +158,8 @@ _PARTS = ("sh", "bash", "dash", "zsh", "tee", "env", "sudo", "timeout", "numactl
 
 
 def trainers(view: View, work: RunActivity) -> tuple[ProcessActivity, ...]:
-    """The processes that train: the ranks, else the topmost one that is no shell."""
+    """The processes that train: those with a rank, else one at the top of the process tree that is
+    no shell."""
     ranks = tuple(d for d in work.doing if d.sample.rank is not None)
     if ranks:
         return tuple(sorted(ranks, key=lambda d: (d.sample.rank or 0, d.sample.pid)))
@@ -171,7 +172,7 @@ def trainers(view: View, work: RunActivity) -> tuple[ProcessActivity, ...]:
 
 
 def workers_of(trainer: ProcessActivity, work: RunActivity) -> tuple[ProcessActivity, ...]:
-    """The processes that feed a trainer: its children, but no compilers and no shells."""
+    """The processes that may feed a trainer: its children, except compilers and shells."""
     return tuple(
         d
         for d in work.doing
@@ -184,10 +185,9 @@ def workers_of(trainer: ProcessActivity, work: RunActivity) -> tuple[ProcessActi
 def _cpu_s(
     first: ProcessesSeen, newest: Mapping[_Identity, ProcessSample]
 ) -> dict[_Identity, float]:
-    """CPU seconds of each process since a look, all of them for those that are new.
+    """CPU seconds of each process since the sample ``first``; for new ones, since their start.
 
-    One that has ended meanwhile counts with what it was last seen to have used: a compiler
-    that is done has worked.
+    A process that has ended counts with its last sample: a compiler that is done has worked.
     """
     before = {(p.pid, p.start_ticks): p.cpu_s for p in first.processes}
     return {one: max(0.0, p.cpu_s - before.get(one, 0.0)) for one, p in newest.items()}
@@ -200,7 +200,7 @@ def _moved(p: ProcessSample) -> int | None:
 
 
 def _bytes(first: ProcessesSeen, last: ProcessesSeen) -> dict[_Identity, int]:
-    """Bytes read and written between two looks by every process that can be told of."""
+    """Bytes read and written between two samples by each process for which both are known."""
     before = {(p.pid, p.start_ticks): _moved(p) for p in first.processes}
     found = {}
     for p in last.processes:
@@ -213,8 +213,8 @@ def _bytes(first: ProcessesSeen, last: ProcessesSeen) -> dict[_Identity, int]:
 def progress(
     view: View, work: RunActivity, since: float, window_s: float, bytes_per_s: float
 ) -> str:
-    """What of a silent run gets on, for a person; empty when nothing does."""
-    # A time that is yet to come was seen before the clock was set back, and tells nothing.
+    """Which part of a silent run makes progress, for a person; empty when none does."""
+    # A time in the future was seen before the clock was set back: it means nothing.
     if view.grown_at is not None and 0 <= view.now - view.grown_at < window_s:
         return "its log grows"
     if view.saving_at is not None and 0 <= view.now - view.saving_at < window_s:
@@ -229,9 +229,9 @@ def progress(
 def starved(
     view: View, work: RunActivity
 ) -> tuple[ProcessActivity, tuple[ProcessActivity, ...]] | None:
-    """(a trainer that waits, its workers that burn CPU); ``None`` where nobody is starved.
+    """(a trainer that waits for input, its workers that use CPU); ``None`` without such a trainer.
 
-    Every trainer waits, so what works are the workers; and no GPU has anything to do.
+    All trainers must wait, and no GPU may have anything to do.
     """
     who = trainers(view, work)
     if not who or not all(d.waits for d in who) or gpus_idle(view) is False:
@@ -244,12 +244,12 @@ def starved(
 
 
 def gpu_works(view: View, since: float) -> bool:
-    """True when a GPU is busy and draws what it drew at work, before ``since``."""
+    """True when a GPU is busy and draws at least :data:`AT_WORK` of its power before ``since``."""
     return any(_works(samples, view.now, since) for samples in view.gpus.values())
 
 
 def gpus_idle(view: View) -> bool | None:
-    """True when no GPU of the box gets anything to do; ``None`` when none tells."""
+    """True when no GPU of the box has anything to do; ``None`` when that is not known."""
     told = []
     for samples in view.gpus.values():
         busy = [s.util_ratio for s in _recent(samples, view.now) if s.util_ratio is not None]
@@ -259,7 +259,7 @@ def gpus_idle(view: View) -> bool | None:
 
 
 def gpus_spinning(view: View, since: float) -> tuple[int, ...]:
-    """GPUs at full utilisation that draw little, and always the same: they wait in a kernel."""
+    """Indexes of GPUs that wait in a kernel: at full utilisation, with low and constant power."""
     return tuple(i for i, samples in view.gpus.items() if _spins(samples, view.now, since))
 
 
@@ -291,7 +291,8 @@ def _spins(samples: Sequence[GpuSample], now: float, since: float) -> bool:
 def _usual_w(
     samples: Sequence[GpuSample], recent: Sequence[GpuSample], since: float
 ) -> float | None:
-    """What a GPU draws at work: seen before the silence, else remembered, else supposed."""
+    """Usual power draw in watts of a GPU at work: the most that was seen before ``since``, else the
+    remembered one, else :data:`USUAL_DRAW` of its limit; ``None`` when unknown."""
     before = [s.power_w for s in samples if s.power_w is not None and s.at <= since]
     if before:
         return max(before)

@@ -1,1 +1,1 @@
-"""What a run saved, how often, how much, and whether it is any good."""
+"""What a run saved: how often, how much, and whether the saves are good."""

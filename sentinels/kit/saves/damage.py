@@ -1,4 +1,4 @@
-"""Saves that are no good: known to be corrupt, or half-written and left lying."""
+"""Bad saves: those that are corrupt or incomplete, and temporary files that were left behind."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ KEPT = 32
 
 
 def is_left_over(seen: CheckpointSeen) -> bool:
-    """A temporary that nobody writes any more: not verified, so it has no level."""
+    """True for a temporary file that is no longer written. It is not verified, so has no level."""
     return seen.state == "incomplete" and seen.level is None
 
 
 def is_nonfinite(seen: CheckpointSeen) -> bool:
-    """Its bytes are what was written, and what was written is NaN or infinite."""
+    """True for an undamaged save that contains NaN or infinity."""
     return seen.state == "corrupt" and seen.level == "finite"
 
 
 def written(seen: CheckpointSeen) -> bool:
-    """It was written to its end, or may be: it took its room and came when a save was due.
-
-    One that holds NaN was as well.
+    """True for a save that was, or may have been, written to its end, so that its size and time are
+    those of a usual save. That includes one that contains NaN.
     """
     return seen.state not in ("corrupt", "incomplete") or is_nonfinite(seen)
 
 
 class Damage(Accumulator):
-    """Whether any save was ever found to be bad, and what was left half-written."""
+    """Whether any save was found to be bad, and the temporary files that were left behind."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen,)
 
     def __init__(self) -> None:
         self.found = False
-        """Some checkpoint was called corrupt or incomplete."""
+        """True when some checkpoint was found to be corrupt or incomplete."""
         self.left: dict[str, CheckpointSeen] = {}
-        """By path; one that goes on growing, or is removed, is forgotten."""
+        """Path -> a temporary file left behind; dropped when it grows again or is removed."""
 
     @property
     def quiet(self) -> bool:
-        """True while every save was whole."""
+        """True while no save was bad and nothing was left behind."""
         return not self.found and not self.left
 
     def add(self, seen: Observation) -> None:
-        """Take what is said of one save."""
+        """Take in what is known of one save."""
         if not isinstance(seen, CheckpointSeen):
             return
         if is_left_over(seen):

@@ -1,4 +1,4 @@
-"""What the run's saves look like: sizes, counts and cadence, for the rules about space."""
+"""Size, number and interval of a run's saves, for the rules about disk space."""
 
 from __future__ import annotations
 
@@ -14,68 +14,70 @@ from .damage import written
 from .save_log import SaveLog
 
 RECENT = 5
-"""Saves that tell what the next one is like (the measured rule uses the last five)."""
+"""Newest saves from which the next one is estimated (the rule that was measured uses five)."""
 LOOKED_AT = 12
-"""Newest checkpoints looked at: three files a save ("best", "last", numbered) still give
-four saves."""
+"""Newest checkpoints examined: if each save writes three ("best", "last", numbered), that is four
+saves."""
 ONE_SAVE = 0.1
 """Files written closer together than this part of the longest interval are one save."""
 SETTLE_S = 30.0
-"""Time after a save in which temporary files go."""
+"""Seconds after a save within which temporary files are removed."""
 PRUNE_S = 300.0
-"""Time in which a trainer deletes what a save replaces; on a slow volume it takes its time."""
+"""Seconds within which a trainer deletes what a save replaces; long, for a slow volume."""
 SEEN_LATE_S = 2.0
-"""Growth seen so long after the time of a save is still that save's: looks are a second apart."""
+"""Growth seen up to this many seconds after the time of a save is still of that save, as files are
+examined once a second."""
 FULL_INODES = 64
-"""Free inodes at which a file system counts as full (a small one: 1 % of its own)."""
+"""Free inodes at which a file system counts as full; on a small one, 1 % of its inodes."""
 
 _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Saves:
-    """The next save as the last ones let expect it."""
+    """What to expect of the next save, by the newest ones."""
 
     bytes: int
-    """Largest of the last five."""
+    """Size of the largest of the newest five."""
     files: int
+    """Most files of the newest five."""
     every_s: float | None
-    """Median time between saves; ``None`` before three of them."""
+    """Median seconds between saves; ``None`` for fewer than three saves."""
     longest_s: float
-    """The longest time between those."""
+    """Longest time between saves in seconds; 0 when unknown."""
     newest_at: float
+    """Time of the newest save, epoch seconds."""
     kept: int
-    """Checkpoints on disk now, counted to twelve."""
+    """Checkpoints on disk now; at most :data:`LOOKED_AT` are counted."""
     numbered: bool
-    """The newest carries its step in its name: the next one will not overwrite it."""
+    """The newest has its step in its name, so the next one will not overwrite it."""
 
     @property
     def grows(self) -> bool:
-        """True when the next save comes beside the last one, not in its place."""
+        """True when the next save does not replace the last one, but needs space in addition."""
         return self.kept > 1 or self.numbered
 
     def settled(self, view: View) -> bool:
-        """True when no save is under way, and what the newest replaces had time to go.
+        """True when no save is being written, and what the newest replaces has had time to go.
 
-        While the next one is written under another name it takes its room already. Where
-        saves follow each other quickly, the half of their interval is time enough. A lone
-        save replaces none.
+        While the next save is written under another name, it takes space already. If saves follow
+        each other quickly, half of their interval is enough time. A single save replaces none.
         """
         since = view.now - self.newest_at
         every = self.every_s or self.longest_s or None
         half = PRUNE_S if every is None else every / 2
         grew = view.saving_at
-        if grew is not None and grew > self.newest_at + SEEN_LATE_S:  # that is the next one
+        if grew is not None and grew > self.newest_at + SEEN_LATE_S:  # the next save
             return not 0 <= view.now - grew < min(SETTLE_S, half)
         return since >= min(SETTLE_S if self.kept == 1 else PRUNE_S, half)
 
     def due_in_s(self, now: float) -> float | None:
-        """Seconds until the next save; ``None`` while the cadence is unknown."""
+        """Seconds until the next save is expected; ``None`` while the interval is unknown."""
         return None if self.every_s is None else max(0.0, self.newest_at + self.every_s - now)
 
 
 def saves_on(view: View, mount: str) -> Saves | None:
-    """The saves that lie on ``mount``; ``None`` before the first whole one."""
+    """What to expect of the saves on ``mount``; ``None`` before the first whole one."""
     known = _holding(view)
     if mount not in known:
         return None
@@ -84,12 +86,12 @@ def saves_on(view: View, mount: str) -> Saves | None:
 
 
 def expected(view: View) -> Saves | None:
-    """The saves of the run, wherever they lie; ``None`` before the first whole one."""
+    """What to expect of the saves of the run, on any mount; ``None`` before the first whole one."""
     return _expect(reversed(view.checkpoints), view.claimed_saves, _seen_at(view))
 
 
 def pruned(view: View) -> int:
-    """How many saves of this run are gone again, as far as they were seen."""
+    """How many saves of this run were seen and have been deleted since."""
     log = view.accumulator(SaveLog)
     if log is None:
         return 0
@@ -98,7 +100,8 @@ def pruned(view: View) -> int:
 
 
 def prunes(view: View) -> bool:
-    """True when a checkpoint of this run is gone again, or the command line says it will be."""
+    """True when the run deletes older checkpoints: one has been deleted, or the command line limits
+    the number that is kept."""
     keep = view.run.keep_saves
     return (keep is not None and len(view.checkpoints) >= keep) or pruned(view) > 0
 
@@ -106,15 +109,15 @@ def prunes(view: View) -> bool:
 def expect(
     checkpoints: Sequence[CheckpointSeen], claims: Sequence[CheckpointSaved] = ()
 ) -> Saves | None:
-    """What the next save needs, from those that are on disk, oldest first.
+    """What to expect of the next save, by the checkpoints on disk, oldest first.
 
-    Where the trainer keeps too few of them, the cadence is that of the log's claims.
+    If there are too few of them for an interval, that is taken from the saves that the log claims.
     """
     return _expect(reversed(checkpoints), claims)
 
 
 def _seen_at(view: View) -> list[float]:
-    """When this run saved, newest first, as far as it was watched: pruned saves as well."""
+    """Times of the saves of this run that were seen, newest first; also of deleted ones."""
     log = view.accumulator(SaveLog)
     saves = reversed(log.saves) if log is not None else ()
     return [save.at for save in islice(saves, LOOKED_AT) if save.at >= view.run.started_at]
@@ -147,15 +150,16 @@ def _expect(
 
 
 def _names(path: str, step: float) -> bool:
-    """True when the last part of a path has the step as a number of its own."""
+    """True when one of the numbers in the last part of the path is the step."""
     name = path.rstrip("/").rpartition("/")[2]
     return number(step) in [digits.lstrip("0") or "0" for digits in _DIGITS.findall(name)]
 
 
 def intervals(newest_first: Iterable[float]) -> list[float]:
-    """Seconds between saves, newest first; files written close together are one save.
+    """Seconds between saves, newest first. Files written close together are one save.
 
-    One long pause among many intervals must not make all others look close together.
+    "Close" is measured by the 90 % quantile if there are eight intervals, so that one long pause
+    does not make all others look close.
     """
     gaps = [newer - older for newer, older in pairwise(newest_first)]
     long = quantile(gaps, 0.9) if len(gaps) >= 8 else max(gaps, default=0.0)
@@ -163,16 +167,16 @@ def intervals(newest_first: Iterable[float]) -> list[float]:
 
 
 def _holding(view: View) -> list[str]:
-    """The mounts that are known to hold checkpoints, all of them if none is."""
+    """The mounts that are known to have checkpoints; if there is none, all mounts."""
     mounts = {s[-1].mount: "checkpoints" in s[-1].holds for s in view.disks.values() if s}
     return [mount for mount, holds in mounts.items() if holds] or list(mounts)
 
 
 def _above(path: str, known: Sequence[str]) -> str:
-    """The mount that checkpoints at ``path`` take their space from.
+    """The mount on which checkpoints at ``path`` take space; empty when unknown.
 
-    The only one that can be meant, else the longest one above the path: a path can lead to
-    another mount by a link, which its name does not tell.
+    If only one is known, that one, as a symbolic link in the path may lead to another mount than
+    the path shows. Else the longest mount point above the path.
     """
     if len(known) == 1:
         return known[0]
@@ -181,7 +185,7 @@ def _above(path: str, known: Sequence[str]) -> str:
 
 
 def no_inodes(sample: DiskSample, full_inodes: int = FULL_INODES) -> bool:
-    """True when no file can be created; a file system that counts none is never so."""
+    """True when there are too few inodes to create files; False if inodes are not counted."""
     if not sample.total_inodes or sample.free_inodes is None:
         return False
     return sample.free_inodes <= min(full_inodes, sample.total_inodes // 100)

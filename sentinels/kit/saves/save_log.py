@@ -1,4 +1,4 @@
-"""What a run saved and what that left of its disks, also of checkpoints that are gone again."""
+"""The saves of a run, also deleted ones, and how much space each left free on the disks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..observations import CheckpointSeen, DiskSample, Observation
 from .damage import written
 
 SAVES = 48
-"""Saves remembered: eight files a save still give six of them."""
+"""Checkpoints remembered: if each save writes eight, that is six saves."""
 MOUNTS = 8
-"""Mounts remembered: a run touches three or four."""
+"""Mounts remembered: a run uses three or four."""
 QUIET = 0.5
-"""While so much of a mount is free no forecast is made: a first save that takes less than
-that leaves room for a second, and the rule of the full disk looks at the next one anyway."""
+"""While at least this part of a mount is free, no forecast is made. A first save that takes less
+leaves space for a second one, and the rule ``disk_full`` checks the next save in any case."""
 
 Level = tuple[int, Union[int, None]]
 """Free bytes and free inodes."""
@@ -25,19 +25,19 @@ Level = tuple[int, Union[int, None]]
 
 @dataclass(slots=True, eq=False)
 class Save:
-    """One checkpoint that was written, whether it is still there or not."""
+    """One checkpoint that was written, whether it still exists or not."""
 
     path: str
     at: float
     bytes: int
     files: int
     open: bool
-    """It may still be growing."""
+    """True while it may still be growing."""
     levels: dict[str, Level] = field(default_factory=dict)
-    """By mount, the most that was free between this save and the next: what the trainer
-    prunes has gone by then, and temporary files have as well."""
+    """Mount -> the most that was free between this save and the next, so after pruned checkpoints
+    and temporary files were deleted."""
     began: float | None = None
-    """When it was first seen to grow; ``None`` where it was not watched."""
+    """When it was first seen growing; ``None`` if it was first seen complete."""
     SAVED: ClassVar[Any] = ("path", "at", "bytes", "files", "open", "levels", "began")
 
     def __lt__(self, other: Save) -> bool:
@@ -46,7 +46,7 @@ class Save:
 
 @dataclass(eq=False)
 class SaveLog(Accumulator):
-    """The newest saves by time, and minute values of the mounts that fill."""
+    """The newest saves by time, and trends of free space and inodes of the mounts."""
 
     takes: ClassVar[tuple[type, ...]] = (CheckpointSeen, DiskSample)
     SAVED: ClassVar[Any] = {
@@ -57,25 +57,25 @@ class SaveLog(Accumulator):
     }
     saves: list[Save] = field(default_factory=list)
     levels: dict[str, Level] = field(default_factory=dict)
-    """Since the newest save: what will be free when the next one comes."""
+    """Mount -> the most that was free since the newest save: what the next one will find."""
     space: dict[str, Trend] = field(default_factory=dict)
     inodes: dict[str, Trend] = field(default_factory=dict)
     _low: set[str] = field(default_factory=set)
 
     @property
     def quiet(self) -> bool:
-        """True while half of every mount is free."""
+        """True while at least half of every mount is free."""
         return not self._low
 
     def add(self, seen: Observation) -> None:
-        """Write down a save, or what is free."""
+        """Take in a save, or the free space of a mount."""
         if isinstance(seen, DiskSample):
             self._look(seen)
         elif isinstance(seen, CheckpointSeen) and written(seen):
             self._save(seen)
 
     def is_low(self, mount: str) -> bool:
-        """Less than half is free: a forecast is worth its while."""
+        """True when less than half is free, so that a forecast is useful."""
         return mount in self._low
 
     def _look(self, seen: DiskSample) -> None:
@@ -110,7 +110,7 @@ class SaveLog(Accumulator):
             if later:
                 self.saves.sort()
             if known is self.saves[-1]:
-                self.levels = {}  # it was still being written: what was free then is no level
+                self.levels = {}  # it was still growing: measure what is free again
             return
         growing = seen.state == "pending"
         save = Save(seen.path, seen.saved_at, seen.bytes, seen.files, growing)
@@ -124,7 +124,7 @@ class SaveLog(Accumulator):
 
     @property
     def low_space(self) -> dict[str, Trend]:
-        """The hour of the mounts that fill: all that is worth keeping over a restart."""
+        """Trends of the mounts that are low on space; only these are stored over a restart."""
         return {mount: trend for mount, trend in self.space.items() if mount in self._low}
 
     @low_space.setter
@@ -133,7 +133,7 @@ class SaveLog(Accumulator):
 
     @property
     def low_inodes(self) -> dict[str, Trend]:
-        """The same of their inodes."""
+        """The trends of the inodes of these mounts."""
         return {mount: trend for mount, trend in self.inodes.items() if mount in self._low}
 
     @low_inodes.setter

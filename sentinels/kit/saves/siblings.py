@@ -1,4 +1,7 @@
-"""What the saves of a run were made of, to notice one that lacks what the others have."""
+"""The contents of a run's saves, to find one that lacks what earlier ones of its kind had.
+
+The earlier saves of the same kind are its siblings.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +16,41 @@ from ..accumulator import Accumulator
 from ..observations import CheckpointSeen, Observation, ProcessesSeen
 
 KINDS = 16
-"""Kinds of saves that are remembered: a trainer writes two or three."""
+"""Kinds of saves remembered: a trainer writes two or three."""
 KEPT = 8
-"""Saves of a kind that are remembered, the newest ones, pruned or not."""
+"""Newest saves remembered of a kind, deleted or not."""
 COMPARED = 4
-"""Whole ones before a save that it is measured by; two are enough."""
+"""Newest whole siblings with which a save is compared, at most; :data:`FEWEST` are enough."""
 FEWEST = 2
-"""Siblings that have to agree. One could itself be the odd one."""
+"""Siblings needed for a comparison: a single one could itself be incomplete."""
 SIZE_DROP = 0.1
-"""A save has to be smaller than the smallest sibling by this part of it. Saves of one program
-differ by some bytes of counters, compressed ones by a few percent; optimizer state is a half to
-two thirds of a save, a numeric type half of it."""
+"""A save is too small if it is smaller than the smallest sibling by this part of that size. Saves
+of one program differ by some bytes of counters, compressed ones by a few percent; optimizer state
+is a half to two thirds of a save, and a narrower numeric type halves it."""
 SIZE_SPREADS = 2.0
-"""And by so many times what its siblings differ among themselves, for saves that vary."""
+"""It must also be smaller by so many times the size range of its siblings, for saves that vary."""
 
 LOOKED_AT = 32
-"""Newest good saves among which one of the same kind is looked for."""
+"""Newest good saves among which one of the same kind is searched."""
 
 _NUMBER = re.compile(r"\d+")
 _TIMES = "×"
 
 
 def kind_of(seen: CheckpointSeen) -> str:
-    """What a save is compared with: the same name with its numbers wiped, in the same format.
+    """The kind of a save: its format, and its path with all numbers replaced by ``#``.
 
-    A ``best.pt`` of weights alone, an adapter or an export have names of their own.
+    Saves with other contents (a ``best.pt`` of weights only, an adapter, an export) have other
+    names, so are of another kind.
     """
     return f"{seen.format}:{_NUMBER.sub('#', seen.path)}"
 
 
 def is_newest(seen: CheckpointSeen, newest_first: Sequence[CheckpointSeen]) -> bool:
-    """True where a restart would begin at this save.
+    """True when a resume would use this save.
 
-    What was saved later counts where it is of the same kind, or not smaller: the best weights
-    alone, an adapter or an export, written right after a save, do not take its place.
+    A later save is used instead if it is of the same kind, or not smaller. So the best weights, an
+    adapter or an export that is written right after a save does not replace it.
     """
     for other in newest_first:
         if other is seen:
@@ -61,7 +65,7 @@ def is_newest(seen: CheckpointSeen, newest_first: Sequence[CheckpointSeen]) -> b
 def last_good(
     seen: CheckpointSeen, newest_first: Iterable[CheckpointSeen]
 ) -> CheckpointSeen | None:
-    """The newest good save of the same kind as this one, else the newest good one of any kind."""
+    """The newest good save of the same kind, else of any kind; ``None`` without one."""
     good = list(islice((c for c in newest_first if c.state == "ok"), LOOKED_AT))
     kind = kind_of(seen)
     return next((c for c in good if kind_of(c) == kind), good[0] if good else None)
@@ -69,16 +73,16 @@ def last_good(
 
 @dataclass(frozen=True, slots=True)
 class WholeSave:
-    """One save that was whole when it was looked at."""
+    """One save that was whole when it was verified."""
 
     saved_at: float
     path: str
     bytes: int
     files: int
     parts: Mapping[str, int]
-    """Pattern -> how many."""
+    """Pattern of a part -> number of such parts."""
     ranks: int = 0
-    """Processes of this box that had a rank then; 0 where none told."""
+    """Number of processes of the run on this box that had a rank then; 0 when unknown."""
     SAVED: ClassVar[Any] = ("saved_at", "path", "bytes", "files", "parts", "ranks")
 
     def __lt__(self, other: WholeSave) -> bool:
@@ -91,11 +95,11 @@ class Shrunk:
 
     made: WholeSave
     siblings: tuple[WholeSave, ...]
-    """Those before it that it was measured by, oldest first."""
+    """The earlier saves that it was compared with, oldest first."""
     missing: tuple[tuple[str, int, int], ...]
-    """(part, how many there are, how many the siblings have), the gravest first."""
+    """(part, number in this save, number in the siblings); those that are 0 here come first."""
     smaller: bool
-    """It is far smaller as well."""
+    """True when the save is also much smaller."""
 
 
 @dataclass(eq=False)
@@ -106,16 +110,16 @@ class Siblings(Accumulator):
     SAVED: ClassVar[Any] = "_kinds"
     _kinds: dict[str, list[WholeSave]] = field(default_factory=dict)
     _shrunk: set[str] = field(default_factory=set)
-    """Kinds that have one, whoever saved it."""
+    """Kinds that have a shrunk save, of this run or an earlier one."""
     _look: ProcessesSeen | None = None
 
     @property
     def quiet(self) -> bool:
-        """True while every save has what its siblings have."""
+        """True while no save lacks what its siblings have."""
         return not self._shrunk
 
     def add(self, seen: Observation) -> None:
-        """Take a save that is whole; one that is not is another trouble."""
+        """Take in a whole save. (One that is not whole is another trouble.)"""
         if isinstance(seen, ProcessesSeen):
             self._look = seen
             return
@@ -138,7 +142,7 @@ class Siblings(Accumulator):
         self._judge(kind)
 
     def shrunk(self, since: float) -> list[Shrunk]:
-        """Saves that have less than those before them, of those made since an instant."""
+        """The shrunk saves among those made since a time (epoch seconds)."""
         return [
             one
             for kind in sorted(self._shrunk)
@@ -162,7 +166,7 @@ class Siblings(Accumulator):
             self._shrunk.discard(kind)
 
     def restored(self) -> None:
-        """Compare them again."""
+        """Compare the stored saves again."""
         for kind in self._kinds:
             self._judge(kind)
 
@@ -171,7 +175,7 @@ _NEVER = WholeSave(0.0, "", 0, 0, {})
 
 
 def counted(parts: Iterable[str]) -> dict[str, int]:
-    """``rng_state_#.pth×8`` -> 8 of that; what is not of this form is left out."""
+    """Pattern -> number, from texts like ``rng_state_#.pth×8``; other texts are left out."""
     found = {}
     for part in parts:
         name, _, many = part.rpartition(_TIMES)
@@ -181,10 +185,9 @@ def counted(parts: Iterable[str]) -> dict[str, int]:
 
 
 def compared(known: Sequence[WholeSave]) -> list[Shrunk]:
-    """The saves of one kind, oldest first, that have less than those before them.
+    """The shrunk ones among the saves of one kind, oldest first.
 
-    Nothing where saves of less and of more take turns: such a run saves two kinds under one
-    name.
+    Empty when smaller and larger saves alternate: then the run saves two kinds under one name.
     """
     whole: list[WholeSave] = []
     found: list[Shrunk] = []
@@ -206,7 +209,7 @@ def _measured(made: WholeSave, siblings: Sequence[WholeSave]) -> Shrunk | None:
         return None
     missing = []
     if made.parts and all(s.parts for s in siblings):
-        # Other ranks than before: a launcher that went on with fewer of them.
+        # With fewer ranks than before (an elastic launcher) there are fewer numbered parts.
         same_ranks = all(s.ranks == made.ranks for s in siblings)
         for name in siblings[-1].parts:
             usual = {s.parts.get(name, 0) for s in siblings}

@@ -135,7 +135,7 @@ def test_what_cannot_be_done_is_said(words: tuple[str, ...], say: Say) -> None:
 def test_an_empty_folder(tmp_path: Path, say: Say) -> None:
     assert say("checkpoints", "--rescan", "--dir", str(tmp_path))[:2] == (
         0,
-        "no checkpoint seen yet\n",
+        "no checkpoint has been seen yet\n",
     )
 
 

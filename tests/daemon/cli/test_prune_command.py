@@ -60,7 +60,7 @@ def test_it_proposes_and_touches_nothing(say: Say, out: Path) -> None:
     status, told, _ = say("prune", "--dir", str(out), "--keep-latest", "2")
     assert status == 0
     assert told.count("\ndelete ") == 4
-    assert "4 would go" in told
+    assert "4 would be deleted" in told
     assert "Nothing was deleted" in told
     assert steps(out) == [1, 2, 3, 4, 5, 6]
 

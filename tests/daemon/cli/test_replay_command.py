@@ -213,10 +213,10 @@ def test_the_checkpoint_to_go_on_from_is_older_than_the_trouble(
 
 def test_finished_and_cut(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = said(capsys, put("a.log", course(total=2400) + END))
-    assert "✓ FINISHED  it reached its end at step 2,400" in out
+    assert "✓ FINISHED  the run reached its end at step 2,400" in out
     assert "do first" not in out
     _, out, _ = said(capsys, put("b.log", course()))
-    assert "? CUT  it just stops at step 2,396; nothing in it says why" in out
+    assert "? CUT  the log just stops at step 2,396; nothing in it says why" in out
     _, out, _ = said(capsys, put("empty.log", ""))
     assert "? CUT  no training report in it" in out
 

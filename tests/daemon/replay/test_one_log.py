@@ -210,7 +210,7 @@ def test_words_for_a_person(log: Any, capsys: pytest.CaptureFixture[str]) -> Non
     assert replay(log("bad.log", STEPS + OOM), log("cut.log", million), "--metrics") == 1
     text = capsys.readouterr().out
     assert "✗ FAILED  out of GPU memory" in text
-    assert "? CUT  it just stops at step 1,234,567" in text
+    assert "? CUT  the log just stops at step 1,234,567" in text
 
 
 def test_empty_and_binary_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
