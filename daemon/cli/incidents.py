@@ -48,9 +48,9 @@ def describe(one: Row) -> None:
     )
     print(f"    {console.clean(one['summary'])}")
     for proof in one["evidence"]:
-        print(f"    proof ({proof['kind']}): {console.clean(proof['text'])}")
+        print(f"    evidence ({proof['kind']}): {console.clean(proof['text'])}")
     for symptom in one["symptoms"]:
-        print(f"    with it: {console.clean(symptom)}")
+        print(f"    symptom: {console.clean(symptom)}")
     safe = "" if one["remedy"]["safe"] else " (costly)"
     print(f"    first step{safe}: {console.clean(one['remedy']['first_step'])}")
 

@@ -92,6 +92,11 @@ def entries(box: Any, run: str) -> list[dict[str, Any]]:
     return found
 
 
+def verified_steps(box: Any, run: str) -> list[float]:
+    known = box.ask("checkpoints", run=run)["checkpoints"]
+    return [c["step"] for c in known if c["verified"]["state"] == "ok"]
+
+
 def came_from(box: Any, run: str, plan: dict[str, Any]) -> dict[str, Any]:
     """The newest, which may have been saved too late to be looked at while the run lived.
 
@@ -137,6 +142,8 @@ def test_nanogpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
     run = killed(*words, folder=out, passed=1, name="nano")
     saved = torch.load(out / "ckpt.pt", weights_only=True)
     evaluated = dict(re.findall(r"step (\d+): train loss .*?, val loss (\S+)", output(box, run)))
+    # The kill may come just after a save: the index follows within seconds.
+    box.until(lambda: verified_steps(box, run) == [saved["iter_num"]], "the last save")
     (entry,) = entries(box, run)
     assert entry["path"] == str(out / "ckpt.pt")
     assert entry["step"] == saved["iter_num"]

@@ -199,7 +199,7 @@ def test_an_endless_loop_warns_and_then_wakes(story: Story) -> None:
     finding = told(spin(story, 80, 52, 53))
     assert finding.severity is Severity.WARNING
     assert finding.details["verdict"] == "spin"
-    assert "spins: it burns CPU at one place in 5 of 5 looks" in finding.summary
+    assert "spins: it burns CPU at one place in 5 of 5 stacks" in finding.summary
     assert "(search at tokens.py:5" in finding.summary
     finding = told(spin(Story(), 120, 52, 53))
     assert (finding.severity, finding.fatal) == (Severity.CRITICAL, True)

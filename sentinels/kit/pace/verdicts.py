@@ -93,7 +93,7 @@ def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | N
         verdict = _collective(standing)
         return HangVerdict("collective", verdict.does, verdict.remedy, verdict.odd)
     places = [s for s in standing if s.pid in {d.sample.pid for d in burning}]
-    does = f"spins: it burns CPU at one place in {len(looks[0])} of {len(looks[0])} looks"
+    does = f"spins: it burns CPU at one place in {len(looks[0])} of {len(looks[0])} stacks"
     return HangVerdict(
         "spin",
         f"{does} ({places[0].where})",

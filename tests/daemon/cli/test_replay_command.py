@@ -218,7 +218,7 @@ def test_finished_and_cut(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = said(capsys, put("b.log", course()))
     assert "? CUT  the log just stops at step 2,396; nothing in it says why" in out
     _, out, _ = said(capsys, put("empty.log", ""))
-    assert "? CUT  no training report in it" in out
+    assert "? CUT  the log has no training report" in out
 
 
 def test_several_logs_end_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,7 +169,7 @@ def test_an_endless_loop(source: Stacks) -> None:
     assert verdict is not None
     assert (verdict.name, verdict.sure) == ("spin", True)
     assert (
-        "spins: it burns CPU at one place in 3 of 3 looks (train_step at <string>:" in verdict.does
+        "spins: it burns CPU at one place in 3 of 3 stacks (train_step at <string>:" in verdict.does
     )
 
 
