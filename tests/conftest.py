@@ -73,7 +73,7 @@ def nvml_double(nvml_library: Path, tmp_path: Path) -> NvmlDouble:
     return double
 
 
-EARLY = 0.6
+EARLY = 0.5
 """Tests that wait lie in this part of a worker's share: at the end it has only short ones left."""
 
 
@@ -82,14 +82,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the tests that wait for real processes evenly, early, and between those that do not.
 
     xdist gives each worker one run of the list, and lets those that are done take from the others.
+    The other tests stay together by module, so that few workers make what a module shares.
     """
     waiting = [item for item in items if _waits(item)]
     rest = [item for item in items if not _waits(item)]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    cuts = [len(rest) * worker // workers for worker in range(workers + 1)]
     items[:] = [
         item
         for worker in range(workers)
-        for item in _mixed(waiting[worker::workers], rest[worker::workers])
+        for item in _mixed(waiting[worker::workers], rest[cuts[worker] : cuts[worker + 1]])
     ]
 
 
