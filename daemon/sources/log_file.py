@@ -60,7 +60,7 @@ class FilePosition(NamedTuple):
     @classmethod
     def parse(cls, state: Mapping[str, Any]) -> FilePosition | None:
         """From a dict with the fields' names; ``None`` when it is damaged."""
-        values = [v for v in map(state.get, cls._fields) if type(v) is int and v >= 0]
+        values = [v for v in map(state.get, cls._fields) if type(v) is int and 0 <= v < 1 << 63]
         if len(values) != len(cls._fields):
             return None
         place = cls(*values)

@@ -47,9 +47,12 @@ class Screen:
     def text(self) -> str:
         return plain(self.app.query_one(Lines).rows)
 
-    async def shows(self, *words: str) -> None:
+    async def shows(self, *words: str, lines: int | None = None) -> None:
+        """Wait until all words are on the screen, and it has so many lines."""
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
-        while not all(word in self.text for word in words):
+        while not all(word in self.text for word in words) or (
+            lines is not None and len(self.text.split("\n")) != lines
+        ):
             assert asyncio.get_running_loop().time() < deadline, f"{words} not in:\n{self.text}"
             await self.pilot.pause(0.01)
 
@@ -190,8 +193,7 @@ def test_windows_of_every_size() -> None:
         for width, height in ((60, 20), (200, 60), (59, 20), (60, 16), (30, 5), (80, 24)):
             await screen.pilot.resize_terminal(width, height)
             word = "larger" if width < 60 else "CRITICAL"
-            await screen.shows(word)
-            assert len(screen.text.split("\n")) == height
+            await screen.shows(word, lines=height)
 
     on_screen(troubled(), check)
 

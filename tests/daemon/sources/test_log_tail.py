@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
@@ -601,6 +601,7 @@ JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_siz
         JUNK,
     )
 )
+@example(damage={"offset": 1 << 63})
 def test_a_damaged_state_raises_nothing(tmp_path: Path, damage: dict[str, Any]) -> None:
     path = tmp_path / "train.log"
     path.write_text("a\nb\n")
