@@ -26,7 +26,8 @@ class Limits:
     """Section `[sentinels.host_oom]`."""
 
     settle_s: float = 2.0
-    """Time for the counter to be read before a log line alone is reported."""
+    """Time for the counter to be read before a log line alone is reported, and for the end of the
+    killed process to be seen before a rise of the counter is."""
     near_s: float = 15.0
     """A process that ended this shortly before or after the counter rose is the one that was
     killed."""
@@ -36,7 +37,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the cgroup's kill counter rose, or a log line reports an OOM kill."""
     rise = _rise(view)
     if rise:
-        yield _counted(view, limits, *rise)
+        finding = _counted(view, limits, *rise)
+        # The end of the victim may be seen after the counter rose, and with it that of the run.
+        known = not view.live or view.ending is not None
+        if known or view.now - rise[1].at >= limits.settle_s:
+            yield finding
         return
     ours = [e for e in reversed(view.events) if _ours(view, e)]
     # the line that names limit and victim, before one that only says "Killed process"

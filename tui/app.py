@@ -159,7 +159,9 @@ class WatchApp(App[None]):
             self._update()
 
     def _update(self) -> None:
-        self.query_one(Lines).update()
+        # An answer may still arrive while the app closes: there is nothing left to draw on then.
+        for lines in self.query(Lines):
+            lines.update()
 
     def _draw(self, width: int, height: int) -> Sequence[Row]:
         return details.draw(self.link, self.look, width, height)

@@ -168,6 +168,7 @@ class _Box:
         return ""
 
     def _file(self, mark: str) -> str:
+        mark = os.path.expanduser(mark)  # "~root", not "~": a person may ask as another user
         if "*" not in mark:
             return mark if os.path.lexists(self.root + mark) else ""
         with contextlib.suppress(OSError, ValueError):

@@ -76,7 +76,7 @@ class Copying:
         return outcome
 
     def close(self) -> None:
-        """Stop for now; what was copied stays under its temporary name."""
+        """End the copy early; the bytes copied so far are kept under the temporary name."""
         self._work.close()
 
     def _keep_pace(self, sent: int) -> None:

@@ -132,7 +132,7 @@ def test_the_daemon_restarts_in_the_middle(box: Any, program: Program) -> None:
 def test_a_trouble_is_not_told_again_after_a_restart(box: Any, program: Program) -> None:
     box.run(*program("trainer"), "nan", "--at", "20", "--sleep", "0.1", name="gpt")
     box.push(lambda p: "[CRITICAL] gpt on" in p.title)
-    box.until(lambda: box.ask("incidents")[0]["alerted_at"], "the answer of the receiver")
+    box.until(lambda: box.ask("outbox")[0]["sent_at"], "the answer of the receiver")
     os.kill(box.ask("ping")["pid"], signal.SIGKILL)
     box.command("start")
     seen = box.until(lambda: box.status()["now"]["step"])

@@ -38,7 +38,7 @@ def test_the_trainer(story: Story) -> None:
 
 def test_a_worker(story: Story) -> None:
     watched(story.train(30)).end(137, main=False, pid=300, name="pt_data_worker")
-    finding = told(watched(story, 1, 1))
+    finding = told(watched(story, 1, 3))
     assert (finding.severity, finding.fatal) == (Severity.CRITICAL, False)
     assert "process 300 pt_data_worker was killed" in finding.summary
     assert finding.summary.endswith("; the run itself is still alive")
@@ -47,8 +47,9 @@ def test_a_worker(story: Story) -> None:
 
 def test_the_end_may_be_seen_after_the_counter(story: Story) -> None:
     watched(watched(story.train(30)), 1, 1)
-    assert told(story).summary.startswith("a process was killed")
-    assert told(story.wait(4).end(main=False, pid=300, name="")).summary.startswith(
+    assert story.asks("host_oom") == [], "whether the run lives is not known yet"
+    assert told(story.wait(2)).summary.startswith("a process was killed")
+    assert told(story.wait(2).end(main=False, pid=300, name="")).summary.startswith(
         "process 300 was"
     )
     assert told(story.wait(4).end(main=False, pid=301)).key == "oom_kill"

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from middlewatch.daemon.system.errors import DaemonUnreachable, UsageError
 from middlewatch.daemon.text.rows import plain
 from middlewatch.tui import app as screens
-from middlewatch.tui.app import WatchApp
+from middlewatch.tui.app import ReplyReceived, WatchApp
 from middlewatch.tui.lines import Lines
-from middlewatch.tui.poll import Poller, ask
+from middlewatch.tui.poll import Poller, Reply, ask
 
 from .overview_answer import overview, run, troubled
 
@@ -185,6 +185,18 @@ def test_odd_answers_are_survived(odd: Any) -> None:
         assert "\x1b" not in screen.text
 
     on_screen(odd, check)
+
+
+def test_an_answer_after_the_screen_was_closed() -> None:
+    daemon = Daemon(troubled())
+
+    async def play() -> None:
+        app = WatchApp(daemon)
+        async with app.run_test():
+            pass
+        app.on_reply_received(ReplyReceived(Reply(troubled())))
+
+    asyncio.run(play())
 
 
 def test_windows_of_every_size() -> None:

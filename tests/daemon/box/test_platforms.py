@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +21,7 @@ BOXES: list[tuple[str, Build]] = [
     ("runpod", lambda b: b.env("RUNPOD_POD_ID", "RUNPOD_API_KEY").mount("/workspace")),
     ("runpod", lambda b: b.program("runpodctl").text("/etc/rp_environment")),
     ("vastai", lambda b: b.env("VAST_TCP_PORT_22")),
-    ("vastai", lambda b: b.env("CONTAINER_ID").text("/root/onstart.sh")),
+    ("vastai", lambda b: b.env("CONTAINER_ID").text(os.path.expanduser("~root/onstart.sh"))),
     ("autodl", lambda b: b.env("AutoDLService6006URL")),
     ("autodl", lambda b: b.mount("/root/autodl-tmp").text("/etc/network_turbo")),
     (
