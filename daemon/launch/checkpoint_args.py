@@ -66,13 +66,13 @@ def from_argv(argv: Sequence[str], cwd: str) -> Iterator[str]:
             if not word.startswith("-") or index + 1 == len(words):
                 continue
             value = words[index + 1]
-        path = _directory(value.strip("'\""), cwd)
+        path = directory(value.strip("'\""), cwd)
         if path and (name in DIRECTORY_OPTIONS or Path(path).is_dir()):
             yield path
 
 
-def _directory(value: str, cwd: str) -> str | None:
-    """``value`` as an absolute directory; ``None`` when it cannot mean one."""
+def directory(value: str, cwd: str) -> str | None:
+    """The value of an option as an absolute directory; ``None`` when it cannot mean one."""
     if not value or value.startswith("-") or "://" in value or "\0" in value or "${" in value:
         return None
     if value.lower() in ("true", "false", "none", "null") or value.replace(".", "").isdigit():
@@ -92,10 +92,10 @@ def from_open_files(processes: Iterable[Process]) -> Iterator[str]:
                 except OSError:
                     continue
                 if big:
-                    yield str(_above_steps(path.parent))
+                    yield str(above_steps(path.parent))
 
 
-def _above_steps(folder: Path) -> Path:
+def above_steps(folder: Path) -> Path:
     """``out/checkpoint-500`` → ``out``: the next save goes beside this one, not into it."""
     while _STEP_FOLDER.match(folder.name):
         folder = folder.parent
@@ -148,8 +148,8 @@ def checkpoint_dirs(main: Process, ranks: Sequence[Process], started_at: float) 
         path for process in (main, *ranks[:1]) for path in from_argv(process.argv, process.cwd)
     )
     found.update(dict.fromkeys(from_open_files(ranks or (main,))))
-    paths = [main.outside(path) for path in found]
+    paths = [main.lasting(path) for path in found]
     if not paths:
         cwd = (ranks[0] if ranks else main).cwd
-        paths = list(from_usual_names(main.outside(cwd), started_at)) if cwd else []
+        paths = list(from_usual_names(main.lasting(cwd), started_at)) if cwd else []
     return tuple(dict.fromkeys(paths))

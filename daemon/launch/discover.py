@@ -162,7 +162,7 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         ranks=tuple(Rank(p.pid, p.start_ticks, rank) for rank, p in one.ranks),
         world_size=one.world_size,
         command=main.argv,
-        cwd=main.outside(main.cwd),
+        cwd=main.lasting(main.cwd),
         env_names=tuple(sorted(main.environ)),
         logs=tuple(out.logs),
         log_via=out.log_via,
