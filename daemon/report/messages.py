@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage, Severity
+from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from .last_save import last_good, newest_text
 
 MAX_BODY = 1000
 """Characters of a body without attachments. Programs that receive pushes rely on it."""
@@ -47,6 +48,7 @@ def compose(
     entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
+    claims: Iterable[CheckpointSaved] = (),
 ) -> Message:
     """The push for one change of an incident of run ``name`` on ``host``."""
     incident = change.incident
@@ -75,7 +77,7 @@ def compose(
     lines.append(f"Since {iso(incident.opened_at)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
-    lines.append(_last_good(checkpoints, incident))
+    lines.append(_short(last_good(checkpoints, claims, incident, now).text, 480))
     step, safe = first_step(incident, entry)
     lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
@@ -97,9 +99,30 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
         shown = "" if loss is None else f", loss {number(float(loss))}"
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
-    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
+    newest = newest_text(status["checkpoints"].get("pending", ()), resume)
+    lines.append(f"Newest good checkpoint: {_short(newest, 400)}")
     lines.append("Copy and verify the results, then stop the box: it is still billed.")
     return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def not_good(
+    seen: CheckpointSeen,
+    incident: Incident,
+    name: str,
+    host: str,
+    checkpoints: Sequence[CheckpointSeen],
+    now: float,
+) -> Message:
+    """The push about a save that an earlier push called still being checked, and that is bad."""
+    told = seen.path.rpartition("/")[2]
+    title = (
+        f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {_short(told, 80)} is {seen.state}"
+    )
+    lines = [f"{_short(seen.path, 200)} was still being checked; it is {seen.state}:"]
+    lines.append(_short(seen.detail, 300))
+    lines.append(_short(last_good(checkpoints, (), incident, now).text, 480))
+    lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
+    return Message(title, _fit(lines), "warning", incident.id)
 
 
 def drilled(message: Message) -> Message:
@@ -107,25 +130,6 @@ def drilled(message: Message) -> Message:
     notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
     body = _fit([notice, *message.body.split("\n")])
     return replace(message, title=f"[DRILL] {message.title}", body=body)
-
-
-def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
-    """The line that names the last good checkpoint from before the trouble.
-
-    For a bad save it is the one that the finding names (``details``: ``valid``, ``finite``).
-    """
-    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
-    step = incident.details.get("step")
-    named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
-    if named:
-        good = named
-    elif isinstance(step, (int, float)):
-        good = [c for c in good if c.step is None or c.step < step]
-    if not good:
-        return "No good checkpoint is known from before the trouble."
-    newest = max(good, key=lambda c: c.saved_at)
-    at = "" if newest.step is None else f" (step {number(newest.step)})"
-    return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"
 
 
 def _short(text: str, limit: int) -> str:

@@ -11,6 +11,7 @@ from middlewatch.sentinels.kit import Severity
 
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
+from ..report.last_save import last_good
 from ..report.outbox import Outbox, Queued
 from ..system.loop import Loop
 from .context import Context
@@ -60,7 +61,46 @@ class Alerter:
         )
         if self._worth_a_push(change) and self._push(self._compose(watched, change)):
             incident.alerted_at = self._context.clock.now()
+            self._promise(watched, change)
         self._context.save_incident(incident)
+
+    def _promise(self, watched: WatchedRun, change: Change) -> None:
+        """Remember the save that a push has called still being checked."""
+        history, now = watched.history, self._context.clock.now()
+        if change.kind != "resolved":
+            told = last_good(history.checkpoints, history.claimed_saves, change.incident, now)
+            if told.awaited is not None:
+                watched.saves.promised[told.awaited] = change.incident.id
+
+    def correct_saves(self, watched: WatchedRun) -> None:
+        """Push that a save is bad which an earlier push called still being checked."""
+        promised = watched.saves.promised
+        if not promised:
+            return
+        known = {seen.path: seen for seen in watched.history.checkpoints}
+        for path, incident_id in list(promised.items()):
+            seen = known.get(path)
+            if seen is not None and seen.state == "pending":
+                continue
+            del promised[path]
+            incident = self._context.incidents.get(incident_id)
+            if seen is None or incident is None or seen.state not in ("corrupt", "incomplete"):
+                continue
+            told = any(
+                one.alerted_at is not None and path in one.details.values()
+                for one in self._context.incidents.open(watched.spec.id)
+            )
+            if not told and not self._silenced(incident.run, incident.trouble):
+                self._push(
+                    messages.not_good(
+                        seen,
+                        incident,
+                        watched.spec.name,
+                        self._context.host,
+                        watched.history.checkpoints,
+                        self._context.clock.now(),
+                    )
+                )
 
     def alert_end(self, watched: WatchedRun) -> None:
         """Push that a run finished: once, and only if ``[alerts] finished`` is set."""
@@ -136,6 +176,7 @@ class Alerter:
             self._context.page_of(change.incident),
             watched.history.checkpoints,
             self._context.clock.now(),
+            watched.history.claimed_saves,
         )
 
     def _push(self, message: messages.Message) -> bool:

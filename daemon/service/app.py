@@ -184,6 +184,10 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        mirror = context.config.mirror.to
+        watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
+        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
@@ -193,8 +197,16 @@ class App:
             )
         return watched
 
-    def _watch_disks(self) -> None:
-        """Watch the mounts of all living runs, of /dev/shm and of the state directory."""
+    def _learnt(self, watched: WatchedRun) -> None:
+        """A run has one more checkpoint folder: watch its disk, and write it down."""
+        self._watch_disks(more=True)
+        self._publisher.publish(watched)
+
+    def _watch_disks(self, *, more: bool = False) -> None:
+        """Watch the mounts of all living runs, of /dev/shm and of the state directory.
+
+        ``more``: there are only more places than before, and the samples of the others stay.
+        """
         places: dict[str, list[str]] = {
             "state": [str(self.context.state.root)],
             "shm": ["/dev/shm"],
@@ -205,7 +217,8 @@ class App:
             places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
         if self._disks is not None:
             self.context.pump.remove(self._disks)
-        self.context.box.disks.clear()
+        if not more:
+            self.context.box.disks.clear()
         self._disks = self.context.pump.add(Disks(places), self._take_box)
 
     def _take_box(self, seen: Iterable[Observation]) -> None:
@@ -255,6 +268,8 @@ class App:
         changed = watched.update_state(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
+        if watched.saves.promised:
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
         if not watched.alive:
@@ -262,6 +277,17 @@ class App:
             self._alerter.alert_end(watched)
             self._watch_disks()
             self._publisher.publish(watched)
+
+    def _linger(self, watched: WatchedRun) -> None:
+        """Follow the last saves of an ended run until they have a verdict."""
+        if watched.alive or not watched.saves.open:
+            return
+        watched.note_checkpoints()
+        if watched.index_stale:
+            self._publisher.publish(watched)
+            self._alerter.correct_saves(watched)
+        if not watched.saves.waits(self._clock.now()):
+            watched.saves.stop(self.context.pump)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._alerter.alert(watched, change)
@@ -272,6 +298,8 @@ class App:
     def _tick(self) -> None:
         for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
+        for watched in tuple(self.context.runs.values()):
+            self._loop.serve(partial(self._linger, watched))
         self._alerter.pump()
 
     def _save(self) -> None:

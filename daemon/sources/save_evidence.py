@@ -145,19 +145,17 @@ def open_for_writing(processes: Iterable[Process], big: int) -> Iterator[tuple[P
                     yield process, file.target.removesuffix(" (deleted)"), size
 
 
-def claimed(path: str, processes: Sequence[Process], cwd: str) -> list[str]:
-    """Where a path that the log names may lie, as we see it; ``cwd``: kept for an ended run."""
+def claimed(path: str, processes: Sequence[Process], beside: Sequence[str]) -> list[str]:
+    """Where a path that the log names may lie, as we see it.
+
+    ``beside``: the working directory of the run, for when it has ended; or the folder of its log.
+    """
     if "://" in path or "\0" in path:
         return []
-    path = os.path.expanduser(path) if path.startswith("~") else path
-    found = []
-    for process in processes:
-        inside = os.path.normpath(_joined(process.cwd, path))
-        found.append(process.lasting(inside))
-    if not path.startswith("/") and cwd:
-        found.append(os.path.normpath(_joined(cwd, path)))
-    elif path.startswith("/") and not processes:
-        found.append(os.path.normpath(path))
+    path = os.path.expanduser(path)
+    found = [p.lasting(os.path.normpath(_joined(p.cwd, path))) for p in processes]
+    if not path.startswith("/") or not processes:
+        found += [os.path.normpath(_joined(folder, path)) for folder in beside]
     return list(dict.fromkeys(found))
 
 

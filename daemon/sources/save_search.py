@@ -60,6 +60,7 @@ class Search:
         self._box = Processes(proc)
         self.cwd = str(question.get("cwd") or "")
         self.started_at = float(question.get("started_at") or 0.0)
+        self.beside = [self.cwd] if self.cwd else list(question.get("beside") or ())
         self.claims: Sequence[Mapping[str, Any]] = question.get("claims") or ()
         self.writing: Sequence[Sequence[Any]] = question.get("writing") or ()
         self.others: Sequence[Mapping[str, Any]] = question.get("others") or ()
@@ -118,7 +119,7 @@ class Search:
         roots: dict[str, str] = {}
         for claim in self.claims:
             why = f"the log says {str(claim.get('text') or claim['path'])!r}"
-            for path in evidence.claimed(str(claim["path"]), self.processes[:8], self.cwd):
+            for path in evidence.claimed(str(claim["path"]), self.processes[:8], self.beside):
                 yield Written(path, why, claimed=True)
                 roots.setdefault(path, why)
         for pid, path in self.writing:
