@@ -166,7 +166,7 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         env_names=tuple(sorted(main.environ)),
         logs=tuple(out.logs),
         log_via=out.log_via,
-        checkpoint_dirs=checkpoint_dirs(main, ranks, started_at),
+        checkpoint_dirs=checkpoint_dirs(main, ranks),
         exit_file=_supervisor_option(processes.get(main.ppid), "--exit-file"),
         started_at=started_at,
         home=home_of(main, processes, processes.get(os.getpid()), out.pane is not None),

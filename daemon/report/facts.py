@@ -159,14 +159,14 @@ def checkpoints(
             for c in known
             if c.state == "pending"
         ],
-        "claimed": _unseen_claim(known, claims, now),
+        "claimed": unseen(known, claims, now),
         "best": index.get("best"),
         "resume_from": index.get("resume_from"),
         "durability": _durability(by_path.get(index.get("resume_from") or "")),
     }
 
 
-def _unseen_claim(
+def unseen(
     known: Sequence[CheckpointSeen], claims: Iterable[CheckpointSaved], now: float
 ) -> dict[str, Any] | None:
     """The newest save that the log claims, if no checkpoint is known that may be it."""

@@ -26,7 +26,7 @@ SEARCH_DEADLINE_S = 30.0
 REGULAR_S = (1.0, 4.0, 12.0, 30.0, 60.0, 120.0)
 """Seconds after the start of this watch at which it looks whatever happens: most runs save first
 in these minutes. Our choice."""
-LATER_S = 300.0
+LATER_S = 600.0
 """Seconds between two looks after that. One costs 0.1 s of CPU in the child (measured)."""
 BURST_BYTES = 32 << 10
 """Bytes that one process writes within a second, above which it may have saved: logs and progress
