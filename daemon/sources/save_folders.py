@@ -81,6 +81,8 @@ class SaveFolders(Source):
         """(when to look, when the sign of a save was seen), epoch seconds."""
         self._looked_at = float("-inf")
         self._pause_s = PAUSE_S
+        self._by_sign = False
+        """The look that was asked for last was for a sign of a save."""
         self._claims: deque[tuple[CheckpointSaved, str]] = deque(maxlen=MOST_CLAIMS)
         self._shapes: set[str] = set()
         self._written: dict[int, int] = {}
@@ -155,7 +157,10 @@ class SaveFolders(Source):
         for answer in self._worker.answers():
             found = [one for one in map(_folder, answer.get("folders") or ()) if one is not None]
             unclear = [str(path) for path in answer.get("unclear") or ()]
-            self._pause_s = PAUSE_S if found else min(MOST_PAUSE_S, max(PAUSE_S, 2 * self._pause_s))
+            if found:
+                self._pause_s = PAUSE_S
+            elif self._by_sign:
+                self._pause_s = min(MOST_PAUSE_S, max(PAUSE_S, 2 * self._pause_s))
             self._take(found, unclear)
         return ()
 
@@ -167,7 +172,7 @@ class SaveFolders(Source):
         assert self._began is not None
         if self._worker.waiting or 0 <= now - self._looked_at < self._pause_s:
             return False
-        due = False
+        due = self._by_sign = False
         while self._regular and now >= self._began + self._regular[0]:
             del self._regular[0]
             due = True
@@ -178,7 +183,8 @@ class SaveFolders(Source):
             if grown is not None and now < seen_at + NOTICE_S < float("inf"):
                 continue  # it is most likely a save to a known folder, which shows soon
             self._signs.remove((when, seen_at))
-            due = due or grown is None or grown < seen_at - GROWING_S
+            if grown is None or grown < seen_at - GROWING_S:
+                due = self._by_sign = True
         return due
 
     def _asked(self) -> dict[str, Any]:
