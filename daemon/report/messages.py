@@ -90,16 +90,48 @@ def _corrected(was: str, trouble: str) -> str:
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push about a run that finished, by its ``status --json``."""
-    now = status["now"]
-    loss = now["values"].get("train_loss")
     lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
+    lines += _reached(status)
+    lines.append("Copy and verify the results, then stop the box: it is still billed.")
+    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def failed(name: str, host: str, status: dict[str, Any], cause: Incident | None) -> Message:
+    """The push about a run that failed, where no push about an incident has told its end.
+
+    ``status``: its ``status --json``. ``cause``: the incident that explains the end, told earlier.
+    """
+    how = _exit_words(status["exit"])
+    lines = [f"The run has failed: {how}."]
+    if cause is not None:
+        lines.append(f"The cause was told before: {_short(cause.summary, 200)}")
+        lines += [f"Symptom: {_short(s, 200)}" for s in cause.symptoms[-1:]]
+    last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
+    lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
+    lines += _reached(status)
+    lines.append("First step: middlewatch status, then resume from the newest good checkpoint")
+    ident = f"Incident {cause.id}: middlewatch explain {cause.id}" if cause else "No open incident"
+    lines.append(ident)
+    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
+    return Message(title, _fit(lines), "failure", cause.id if cause else "")
+
+
+def _exit_words(exit_: dict[str, int | None] | None) -> str:
+    code, signal = (exit_ or {}).get("code"), (exit_ or {}).get("signal")
+    if signal is not None:
+        return f"ended by signal {signal}"
+    return "its exit status is not known" if code is None else f"ended with exit status {code}"
+
+
+def _reached(status: dict[str, Any]) -> list[str]:
+    """Lines with the last step and the newest good checkpoint of a run that ended."""
+    now, lines = status["now"], []
+    loss = now["values"].get("train_loss")
     if now["step"] is not None:
         shown = "" if loss is None else f", loss {number(float(loss))}"
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
-    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
-    lines.append("Copy and verify the results, then stop the box: it is still billed.")
-    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+    return [*lines, f"Newest good checkpoint: {_short(resume or 'none found', 400)}"]
 
 
 def drilled(message: Message) -> Message:
