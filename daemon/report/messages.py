@@ -58,13 +58,16 @@ def compose(
         if alerted and not change.worse
         else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
-    if change.kind == "resolved":
-        lasted = span(now - incident.opened_at)
-        body = [f"Over after {lasted}: {incident.trouble}."]
-        if outcome := incident.details.get("outcome"):
-            body.append(f"What happened: {_short(str(outcome), 300)}.")
-        body.append(f"Incident {incident.id}.")
+    resolved = change.kind == "resolved"
+    what = str(incident.details.get("outcome", "")) if resolved else incident.summary
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    if resolved:
+        body = [
+            f"Seen to be well: {_short(what, 300)}.",
+            f"{incident.trouble} is over after {span(now - incident.opened_at)}. It was:"
+            f" {_short(incident.summary, 300)}",
+            f"Incident {incident.id}.",
+        ]
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
     if change.kind == "raised" and alerted:
@@ -76,10 +79,15 @@ def compose(
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     lines.append(_last_good(checkpoints, incident))
-    step, safe = first_step(incident, entry)
-    lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
+    lines.append(_first(incident, entry))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def _first(incident: Incident, entry: HandbookPage | None) -> str:
+    """The line with the first step."""
+    step, safe = first_step(incident, entry)
+    return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
 
 
 def _corrected(was: str, trouble: str) -> str:
@@ -96,10 +104,17 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
 
 
-def failed(name: str, host: str, status: dict[str, Any], cause: Incident | None) -> Message:
+def failed(
+    name: str,
+    host: str,
+    status: dict[str, Any],
+    cause: Incident | None,
+    entry: HandbookPage | None,
+) -> Message:
     """The push about a run that failed, where no push about an incident has told its end.
 
-    ``status``: its ``status --json``. ``cause``: the incident that explains the end, told earlier.
+    ``status``: its ``status --json``. ``cause``: the incident that explains the end, told earlier,
+    and ``entry``: the handbook page of its class.
     """
     how = _exit_words(status["exit"])
     lines = [f"The run has failed: {how}."]
@@ -109,9 +124,10 @@ def failed(name: str, host: str, status: dict[str, Any], cause: Incident | None)
     last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
     lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
     lines += _reached(status)
-    lines.append("First step: middlewatch status, then resume from the newest good checkpoint")
-    ident = f"Incident {cause.id}: middlewatch explain {cause.id}" if cause else "No open incident"
-    lines.append(ident)
+    if cause is None:
+        lines += ["First step: look at the end of its log: middlewatch status", "No open incident"]
+    else:
+        lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
     title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
     return Message(title, _fit(lines), "failure", cause.id if cause else "")
 

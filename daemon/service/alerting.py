@@ -81,7 +81,9 @@ class Alerter:
             if not any(i.tells_end for i in mine):
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
-                self._push(messages.failed(name, host, self._context.status(watched), cause))
+                page = self._context.page_of(cause) if cause else None
+                status = self._context.status(watched)
+                self._push(messages.failed(name, host, status, cause, page))
 
     def remind(self) -> None:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
