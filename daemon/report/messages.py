@@ -62,10 +62,10 @@ def compose(
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
     if resolved:
+        lasted = span(now - incident.opened_at)
         body = [
             f"Seen to be well: {_short(what, 300)}.",
-            f"{incident.trouble} is over after {span(now - incident.opened_at)}. It was:"
-            f" {_short(incident.summary, 300)}",
+            f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
             f"Incident {incident.id}.",
         ]
         return Message(title, "\n".join(body), "success", incident.id)
