@@ -25,6 +25,7 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
 
@@ -44,6 +45,7 @@ __all__ = [
     "LogGrowth",
     "MemorySample",
     "Observation",
+    "OpenIncident",
     "Phase",
     "ProcessEnded",
     "ProcessSample",
