@@ -154,23 +154,19 @@ def _reached(status: dict[str, Any]) -> list[str]:
 
 
 def not_good(
-    seen: CheckpointSeen,
-    incident: Incident,
-    name: str,
-    host: str,
-    checkpoints: Sequence[CheckpointSeen],
-    now: float,
+    seen: CheckpointSeen, incident: str, name: str, host: str, good: str | None
 ) -> Message:
-    """The push about a save that an earlier push called still being checked, and that is bad."""
-    told = seen.path.rpartition("/")[2]
-    title = (
-        f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {_short(told, 80)} is {seen.state}"
-    )
+    """The push about a save that an earlier push called still being checked, and that is bad.
+
+    ``good``: the newest checkpoint that is good. ``incident``: id of what was told then, or empty.
+    """
+    told = _short(seen.path.rpartition("/")[2], 80)
+    title = f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {told} is {seen.state}"
     lines = [f"{_short(seen.path, 200)} was still being checked; it is {seen.state}:"]
     lines.append(_short(seen.detail, 300))
-    lines.append(_short(last_good(checkpoints, (), incident, now).text, 480))
-    lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
-    return Message(title, _fit(lines), "warning", incident.id)
+    lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
+    lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
+    return Message(title, _fit(lines).rstrip(), "warning", incident)
 
 
 def drilled(message: Message) -> Message:

@@ -65,7 +65,8 @@ class Alerter:
         self._context.save_incident(incident)
 
     def _promise(self, watched: WatchedRun, change: Change) -> None:
-        """Remember the save that a push has called still being checked."""
+        """Remember the save that a push has called still being checked, and its incident (empty:
+        the push about the end of the run)."""
         history, now = watched.history, self._context.clock.now()
         if change.kind != "resolved":
             told = last_good(history.checkpoints, history.claimed_saves, change.incident, now)
@@ -83,24 +84,19 @@ class Alerter:
             if seen is not None and seen.state == "pending":
                 continue
             del promised[path]
-            incident = self._context.incidents.get(incident_id)
-            if seen is None or incident is None or seen.state not in ("corrupt", "incomplete"):
+            if seen is None or seen.state not in ("corrupt", "incomplete"):
                 continue
+            incident = self._context.incidents.get(incident_id)
             told = any(
                 one.alerted_at is not None and path in one.details.values()
                 for one in self._context.incidents.open(watched.spec.id)
             )
-            if not told and not self._silenced(incident.run, incident.trouble):
-                self._push(
-                    messages.not_good(
-                        seen,
-                        incident,
-                        watched.spec.name,
-                        self._context.host,
-                        watched.history.checkpoints,
-                        self._context.clock.now(),
-                    )
-                )
+            if not told and not self._silenced(
+                watched.spec.id, incident.trouble if incident else ""
+            ):
+                name, host, index = watched.spec.name, self._context.host, watched.index
+                good = index["resume_from"] if index["resume_from"] != path else None
+                self._push(messages.not_good(seen, incident_id, name, host, good))
 
     def alert_end(self, watched: WatchedRun) -> None:
         """Push that a run finished (if ``[alerts] finished`` is set), or that it failed.
@@ -111,6 +107,9 @@ class Alerter:
         if watched.end_alerted:
             return
         watched.end_alerted = True
+        for seen in watched.history.checkpoints:
+            if seen.state == "pending":
+                watched.saves.promised.setdefault(seen.path, "")
         run, name, host = watched.spec.id, watched.spec.name, self._context.host
         if self._silenced(run, ""):
             return

@@ -268,10 +268,9 @@ class App:
         changed = watched.update_state(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
-        if watched.saves.promised:
-            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
             self._alerter.alert_end(watched)

@@ -120,7 +120,7 @@ raise KeyError("it ends here")
     assert f"a newer one is being checked: {pending}" in push.body
     later = box.push(lambda p: p.title.startswith("[CORRECTED] gpt on"), "a correction")
     assert "step_50.safetensors is corrupt" in later.title
-    assert good in later.body
+    assert f"Newest good checkpoint: {box.root}/work/ckpt/step_30.safetensors" in later.body
     index = box.until(
         lambda: (
             i

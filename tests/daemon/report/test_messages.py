@@ -167,14 +167,15 @@ def test_a_save_that_only_the_log_knows(claim: CheckpointSaved, said: str) -> No
 
 def test_a_save_that_was_being_checked_and_is_bad() -> None:
     bad = replace(checkpoint(4100, 90, "corrupt"), detail="the file ends early")
-    message = not_good(bad, incident(), "run7", "box3", [checkpoint(4000, 600), bad], NOW)
+    message = not_good(bad, "3fa2c1", "run7", "box3", "/data/out/step_4000")
     assert message.title == "[CORRECTED] run7 on box3: step_4100 is corrupt"
     assert message.body.splitlines() == [
         "/data/out/step_4100 was still being checked; it is corrupt:",
         "the file ends early",
-        "Last good checkpoint: /data/out/step_4000 (step 4000), structure checked",
+        "Newest good checkpoint: /data/out/step_4000",
         "Incident 3fa2c1: middlewatch explain 3fa2c1",
     ]
+    assert "none is known" in not_good(bad, "", "run7", "box3", None).body
 
 
 @pytest.mark.parametrize("key", ["valid", "finite"])
