@@ -21,8 +21,9 @@ from ..system.source import Source
 from ..system.worker import JsonWorker, module_argv
 
 SEARCH_ARGV = module_argv("middlewatch.daemon.sources.programs.save_search")
-SEARCH_DEADLINE_S = 30.0
-"""Seconds for one look. It lists for two seconds at most; a cold network disk is slower."""
+SEARCH_DEADLINE_S = 120.0
+"""Seconds for one look, as for a verdict of the verifier: it lists for two seconds at most, but has
+the lowest priority on a box whose processors are all busy."""
 REGULAR_S = (1.0, 4.0, 12.0, 30.0, 60.0, 120.0)
 """Seconds after the start of this watch at which it looks whatever happens: most runs save first
 in these minutes. Our choice."""
@@ -87,6 +88,7 @@ class SaveFolders(Source):
         self._shapes: set[str] = set()
         self._written: dict[int, int] = {}
         self._writing: dict[tuple[int, str], None] = {}
+        self._error = ""
         self.looks = 0
 
     # -- signs of a save ----------------------------------------------------------------
@@ -155,6 +157,7 @@ class SaveFolders(Source):
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
         """Take the answer of the child."""
         for answer in self._worker.answers():
+            self._error = str(answer.get("error") or "")
             found = [one for one in map(_folder, answer.get("folders") or ()) if one is not None]
             unclear = [str(path) for path in answer.get("unclear") or ()]
             if found:
@@ -163,6 +166,16 @@ class SaveFolders(Source):
                 self._pause_s = min(MOST_PAUSE_S, max(PAUSE_S, 2 * self._pause_s))
             self._take(found, unclear)
         return ()
+
+    def stalled(self, now: float) -> str | None:
+        """How long a look has been overdue."""
+        late = self._worker.overdue(now)
+        return f"a look is overdue by {late:.0f} s" if late > 0 else None
+
+    @property
+    def impaired(self) -> str:
+        """Why the newest look failed; empty when it did not."""
+        return self._error and f"the search for checkpoint folders failed: {self._error}"
 
     def close(self) -> None:
         """End the child."""

@@ -14,15 +14,18 @@ import json
 import sys
 from typing import Any
 
-from ...system.worker_main import serve, step_back
+from ...system.worker_main import serve
 
 QUIET_S = 8.0
 """Seconds without a question after which it ends: looks come in groups, or minutes apart."""
 
 
 def main() -> int:
-    """Answer questions until none has come for some seconds."""
-    step_back()
+    """Answer questions until none has come for some seconds.
+
+    It keeps the low priority that every child has, and does not take the lowest: a look costs 0.1 s,
+    and on a box whose processors are all busy it would come minutes late.
+    """
     serve(answer_to, lambda: QUIET_S)
     return 0
 
