@@ -151,6 +151,10 @@ class CheckpointDir(Source):
         self._finder.add(folder)
         self._first = True
 
+    def replace(self, folder: SaveFolder) -> None:
+        """Know this of a folder instead of what was known: others save there as well."""
+        self._finder.replace(folder)
+
     def fds(self) -> Iterable[int]:
         """The pipe of the verifier, while there is one."""
         fd = self._verify.fileno()
