@@ -194,7 +194,14 @@ class DiskSample:
     free_inodes: int | None
     read_only: bool = False
     holds: tuple[str, ...] = ()
-    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``files`` (open for writing, or
+    named in its command), ``tmp``, ``shm``; ``state``: the state directory of the daemon. In what a
+    source of the whole box gives, what all runs have there."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"mount:{self.mount}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +265,37 @@ class GpuSample:
     """Uncorrected memory errors since the daemon began to watch."""
     remap_failed: bool | None = None
     """True when a faulty row of its memory could not be replaced by a spare row."""
+    minor: int | None = None
+    """N of its device file ``/dev/nvidiaN``."""
+    bus_id: str = ""
+    """Its PCI address, by which the kernel log names it; empty when not known."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"gpu:{self.uuid or self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartsUsed:
+    """Which parts of the box the processes of a run use, from ``/proc`` only.
+
+    ``None``: it could not be looked up, which says nothing.
+    """
+
+    at: float
+    devices: frozenset[str] = frozenset()
+    """File systems (``major:minor``) on which it has files open for writing."""
+    folders: frozenset[str] = frozenset()
+    """Paths that its command line names, apart from its program."""
+    temporary: frozenset[str] = frozenset()
+    """Its folders for temporary files, where its environment names one."""
+    shm: bool = False
+    """It holds shared memory."""
+    gpu_minors: frozenset[int] | None = None
+    """The device files ``/dev/nvidiaN`` that it has open, by N."""
+    gpus_visible: tuple[str, ...] | None = None
+    """The GPUs that its environment allows (``CUDA_VISIBLE_DEVICES``): indexes or UUIDs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +407,7 @@ Observation = Union[
     MemorySample,
     GpuSample,
     CpuQuotaSample,
+    PartsUsed,
     CheckpointSeen,
     Deadline,
     SourceState,

@@ -149,6 +149,14 @@ def _name(nvml: Any, gpu: Any) -> Mapping[str, Any]:
     return {"name": nvml.nvmlDeviceGetName(gpu)}
 
 
+def _minor(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"minor": nvml.nvmlDeviceGetMinorNumber(gpu)}
+
+
+def _bus_id(nvml: Any, gpu: Any) -> Mapping[str, Any]:
+    return {"bus_id": str(nvml.nvmlDeviceGetPciInfo(gpu).busId)}
+
+
 CHEAP: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "utilization": (_utilization, ("util_ratio",)),
     "memory": (_memory, ("mem_used_bytes", "mem_total_bytes")),
@@ -163,6 +171,8 @@ DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "processes": (_processes, ("pids",)),
     "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
     "name": (_name, ("name",)),
+    "minor": (_minor, ("minor",)),
+    "bus_id": (_bus_id, ("bus_id",)),
 }
 UNKNOWN = {
     key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys
