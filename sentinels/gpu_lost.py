@@ -15,14 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
-<<<<<<< HEAD
-=======
-from .kit.gpus import newest, used
+from .kit.gpus import newest
 from .kit.recovery import OpenIncident, went_on
->>>>>>> main
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
 APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)
@@ -49,13 +45,15 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
     spoken = False
     for index, samples in (*view.gpus.items(), *view.stray_gpus.items()):
-        newest = list(islice(reversed(samples), max(1, limits.answers)))
-        if len(newest) < max(1, limits.answers) or not all(s.lost for s in newest):
+        answers = newest(samples, limits.answers)
+        if len(answers) < max(1, limits.answers) or not all(s.lost for s in answers):
             continue
         spoken = spoken or index in view.gpus or not view.gpus_known
-        yield _lost(view, limits, index, newest[0], _since(samples), event)
+        yield _lost(view, limits, index, answers[0], _since(samples), event)
     if event is not None and not spoken:
-        yield _told(event, Severity.CRITICAL)
+        card = event.details.get("gpu")
+        stray = event.file == "nvml" and card is not None and card not in view.gpus
+        yield _told(event, Severity.WARNING if stray else Severity.CRITICAL)
     yield from _memory(view)
 
 
@@ -135,7 +133,16 @@ def _told(event: LogEvent, severity: Severity) -> Finding:
         file=event.file,
         line=event.line,
         details=dict(event.details),
+        place=_place(event),
+        since=event.at or None,
     )
+
+
+def _place(event: LogEvent) -> str:
+    """The GPU, if the box reported it: then all runs on that GPU are told of it together."""
+    if event.file not in ("nvml", "kernel"):
+        return ""
+    return f"gpu:{event.details.get('gpu', event.details.get('gpu_bus', ''))}:{event.trouble}"
 
 
 def _key(event: LogEvent) -> str:
@@ -170,7 +177,8 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     if case.trouble != "gpu_lost" or not case.key.startswith("gpu"):
         return went_on(view, case)
     index = case.details.get("gpu")
-    samples = view.gpus.get(index, ()) if isinstance(index, int) else ()
+    cards = {**view.stray_gpus, **view.gpus}
+    samples = cards.get(index, ()) if isinstance(index, int) else ()
     answers = newest(samples, limits.answers)
     if len(answers) < max(1, limits.answers) or any(s.lost for s in answers):
         return ""

@@ -127,7 +127,8 @@ def _clock(last: GpuSample) -> str:
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once the GPU is not slowed down in any of the newest samples."""
     index = case.details.get("gpu")
-    recent = newest(view.gpus.get(index, ()) if isinstance(index, int) else (), limits.looks)
+    cards = dict(possible(view))
+    recent = newest(cards.get(index, ()) if isinstance(index, int) else (), limits.looks)
     if len(recent) < limits.looks or recent[-1].at <= case.quiet_since:
         return ""
     if any(s.throttle or _dropped(s, limits.clock_ratio) for s in recent):

@@ -24,9 +24,7 @@ def gpus_of(
     opened = None
     if parts.gpu_minors is not None:
         opened = frozenset(
-            c.index
-            for c in cards
-            if (c.index if c.minor is None else c.minor) in parts.gpu_minors
+            c.index for c in cards if (c.index if c.minor is None else c.minor) in parts.gpu_minors
         )
     if parts.gpus_visible is None:
         return opened

@@ -73,6 +73,7 @@ class App:
         self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
         self._attribution = Attribution(self.context)
+        incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)

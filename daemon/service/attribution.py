@@ -139,9 +139,11 @@ class Attribution:
         if not isinstance(pid, int) or event.file != "kernel" or not self._first_pids:
             return None
         history = run.history
-        return pid == history.facts.pid or any(
-            pid == p.pid for look in history.process_samples for p in look.processes
-        ) or any(pid == ended.pid for ended in history.endings)
+        return (
+            pid == history.facts.pid
+            or any(pid == p.pid for look in history.process_samples for p in look.processes)
+            or any(pid == ended.pid for ended in history.endings)
+        )
 
     def _card(self, event: LogEvent) -> int | None:
         """The index of the GPU that the event names."""

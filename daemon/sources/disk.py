@@ -185,9 +185,7 @@ class Disks(Source):
         self._reads = 0
         self._stale = True
 
-    def arrange(
-        self, places: Mapping[str, Iterable[str]], runs: Mapping[str, PlacesOfRun]
-    ) -> None:
+    def arrange(self, places: Mapping[str, Iterable[str]], runs: Mapping[str, PlacesOfRun]) -> None:
         """Watch these places from the next read on; see the class."""
         owned = {"": PlacesOfRun(places), **runs}
         self._places = [
