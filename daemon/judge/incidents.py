@@ -192,7 +192,9 @@ class Incidents:
 
     def _settle_place(self, incident: Incident, finding: Finding, now: float) -> None:
         """Note which runs a trouble of the box concerns, and when it began."""
-        incident.since = now if finding.since is None and now > incident.opened_at else finding.since
+        incident.since = (
+            now if finding.since is None and now > incident.opened_at else finding.since
+        )
         incident.place, incident.runs = finding.place, []
         if finding.place:
             users = self.users(finding.place)

@@ -289,4 +289,6 @@ def test_the_rate_is_that_of_the_others() -> None:
 
 def test_saves_that_pile_up_beside_others_are_told_in_saves() -> None:
     volume = Volume(200, 10, 40, logs=0.05, used=90).live(12 * HOURS)
-    assert "saves left on /data" in next(f for _, who, f in volume.said if who == "saves_left").summary
+    assert (
+        "saves left on /data" in next(f for _, who, f in volume.said if who == "saves_left").summary
+    )
