@@ -17,7 +17,6 @@ from .observations import (
     LogGrowth,
     MemorySample,
     Observation,
-    PartsUsed,
     Phase,
     ProcessEnded,
     ProcessesSeen,
@@ -26,6 +25,7 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .parts_used import PartsUsed
 from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View

@@ -11,12 +11,11 @@ from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.incidents import Incidents
-from middlewatch.daemon.service import attribution
 from middlewatch.daemon.service.attribution import Attribution
 from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.sources.disk import Disks
-from middlewatch.daemon.system import mounts
+from middlewatch.daemon.system import mounts, procfs
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
@@ -79,26 +78,15 @@ class Place:
         """The runs to which an event goes."""
         for run in self.context.runs.values():
             run.history.events.clear()
-        event = LogEvent(self.clock.now(), "xid", "root", "critical", True, text, file)
-        self.who.take([LogEvent(*_fields(event), details=details)])
+        now = self.clock.now()
+        event = LogEvent(now, "xid", "root", "critical", True, text, file, details=details)
+        self.who.take([event])
         return [name for name, run in self.context.runs.items() if run.history.events]
-
-
-def _fields(event: LogEvent) -> tuple[object, ...]:
-    return (
-        event.at,
-        event.trouble,
-        event.role,
-        event.severity,
-        event.fatal,
-        event.text,
-        event.file,
-    )
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    monkeypatch.setattr(attribution.procfs, "sees_first_pids", lambda: True)
+    monkeypatch.setattr(procfs, "sees_first_pids", lambda: True)
     made = Place(tmp_path)
     yield made
     for pumped in made.context.pump.all():
@@ -193,7 +181,7 @@ def test_who_uses_a_gpu_is_not_known(place: Place) -> None:
 def test_in_a_container_the_pids_of_the_kernel_are_others(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attribution.procfs, "sees_first_pids", lambda: False)
+    monkeypatch.setattr(procfs, "sees_first_pids", lambda: False)
     place.who = Attribution(place.context)
     assert place.hears("Killed process 4711 (python)", pid=4711) == ["a", "b"]
 
