@@ -14,7 +14,7 @@ from ..system.errors import MiddlewatchError, UsageError
 from . import console
 from .context import state
 from .daemon import ensure
-from .run import hand_over
+from .run import NO_FOLDER, hand_over
 
 
 def watch(args: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def watch(args: argparse.Namespace) -> int:
         ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
         print(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
         print(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
-        print(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or 'no folder known'}")
+        print(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         for note in spec.notes:
             print(f"  note         {console.clean(note)}")
     if args.json:

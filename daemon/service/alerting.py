@@ -11,6 +11,7 @@ from middlewatch.sentinels.kit import Severity
 
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
+from ..report.last_save import last_good
 from ..report.outbox import Outbox, Queued
 from ..system.loop import Loop
 from .context import Context
@@ -60,7 +61,42 @@ class Alerter:
         )
         if self._worth_a_push(change) and self._push(self._compose(watched, change)):
             incident.alerted_at = self._context.clock.now()
+            self._promise(watched, change)
         self._context.save_incident(incident)
+
+    def _promise(self, watched: WatchedRun, change: Change) -> None:
+        """Remember the save that a push has called still being checked, and its incident (empty:
+        the push about the end of the run)."""
+        history, now = watched.history, self._context.clock.now()
+        if change.kind != "resolved":
+            told = last_good(history.checkpoints, history.claimed_saves, change.incident, now)
+            if told.awaited is not None:
+                watched.saves.promised[told.awaited] = change.incident.id
+
+    def correct_saves(self, watched: WatchedRun) -> None:
+        """Push that a save is bad which an earlier push called still being checked."""
+        promised = watched.saves.promised
+        if not promised:
+            return
+        known = {seen.path: seen for seen in watched.history.checkpoints}
+        for path, incident_id in list(promised.items()):
+            seen = known.get(path)
+            if seen is not None and seen.state == "pending":
+                continue
+            del promised[path]
+            if seen is None or seen.state not in ("corrupt", "incomplete"):
+                continue
+            incident = self._context.incidents.get(incident_id)
+            told = any(
+                one.alerted_at is not None and path in one.details.values()
+                for one in self._context.incidents.open(watched.spec.id)
+            )
+            if not told and not self._silenced(
+                watched.spec.id, incident.trouble if incident else ""
+            ):
+                name, host, index = watched.spec.name, self._context.host, watched.index
+                good = index["resume_from"] if index["resume_from"] != path else None
+                self._push(messages.not_good(seen, incident_id, name, host, good))
 
     def alert_end(self, watched: WatchedRun) -> None:
         """Push that a run finished (if ``[alerts] finished`` is set), or that it failed.
@@ -71,6 +107,9 @@ class Alerter:
         if watched.end_alerted:
             return
         watched.end_alerted = True
+        for seen in watched.history.checkpoints:
+            if seen.state == "pending":
+                watched.saves.promised.setdefault(seen.path, "")
         run, name, host = watched.spec.id, watched.spec.name, self._context.host
         if self._silenced(run, ""):
             return
@@ -151,6 +190,7 @@ class Alerter:
             watched.history.checkpoints,
             self._context.clock.now(),
             [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
+            watched.history.claimed_saves,
         )
 
     def _push(self, message: messages.Message) -> bool:

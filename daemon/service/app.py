@@ -178,6 +178,10 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        mirror = context.config.mirror.to
+        watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
+        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
@@ -186,6 +190,11 @@ class App:
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
         return watched
+
+    def _learnt(self, watched: WatchedRun) -> None:
+        """A run has one more checkpoint folder: watch its disk, and write it down."""
+        self._attribution.watch_disks()
+        self._publisher.publish(watched)
 
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
@@ -220,11 +229,23 @@ class App:
             self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
             self._alerter.alert_end(watched)
             self._attribution.watch_disks()
             self._publisher.publish(watched)
+
+    def _linger(self, watched: WatchedRun) -> None:
+        """Follow the last saves of an ended run until they have a verdict."""
+        if watched.alive or not watched.saves.open:
+            return
+        watched.note_checkpoints()
+        if watched.index_stale:
+            self._publisher.publish(watched)
+            self._alerter.correct_saves(watched)
+        if not watched.saves.waits(self._clock.now()):
+            watched.saves.stop(self.context.pump)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._alerter.alert(watched, change)
@@ -235,6 +256,8 @@ class App:
     def _tick(self) -> None:
         for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
+        for watched in tuple(self.context.runs.values()):
+            self._loop.serve(partial(self._linger, watched))
         self._alerter.pump()
 
     def _save(self) -> None:

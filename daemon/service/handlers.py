@@ -124,7 +124,9 @@ class Handlers:
         watched = self._context.find_run(question.get("run"))
         if watched.alive:
             watched.reindex(self._context.clock.now(), RankingRules.of(self._context.config))
-        return watched.index
+        now, history = self._context.clock.now(), watched.history
+        claimed = facts.unseen(history.checkpoints, history.claimed_saves, now)
+        return {**watched.index, "claimed": claimed} if claimed else watched.index
 
     def rescan(self, question: Question) -> dict[str, Any]:
         """Verify all checkpoints of a run again, whatever their known verdicts are.
@@ -150,6 +152,7 @@ class Handlers:
             "by_daemon": by_daemon,
             "at": iso(now),
             "checkpoint_dirs": list(watched.spec.checkpoint_dirs),
+            "checkpoint_folders": facts.folders(watched.spec),
             "started_at": watched.facts.started_at,
             "index": watched.index if question.get("rebuilt") else None,
         }
