@@ -162,7 +162,9 @@ def test_a_save_that_is_still_being_checked_is_named() -> None:
     ],
 )
 def test_a_save_that_only_the_log_knows(claim: CheckpointSaved, said: str) -> None:
-    assert said in compose(Change("opened", incident()), "r", "h", None, (), NOW, [claim]).body
+    assert (
+        said in compose(Change("opened", incident()), "r", "h", None, (), NOW, claims=[claim]).body
+    )
 
 
 def test_a_save_that_was_being_checked_and_is_bad() -> None:
