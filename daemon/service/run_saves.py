@@ -19,7 +19,8 @@ from ..config.run_spec import RunSpec
 from ..config.save_folder import SaveFolder
 from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
-from ..sources.save_folders import SaveFolders
+from ..sources.save_folders import NOTICE_S, SaveFolders
+from ..system.clock import Clock
 from ..system.pump import Pump, Pumped
 from ..system.worker import JsonWorker
 
@@ -37,6 +38,7 @@ class Run(Protocol):
     history: RunHistory
     index: dict[str, Any]
     ended_at: float | None
+    clock: Clock
     saves: RunSaves
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
@@ -63,6 +65,8 @@ class RunSaves:
         """Saves of which it is not known whether this run wrote them."""
         self.promised: dict[str, str] = {}
         """Path of a save that a push called still being checked -> id of the incident."""
+        self._taken_at = float("-inf")
+        """When a folder was found last, epoch seconds."""
         self._search: SaveFolders | None = None
         self._pump: Pump | None = None
         self._pumped: list[Pumped] = []
@@ -109,10 +113,15 @@ class RunSaves:
         return bool(self._pumped)
 
     def waits(self, now: float) -> bool:
-        """Whether the run has ended and a save of it has no verdict yet."""
+        """Whether the run has ended, and a last look for saves is under way or a save has no
+        verdict yet."""
         ended = self._run.ended_at
         if ended is None or not self._pumped or not 0 <= now - ended < LINGER_S:
             return False
+        if self._search is not None and self._search.busy:
+            return True
+        if 0 <= now - self._taken_at < NOTICE_S:
+            return True  # what lies in a new folder is not known yet
         return any(seen.state == "pending" for seen in self._run.history.checkpoints)
 
     # -- the search ---------------------------------------------------------------------
@@ -127,6 +136,7 @@ class RunSaves:
         if not fresh or self._pump is None:
             return
         run.spec = run.spec.learnt(fresh)
+        self._taken_at = self._run.clock.now()
         if self.source is None:
             self._follow(self._pump)
         else:

@@ -107,9 +107,10 @@ class SaveFolders(Source):
         self._pause_s = 0.0
         self._signs.extend((now + wait, float("inf")) for wait in (0.0, 3.0))
 
-    def look_soon(self) -> None:
-        """Look at the next turn."""
-        self._signs.append((0.0, float("inf")))
+    @property
+    def busy(self) -> bool:
+        """Whether a look is under way, or one after the end is still to come."""
+        return self._worker.waiting or any(seen == float("inf") for _, seen in self._signs)
 
     def _sign(self, now: float) -> None:
         if not self._signs or self._signs[-1][1] < now - 1:
