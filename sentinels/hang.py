@@ -42,6 +42,7 @@ from .kit.pace.suspects import silence_limits
 from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, moves_again
 from .kit.troubles import Troubles
 
 CLASSES = ("hang",)
@@ -201,6 +202,11 @@ def _line(p: ProcessSample) -> str:
     return f"pid {p.pid}{rank} {p.name}: state {p.state}{wchan}, {p.cpu_s:.0f} s CPU so far"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once steps come again."""
+    return moves_again(view, case)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -208,4 +214,5 @@ SENTINEL = Sentinel(
     every_tick=True,
     clears_after_s=5.0,
     also_reads=(Pauses,),
+    recovered=recovered,
 )
