@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.classes import DECIDED_BY_NUMBERS
 from .kit.ends import counted, end_of, last_line, place
+from .kit.first_cause import KERNEL_S, kernel_fault
 from .kit.progress import completed, planned
 from .kit.vanished import killed_for_memory, vanished
 
@@ -44,6 +45,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return  # crash reports it
     if any(_may_end(e) and not view.went_on_after(e) for e in view.events):
         return  # a line of its log explains it
+    if kernel_fault(view, KERNEL_S):
+        return  # crash reports it
     end = end_of(view, ending, limits.slack_ratio)
     if end.well:
         return

@@ -67,6 +67,9 @@ class Finding:
     line: int = 0
     decided_line: int = 0
     details: Mapping[str, object] = field(default_factory=dict)
+    replaces: tuple[str, ...] = ()
+    """Keys of earlier findings of the same rule that this one takes the place of: the rule knows
+    more now, so what it said before is corrected, whatever the order of causes says."""
 
     def __post_init__(self) -> None:
         """Make the summary one line of limited length: it may quote a mount, a driver or a log."""
