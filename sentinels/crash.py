@@ -34,6 +34,8 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
+TIMED_OUT = 124
+"""Exit status of ``timeout`` (coreutils) when it has ended its command."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ def _manner(ending: ProcessEnded) -> tuple[str, str]:
         return SIGNALS[code - 128]
     if signal is not None:
         return SIGNALS.get(signal, ("process_killed", f"was ended by signal {signal}"))
+    if code == TIMED_OUT:
+        return "sigterm_received", "was ended by its time limit (`timeout`, exit status 124)"
     return "launch_error" if code in _NEVER_STARTED else "", f"ended with exit status {code}"
 
 

@@ -60,7 +60,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if gone and gone.words:
         summary = f"the run {gone.words} {at}"
     elif known:
-        summary = f"the run ended {at} {how}, and nothing says why"
+        summary = f"the run ended {at} {how}" + (
+            f"; {end.why}" if end.why else ", and nothing says why"
+        )
     else:
         after = f" after {where}" if where else "" if line else " before its first step"
         summary = f"the process is gone{after}; its exit status is not known"

@@ -185,7 +185,7 @@ class Incidents:
             incident.state = "acknowledged"
 
     def _take(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change]:
-        same = self._same(run, sentinel, finding.key)
+        same = self._same([(run, sentinel, key) for key in (finding.key, *finding.replaces)])
         if same:
             return self._again(same, finding, now)
         others = self.open(run)
@@ -229,25 +229,24 @@ class Incidents:
         self._all[incident.id] = incident
         return Change("opened", incident)
 
-    def _same(self, run: str, sentinel: str, key: str) -> Incident | None:
-        for incident in self._all.values():
-            if incident.state != "resolved" and incident.fingerprint == (run, sentinel, key):
-                return incident
-        return None
+    def _same(self, wanted: Sequence[tuple[str, str, str]]) -> Incident | None:
+        found = (i for i in self._all.values() if i.fingerprint in wanted and i.state != "resolved")
+        return next(found, None)
 
     def _again(self, incident: Incident, finding: Finding, now: float) -> list[Change]:
         incident.last_seen_at = now
         incident.count += 1
-        incident.fatal = incident.fatal or finding.fatal
         prefix = f"{incident.sentinel}|{incident.key}|"
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
+        anew = incident.key != finding.key or (finding.fatal > incident.fatal and not other)
+        incident.fatal = incident.fatal or finding.fatal
         if finding.severity > incident.severity:
             was = incident.severity.label
             self._restate(incident, finding, now)
             incident.state = "open"  # the person acknowledged a lower severity
             change = Change("raised", incident, was)
-        elif other and cause_rank(finding.trouble) < cause_rank(before):
+        elif anew or (other and cause_rank(finding.trouble) < cause_rank(before)):
             self._restate(incident, finding, now)
             change = Change("corrected", incident, before)
         elif other and _note(
@@ -266,7 +265,7 @@ class Incidents:
         return [change]
 
     def _restate(self, incident: Incident, finding: Finding, now: float) -> None:
-        incident.trouble = finding.trouble
+        incident.trouble, incident.key = finding.trouble, finding.key
         incident.severity = max(finding.severity, incident.severity)
         incident.summary = finding.summary
         incident.remedy = finding.remedy
@@ -311,7 +310,7 @@ class Incidents:
             _forget(incident, _tag(sentinel, finding.key, kind))
         tag = _tag(incident.sentinel, incident.key, severity)
         _note(incident, tag, f"{was}: {incident.summary}")
-        incident.sentinel, incident.key = sentinel, finding.key
+        incident.sentinel = sentinel
         incident.last_seen_at = now
         self._restate(incident, finding, now)
         worse = incident.severity > severity

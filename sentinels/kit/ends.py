@@ -35,8 +35,8 @@ class End(NamedTuple):
 
     how: How
     """``finished``; ``stopped``: early, and it says so; ``cut``: evidence shows that something
-    ended it before its time; ``early``: exit status 0 clearly before the plan, without a word;
-    ``unknown``: none of these."""
+    ended it before its time; ``early``: exit status 0 clearly before the plan without a word, or at
+    its very beginning; ``unknown``: none of these."""
     why: str = ""
     """The evidence, as a phrase: the closing line, "the last step of its plan was reached"."""
 
@@ -49,6 +49,10 @@ class End(NamedTuple):
 def end_of(view: View, ending: ProcessEnded, slack_ratio: float = 0.01) -> End:
     """How a run ended whose exit status is 0 or not known; errors are judged elsewhere."""
     words = list(view.last_words.values())
+    far = _far(view, words)
+    if far == 0 and ending.exit_code == 0:
+        said = next((w.said for w in words if w.said), "")
+        return End("early", f"its log says: {said}" if said else "")
     for farewell, how in (("stop", "stopped"), ("end", "finished")):
         said = next((w.said for w in words if w.farewell == farewell), "")
         if said:
@@ -58,7 +62,6 @@ def end_of(view: View, ending: ProcessEnded, slack_ratio: float = 0.01) -> End:
     phase = _announced(view)
     if phase is not None:
         return End("finished", f"its log says: {phase.text}")
-    far = _far(view, words)
     cleanly = ending.exit_code == 0
     results = next((w.said for w in words if w.farewell == "results"), "")
     if results and (cleanly or far is None or far >= NEARLY):

@@ -8,6 +8,7 @@ it saw failing first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ SIGNALS = {
     8: ("segfault", "crashed (SIGFPE)"),
     9: ("process_killed", "was killed (SIGKILL)"),
     11: ("segfault", "crashed (SIGSEGV)"),
+    13: ("process_killed", "ended because its output pipe broke (SIGPIPE)"),
     15: ("sigterm_received", "was ended from outside (SIGTERM)"),
 }
 """Signal -> the class that it implies, and how the process ended, in words."""
@@ -32,6 +34,7 @@ _FALLOUT = frozenset({1, 2, 6, 15})
 libraries of collectives abort."""
 _RAISED = 1
 """Exit status of a Python program that ended with an exception, which is in the log then."""
+_PID = re.compile(r"\(pid: (\d+)\)")
 _BY_LAUNCHER = "failed (exitcode:"
 """torchrun names the rank that it saw failing first in this line; its table names all."""
 
@@ -62,7 +65,10 @@ def first_cause(view: View, events: Sequence[LogEvent], near_s: float) -> LogEve
     """
     cause = root(events)
     if cause is not None and cause.role == "root" and cause.trouble not in COLLECTIVE:
-        return cause
+        if _BY_LAUNCHER not in cause.text:
+            return cause
+        named = (e for e in events if e.text == cause.text)
+        return _in_words(next((e for e in named if e.rank is not None), cause))
     at = view.now if cause is None else cause.at
     seen = _first_end(e for e in view.endings if abs(e.at - at) <= near_s)
     said = next((e for e in events if _BY_LAUNCHER in e.text and _telling(e, events)), None)
@@ -75,7 +81,7 @@ def kernel_fault(view: View, near_s: float) -> LogEvent | None:
     for event in reversed(view.events):
         pid = event.details.get("pid")
         if event.file == "kernel" and event.trouble == "segfault" and pid in ended:
-            ending = ended[pid]  # type: ignore[index]
+            ending = ended[pid]
             if abs(event.at - ending.at) <= near_s and ending.exit_code != 0:
                 library = event.details.get("library")
                 where = f" in {library}" if library else ""
@@ -91,7 +97,7 @@ def _of_table(event: LogEvent) -> bool:
 
 def _telling(event: LogEvent, events: Sequence[LogEvent]) -> bool:
     """True when a launcher's line about a rank says more than the error of that rank."""
-    code, rank = event.details.get("exitcode"), event.details.get("rank")
+    code, rank = event.details.get("exitcode"), event.rank
     if not isinstance(code, int) or code == 0 or -code in _FALLOUT:
         return False
     own = any(e.role == "root" and e.rank is not None and e.rank == rank for e in events)
@@ -140,5 +146,6 @@ def _in_words(event: LogEvent) -> LogEvent:
     if _BY_LAUNCHER not in event.text or not isinstance(code, int):
         return event
     trouble, how = SIGNALS.get(-code, ("rank_failed", f"ended with exit status {code}"))
-    text = f"its process {how}" if event.rank is not None else f"a rank {how}"
+    pid = _PID.search(event.text)
+    text = f"process {pid[1]} {how}" if pid else f"the process of a rank {how}"
     return replace(event, trouble=trouble, role="root", severity="critical", fatal=True, text=text)

@@ -362,6 +362,8 @@ LINKED = """
     cpu_throttled gpu_slow input_starved > throughput_collapse
     slurm_time_limit > walltime_short
     loss_nan loss_inf grad_nonfinite ckpt_nonfinite > ckpt_nonfinite
+    loss_nan loss_inf > grad_nonfinite val_loss_nan
+    grad_nonfinite > val_loss_nan
     ckpt_shrunk > ckpt_shrunk
     loss_scale_exhausted > overflow_skip
     lr_zero > loss_constant loss_plateau
@@ -393,8 +395,8 @@ def test_what_ends_a_hang() -> None:
 @pytest.mark.parametrize(
     ("severity", "pairs", "digest"),
     [
-        (INFO, 973, "af273927b734e3d2"),
-        (WARNING, 973, "af273927b734e3d2"),
+        (INFO, 978, "27b91b2641ac96f5"),
+        (WARNING, 978, "27b91b2641ac96f5"),
         (CRITICAL, 3130, "326e1106d0467b31"),
     ],
 )
