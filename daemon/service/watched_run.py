@@ -36,6 +36,7 @@ from ..sources.cgroup_memory import CgroupMemory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from ..sources.cpu_quota import CpuQuota
 from ..sources.log_tail import LogTail
+from ..sources.parts_used import PartsInUse
 from ..sources.processes import Processes
 from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
@@ -138,11 +139,11 @@ class WatchedRun:
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
             self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
-            self._pumped.append(pump.add(self._memory, self.add_observations))
-            self._pumped.append(pump.add(CpuQuota(spec.pid), self.add_observations))
             self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
-            self._pumped.append(pump.add(self._processes, self.add_observations))
+            parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
+            for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
+                self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
         if spec.checkpoint_dirs:
             self._checkpoints = CheckpointDir(
