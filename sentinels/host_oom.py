@@ -107,8 +107,10 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
     who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
     limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
     fate = "; the run has ended" if main else "; the run itself is still alive"
-    if not main and view.ending is not None:
-        fate = ""
+    later = None if main else view.ending
+    ended = main or (later is not None and later.exit_code != 0 and later.at >= before.at)
+    if later is not None:
+        fate = "; the run has ended since" if ended else ""
     evidence = [
         Evidence(
             "cgroup",
@@ -125,7 +127,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
         trouble="cgroup_oom_kill" if after.limit_bytes is not None else "host_oom_kill",
         key="oom_kill",
         severity=Severity.CRITICAL,
-        fatal=main,
+        fatal=ended,
         summary=f"{who} was killed because memory ran out ({limit}){fate}",
         evidence=tuple(evidence),
         details={

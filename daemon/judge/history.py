@@ -14,6 +14,7 @@ from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
     GpuSample,
+    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -143,6 +144,8 @@ class RunHistory:
         self.phases: deque[Phase] = deque(maxlen=64)
         self.claimed_saves: deque[CheckpointSaved] = deque(maxlen=64)
         self.logs: dict[str, LogGrowth] = {}
+        self.last_words: dict[str, LastWords] = {}
+        """By file; set once the main process has ended."""
         self.process_samples: deque[ProcessesSeen] = deque(maxlen=LOOKS)
         self.stacks: deque[StackSeen] = deque(maxlen=STACKS)
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
@@ -284,6 +287,7 @@ class RunHistory:
             phases=self.phases,
             claimed_saves=self.claimed_saves,
             logs=self.logs,
+            last_words=self.last_words,
             process_samples=self.process_samples,
             stacks=self.stacks,
             endings=self.endings,

@@ -141,7 +141,7 @@ class Incidents:
             told = self._of_box(run, sentinel, finding, now)
             if told is not None:
                 return told
-        same = self._same(run, sentinel, finding.key)
+        same = self._same([(run, sentinel, key) for key in (finding.key, *finding.replaces)])
         if same:
             return self._again(same, finding, now)
         others = [i for i in self.open(run) if may_meet(finding, i)]
@@ -223,19 +223,20 @@ class Incidents:
         self._all[incident.id] = incident
         return Change("opened", incident)
 
-    def _same(self, run: str, sentinel: str, key: str) -> Incident | None:
-        for incident in self._all.values():
-            if incident.state != "resolved" and incident.fingerprint == (run, sentinel, key):
-                return incident
-        return None
+    def _same(self, wanted: Sequence[tuple[str, str, str]]) -> Incident | None:
+        found = (i for i in self._all.values() if i.fingerprint in wanted and i.state != "resolved")
+        return next(found, None)
 
     def _again(self, incident: Incident, finding: Finding, now: float) -> list[Change]:
         incident.last_seen_at = now
         incident.count += 1
-        incident.fatal = incident.fatal or finding.fatal
         prefix = f"{incident.sentinel}|{incident.key}|"
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
+        replaced = incident.key in finding.replaces
+        anew = replaced or (finding.fatal > incident.fatal and not other)
+        incident.key = finding.key if replaced else incident.key
+        incident.fatal = incident.fatal or finding.fatal
         if finding.place and not incident.place:
             self._settle_place(incident, finding, now)
         if finding.severity > incident.severity:
@@ -243,7 +244,7 @@ class Incidents:
             self._restate(incident, finding, now)
             incident.state = "open"  # the person acknowledged a lower severity
             change = Change("raised", incident, was)
-        elif other and cause_rank(finding.trouble) < cause_rank(before):
+        elif anew or (other and cause_rank(finding.trouble) < cause_rank(before)):
             self._restate(incident, finding, now)
             change = Change("corrected", incident, before)
         elif other and note(

@@ -117,6 +117,8 @@ def _first(incident: Incident, entry: HandbookPage | None) -> str:
 
 
 def _corrected(was: str, trouble: str) -> str:
+    if was == trouble:
+        return "Reported before while the run was alive; it has ended since."
     if was in FORECASTS:
         return f"The warning {was} has come true: {trouble}."
     return f"Reported as {was} before; the cause is {trouble}."

@@ -30,6 +30,7 @@ from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
 from ..mirror.source import Copies, RunCheckpoints
+from ..parsers.last_words import hear
 from ..parsers.reader import LogReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
@@ -234,6 +235,7 @@ class WatchedRun:
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
         self.history.keep_time(now, self.clock.monotonic())
+        hear(self.history.last_words, self._readers, self.history.endings)
         return self.history.view(now)
 
     def update_state(self, view: View, open_incidents: Iterable[Incident]) -> bool:

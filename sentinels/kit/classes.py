@@ -210,8 +210,8 @@ CLASSES: tuple[TroubleClass, ...] = (
 
     TroubleClass("loss_nan", Group.NOT_FINITE, Lines.RULE, spoils_saves=True),
     TroubleClass("loss_inf", Group.NOT_FINITE, Lines.RULE, spoils_saves=True),
-    TroubleClass("val_loss_nan", Group.NOT_FINITE, Lines.RULE, fallout=True, spoils_saves=True),
-    TroubleClass("grad_nonfinite", Group.NOT_FINITE, Lines.RULE, fallout=True, spoils_saves=True),
+    TroubleClass("val_loss_nan", Group.NOT_FINITE, Lines.RULE, part_of=_NOT_FINITE, fallout=True, spoils_saves=True),
+    TroubleClass("grad_nonfinite", Group.NOT_FINITE, Lines.RULE, part_of=("loss_nan", "loss_inf"), fallout=True, spoils_saves=True),
 
     TroubleClass("loss_diverged", Group.LOSS, Lines.NUMBERS, spoils_saves=True),
     TroubleClass("loss_spike", Group.LOSS, Lines.NUMBERS, fallout=True),

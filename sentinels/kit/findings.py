@@ -67,6 +67,9 @@ class Finding:
     line: int = 0
     decided_line: int = 0
     details: Mapping[str, object] = field(default_factory=dict)
+    replaces: tuple[str, ...] = ()
+    """Keys of earlier findings of the same rule that this one takes the place of: the rule knows
+    more now, so what it said before is corrected, whatever the order of causes says."""
     place: str = ""
     """The part of the box that is in trouble, if it is no trouble of this run alone: ``mount:/data``,
     ``gpu:UUID``, ``cpu:CGROUP``, ``source:nvml``. What several runs report of one place is one

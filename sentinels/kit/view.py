@@ -14,6 +14,7 @@ from .observations import (
     CheckpointSeen,
     DiskSample,
     GpuSample,
+    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -66,6 +67,8 @@ class View:
     phases: Sequence[Phase] = ()
     claimed_saves: Sequence[CheckpointSaved] = ()
     logs: Mapping[str, LogGrowth] = field(default_factory=dict)
+    last_words: Mapping[str, LastWords] = field(default_factory=dict)
+    """What the end of each log says about the end of the run; by file, only once it has ended."""
     process_samples: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
     stacks: Sequence[StackSeen] = ()

@@ -433,6 +433,8 @@ LINKED = """
     cpu_throttled gpu_slow input_starved > throughput_collapse
     slurm_time_limit > walltime_short
     loss_nan loss_inf grad_nonfinite ckpt_nonfinite > ckpt_nonfinite
+    loss_nan loss_inf > grad_nonfinite val_loss_nan
+    grad_nonfinite > val_loss_nan
     ckpt_shrunk > ckpt_shrunk
     loss_scale_exhausted > overflow_skip
     lr_zero > loss_constant loss_plateau
@@ -464,8 +466,8 @@ def test_what_ends_a_hang() -> None:
 @pytest.mark.parametrize(
     ("severity", "pairs", "digest"),
     [
-        (INFO, 908, "bdb6b10a60d92feb"),
-        (WARNING, 908, "bdb6b10a60d92feb"),
+        (INFO, 913, "66f7e2cf286349b7"),
+        (WARNING, 913, "66f7e2cf286349b7"),
         (CRITICAL, 2800, "859d17612afc9c20"),
     ],
 )
