@@ -183,10 +183,10 @@ class Incidents:
         if not holder.concerns(run):
             holder.runs.append(run)
             changes.append(Change("joined", holder))
-        own = self._same(run, sentinel, finding.key)
+        own = self._same([(run, sentinel, finding.key)])
         if own is not None and own is not holder:
             changes.append(merge(holder, own, now))
-        if holder.shared:  # the end of one run is not that of the others
+        if holder.shared:
             finding = replace(finding, fatal=False)
         return changes + self._again(holder, finding, now)
 
@@ -199,6 +199,8 @@ class Incidents:
         if finding.place:
             users = self.users(finding.place)
             incident.runs = list(dict.fromkeys([incident.run, *users]))
+        if incident.shared:  # the end of one run is not that of the others
+            incident.fatal = False
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(
