@@ -57,6 +57,15 @@ class RunSpec:
     """What could not be found or watched: sentences for a person."""
     resumed_from: str | None = None
     """Id of the earlier run that this one continues."""
+    attempt: int = 1
+    """Which start of the same command this is, by a wrapper or a person."""
+    parent_pid: int | None = None
+    """What started it: the shell, queue or wrapper; with ``parent_ticks`` as ``pid`` with
+    ``start_ticks``."""
+    parent_ticks: int | None = None
+    provisional: str = ""
+    """Why it was taken for a training, if only by how it looks (``it holds a GPU``): until it has
+    shown that it trains nothing about it is pushed. Empty for every other run."""
     id: str = ""
 
     def to_json(self) -> dict[str, Any]:
