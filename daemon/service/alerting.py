@@ -58,7 +58,9 @@ class Alerter:
         self._log_line(
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
-        if self._worth_a_push(change) and self._push(self._compose(watched, change)):
+        if self._worth_a_push(change) and self._push(
+            self._compose(watched, change), watched.spec.id
+        ):
             incident.alerted_at = self._context.clock.now()
         self._context.save_incident(incident)
 
@@ -84,6 +86,12 @@ class Alerter:
                 page = self._context.page_of(cause) if cause else None
                 status = self._context.status(watched)
                 self._push(messages.failed(name, host, status, cause, page))
+
+    def catch_up(self, watched: WatchedRun) -> None:
+        """Push what is open of a run about which nothing was pushed so far."""
+        for incident in self._context.incidents.open(watched.spec.id):
+            if incident.alerted_at is None:
+                self.alert(watched, Change("opened", incident))
 
     def remind(self) -> None:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
@@ -127,6 +135,9 @@ class Alerter:
         return incident.severity >= Severity.parse(alerts.min_severity)
 
     def _silenced(self, run: str, trouble: str) -> bool:
+        watched = self._context.runs.get(run)
+        if watched is not None and watched.spec.provisional:
+            return True  # it has not shown yet that it trains
         now = self._context.clock.now()
         return any(
             s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
@@ -151,8 +162,10 @@ class Alerter:
             self._context.clock.now(),
         )
 
-    def _push(self, message: messages.Message) -> bool:
+    def _push(self, message: messages.Message, run: str = "") -> bool:
         clock = self._context.clock
+        if aside := self._context.asides.get(run):
+            message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)
         queued = self.outbox.push(message, clock.now(), clock.monotonic())

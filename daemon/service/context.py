@@ -37,6 +37,8 @@ class Context:
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
     durability: PathDurability = field(default_factory=PathDurability)
+    asides: dict[str, str] = field(default_factory=dict)
+    """Run -> a sentence for every push about it: what has followed its end."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
@@ -84,6 +86,13 @@ class Context:
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
         status["checkpoints"]["cadence"] = self._cadence(watched, now)
         status["updated_at"] = iso(now)
+        status["attempt"] = watched.spec.attempt
+        status["provisional"] = watched.spec.provisional
+        if watched.spec.provisional and watched.alive:
+            status["notes"].append(
+                f"taken for a training only because {watched.spec.provisional}: nothing about it "
+                "is pushed until it shows that it trains"
+            )
         return status
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
