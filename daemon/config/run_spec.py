@@ -71,6 +71,9 @@ class RunSpec:
     def to_json(self) -> dict[str, Any]:
         """A plain dict that :meth:`from_json` takes back."""
         data: dict[str, Any] = codec.dump(self, RunSpec)
+        for name, usual in _LATER.items():
+            if data[name] == usual:
+                del data[name]
         return data
 
     @classmethod
@@ -80,6 +83,10 @@ class RunSpec:
         Raises ValueError for a value of the wrong type.
         """
         return codec.load(cls, data)
+
+
+_LATER = {"attempt": 1, "parent_pid": None, "parent_ticks": None, "provisional": ""}
+"""Fields that 0.1.0 does not know, and their defaults: most runs are written as it wrote them."""
 
 
 def run_id(name: str) -> str:

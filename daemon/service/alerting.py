@@ -58,9 +58,8 @@ class Alerter:
         self._log_line(
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
-        if self._worth_a_push(change) and self._push(
-            self._compose(watched, change), watched.spec.id
-        ):
+        aside_of = "" if change.kind == "resolved" else watched.spec.id
+        if self._worth_a_push(change) and self._push(self._compose(watched, change), aside_of):
             incident.alerted_at = self._context.clock.now()
         self._context.save_incident(incident)
 
@@ -77,7 +76,7 @@ class Alerter:
         if self._silenced(run, ""):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
-            self._push(messages.finished(name, host, self._context.status(watched)))
+            self._push(messages.finished(name, host, self._context.status(watched)), run)
         if watched.state == "failed":
             mine = [i for i in self._context.incidents.all() if i.run == run]
             if not any(i.tells_end for i in mine):
@@ -85,7 +84,7 @@ class Alerter:
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
                 status = self._context.status(watched)
-                self._push(messages.failed(name, host, status, cause, page))
+                self._push(messages.failed(name, host, status, cause, page), run)
 
     def catch_up(self, watched: WatchedRun) -> None:
         """Push what is open of a run about which nothing was pushed so far."""
@@ -114,7 +113,7 @@ class Alerter:
                 incident.reminders += 1
                 title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
                 message = replace(message, title=title)
-            if self._push(message):
+            if self._push(message, incident.run):
                 incident.alerted_at = now
             self._context.save_incident(incident)
 
