@@ -33,6 +33,9 @@ ORPHANS_S = 15.0
 ranks that notice the end of their launcher are gone by then (torch checks every 5 s)."""
 HANDED_S = 30.0
 """Seconds in which ``middlewatch run`` hands its run to the daemon itself."""
+LAST_LINES_S = 2.0
+"""Seconds after an end in which what comes into its logs is of the run that ended: its last lines
+are read within a second, and the next program needs longer to import anything."""
 _PROOF_LINES = 200
 _ANCESTORS = 32
 
@@ -167,7 +170,8 @@ class Finding:
         tails = {
             path: state
             for run in runs
-            for path, state in self._ends.get(run.spec.id, {}).items()
+            if _ended_at(run) is not None
+            for path, state in (self._ends.get(run.spec.id) or _places(run)).items()
             if path in spec.logs
         }
         for run in reversed(runs):
@@ -226,12 +230,13 @@ class Finding:
             self._alerter.catch_up(watched)
         if watched.spec.resumed_from and watched.spec.attempt > 1:
             self._resolve_earlier(watched)
-        if _ended_at(watched) is None:
+        ended = _ended_at(watched)
+        if ended is None:
             return
-        if run not in self._ends:
-            self._ends[run] = {p: _place_of(s) for p, s in watched.save()["tails"].items()}
-            if self._source is not None:
-                self._source.hurry()
+        if run not in self._ends and self._source is not None:
+            self._source.hurry()
+        if run not in self._ends or self._context.clock.now() - ended <= LAST_LINES_S:
+            self._ends[run] = _places(watched)
         if run not in self._context.asides and (words := self._followed(watched)):
             self._context.asides[run] = words
 
@@ -332,9 +337,12 @@ def _above(pid: int) -> Iterator[int]:
         yield pid
 
 
-def _place_of(tail: Mapping[str, Any]) -> dict[str, Any]:
-    """The position of a log tail without what its reader knows of the run that wrote so far."""
-    reader = dict(tail.get("reader", {}))
-    for part in ("progress", "tracebacks"):
-        reader.pop(part, None)
-    return {**tail, "reader": reader}
+def _places(run: WatchedRun) -> dict[str, Any]:
+    """The positions in the logs of a run, without what their readers know of that run."""
+    places = {}
+    for path, tail in run.save()["tails"].items():
+        reader = dict(tail.get("reader", {}))
+        for part in ("progress", "tracebacks"):
+            reader.pop(part, None)
+        places[path] = {**tail, "reader": reader}
+    return places
