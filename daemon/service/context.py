@@ -54,7 +54,7 @@ class Context:
     def find_run(self, name: object) -> WatchedRun:
         """The run with this id or name; the newest living one of several, or without a name.
 
-        Raises UsageError when there is none.
+        One that only may be a training comes after those that are. Raises UsageError when there is none.
         """
         if not self.runs:
             raise UsageError("no run is watched", "try `middlewatch watch`")
@@ -63,7 +63,7 @@ class Context:
             known = [r for r in known if name in (r.spec.id, r.spec.name)]
         if not known:
             raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
-        return max(known, key=lambda r: (r.alive, r.facts.watched_since))
+        return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""

@@ -116,6 +116,9 @@ class Finding:
     def take(self, found: list[dict[str, Any]]) -> int:
         """Put those of the found runs under watch that are new; returns how many were."""
         fresh = 0
+        for kept in (self._read, self._ends, self._context.asides):
+            for run in kept.keys() - self._context.runs.keys():
+                del kept[run]
         for data in found:
             try:
                 spec = RunSpec.from_json(data)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import Observation
 
+from ..launch.homes import readable
 from ..launch.programs import (
     TRAINERS,
     is_excluded,
@@ -188,7 +189,7 @@ class Newcomers(Source):
 
     def _mark(self, process: Process, known: Known) -> str:
         """``strong`` for what says that it trains, or follows a run; ``weak`` for what may."""
-        if not process.alive or not process.argv:
+        if not process.alive or not process.argv or not readable(process.pid, self._root):
             return ""
         what, on_gpu = program(process), process.pid in known.gpu
         if is_excluded(process):

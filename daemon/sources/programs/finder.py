@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from ...launch.discover import FoundRun, attached, discover
+from ...launch.homes import readable
 from ...system.errors import MiddlewatchError
 from ...system.worker_main import serve, step_back
 
@@ -25,7 +26,8 @@ def answer(line: bytes) -> dict[str, Any]:
         asked = json.loads(line)
         known = {(int(pid), int(ticks)) for pid, ticks in asked["known"]}
         found = discover(gpu_pids=asked["gpu_pids"], log_dir=asked.get("panes"))
-        return {"runs": [_told(run) for run in found if not _members(run) & known]}
+        fresh = [run for run in found if not _members(run) & known]
+        return {"runs": [_told(run) for run in fresh if run.pid and readable(run.pid)]}
     except (ValueError, TypeError, KeyError, OSError, MiddlewatchError) as error:
         return {"error": f"{type(error).__name__}: {error}"[:400]}
 
