@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -238,8 +239,27 @@ def recorded(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     process.wait()
 
 
+def test_a_run_under_screen_is_read_from_its_log(tmp_path: Path) -> None:
+    if shutil.which("screen") is None:
+        pytest.skip("screen is not installed")
+    program, record = tmp_path / "train_toy.py", tmp_path / "screenlog.0"
+    program.write_text("import time\nprint('step 1 loss 2.0', flush=True)\ntime.sleep(60)\n")
+    folder = tmp_path / "screens"
+    folder.mkdir(mode=0o700)
+    env = {**os.environ, "SCREENDIR": str(folder)}
+    words = ["screen", "-L", "-d", "-m", "-S", "toy", sys.executable, str(program)]
+    subprocess.run(words, cwd=tmp_path, env=env, check=True)
+    try:
+        _recorded(program, record)
+    finally:
+        subprocess.run(["screen", "-S", "toy", "-X", "quit"], env=env, check=False)
+
+
 def test_a_run_under_script_is_read_from_its_record(recorded: tuple[Path, Path]) -> None:
-    program, record = recorded
+    _recorded(*recorded)
+
+
+def _recorded(program: Path, record: Path) -> None:
     deadline = time.monotonic() + 120
     while not record.exists() or "step 1" not in record.read_text():
         assert time.monotonic() < deadline
