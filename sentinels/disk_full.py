@@ -56,7 +56,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
             continue
         if _is_full(now, limits):
-            finding: Finding | None = _full(now, fresh)
+            finding: Finding | None = _full(now, fresh, _full_since(view, limits, now.mount))
         else:
             finding = _too_small(view, now, fresh)
         if finding:
@@ -79,7 +79,17 @@ def _said(error: LogEvent | None) -> tuple[Evidence, ...]:
     return () if error is None else (Evidence("log", error.text, error.at),)
 
 
-def _full(now: DiskSample, error: LogEvent | None) -> Finding:
+def _full_since(view: View, limits: Limits, mount: str) -> float | None:
+    """When the mount became full, as far as its samples reach."""
+    since = None
+    for sample in reversed(view.disks[mount]):
+        if not _is_full(sample, limits):
+            break
+        since = sample.at
+    return since
+
+
+def _full(now: DiskSample, error: LogEvent | None, since: float | None) -> Finding:
     return Finding(
         trouble="disk_full",
         key=now.mount,
@@ -90,6 +100,8 @@ def _full(now: DiskSample, error: LogEvent | None) -> Finding:
         file=error.file if error else "",
         line=error.line if error else 0,
         details={"path": now.mount, "free_bytes": now.free_bytes},
+        place=now.place,
+        since=since,
     )
 
 

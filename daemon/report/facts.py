@@ -38,10 +38,12 @@ def incident(one: Incident, entry: HandbookPage | None) -> dict[str, Any]:
     return {
         "id": one.id,
         "run": one.run,
+        "runs": one.runs or [one.run],
         "class": one.trouble,
         "severity": one.severity.label,
         "state": one.state,
         "opened_at": iso(one.opened_at),
+        "since": iso(one.onset),
         "last_seen_at": iso(one.last_seen_at),
         "resolved_at": iso(one.resolved_at),
         "count": one.count,

@@ -28,6 +28,9 @@ class Message:
     incident: str = ""
 
 
+SHOWN = 3
+"""Runs named in a title, and whose checkpoints are named: a phone shows no more."""
+
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
 
 
@@ -47,9 +50,15 @@ def compose(
     entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
+    others: Sequence[tuple[str, Sequence[CheckpointSeen]]] = (),
 ) -> Message:
-    """The push for one change of an incident of run ``name`` on ``host``."""
+    """The push for one change of an incident of run ``name`` on ``host``.
+
+    ``others``: (name, checkpoints) of the other runs that a trouble of the box concerns.
+    """
     incident = change.incident
+    runs = [(name, checkpoints), *others]
+    names = [_short(one, 60) for one, _ in runs]
     alerted = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
@@ -60,7 +69,7 @@ def compose(
     }.get(change.kind, "RESOLVED")
     resolved = change.kind == "resolved"
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    title = f"[{label}] {_several(names)} on {_short(host, 60)}: {_short(what, 120)}"
     if resolved:
         lasted = span(now - incident.opened_at)
         body = [
@@ -70,18 +79,31 @@ def compose(
         ]
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
+    if others:
+        lines.append(f"Runs concerned: {_short(', '.join(names), 200)}")
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
     # Without an earlier push there is nothing to correct.
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
-    lines.append(f"Since {iso(incident.opened_at)}")
+    lines.append(f"Since {iso(incident.onset)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
-    lines.append(_last_good(checkpoints, incident))
+    for one, saves in runs[:SHOWN]:
+        of = f"{_short(one, 40)}: " if others else ""
+        lines.append(of + _last_good(saves, incident))
     lines.append(_first(incident, entry))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def _several(names: Sequence[str]) -> str:
+    """The runs in a title: ``a``, ``a, b and c``, ``a, b and 7 more``."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > SHOWN:
+        return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _first(incident: Incident, entry: HandbookPage | None) -> str:
@@ -168,7 +190,7 @@ def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str
 
     For a bad save it is the one that the finding names (``details``: ``valid``, ``finite``).
     """
-    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
+    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.onset]
     step = incident.details.get("step")
     named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
     if named:

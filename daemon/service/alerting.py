@@ -78,7 +78,7 @@ class Alerter:
         if watched.state == "finished" and self._context.config.alerts.finished:
             self._push(messages.finished(name, host, self._context.status(watched)), run)
         if watched.state == "failed":
-            mine = [i for i in self._context.incidents.all() if i.run == run]
+            mine = [i for i in self._context.incidents.all() if i.concerns(run)]
             if not any(i.tells_end for i in mine):
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
@@ -152,6 +152,7 @@ class Alerter:
         return made
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
+        others = [self._context.runs.get(run) for run in change.incident.runs]
         return messages.compose(
             change,
             watched.spec.name,
@@ -159,6 +160,7 @@ class Alerter:
             self._context.page_of(change.incident),
             watched.history.checkpoints,
             self._context.clock.now(),
+            [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
         )
 
     def _push(self, message: messages.Message, run: str = "") -> bool:

@@ -9,19 +9,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from middlewatch.sentinels.kit import (
-    DiskSample,
-    GpuSample,
-    LogEvent,
-    Observation,
-    SourceState,
-    discover,
-)
+from middlewatch.sentinels.kit import LogEvent, discover
 from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import PathDurability
@@ -34,7 +27,6 @@ from ..judge.engine import Engine
 from ..judge.incidents import Change, Incident, Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
-from ..sources.disk import Disks
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..system import sdnotify
@@ -42,9 +34,10 @@ from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
-from ..system.pump import Pump, Pumped
+from ..system.pump import Pump
 from ..system.store import Store
 from .alerting import Alerter
+from .attribution import Attribution
 from .context import Context
 from .finding import Finding
 from .handlers import Handlers
@@ -80,7 +73,8 @@ class App:
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
-        self._disks: Pumped | None = None
+        self._attribution = Attribution(self.context)
+        incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
@@ -105,16 +99,16 @@ class App:
         self._listen_to_signals()
         context = self.context
         for source in (Nvml(self._clock), self._kernel):
-            context.box_sources.append(context.pump.add(source, self._take_box))
+            context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
-            context.box_sources.append(context.pump.add(mirror, self._take_box))
+            context.box_sources.append(context.pump.add(mirror, self._attribution.take))
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
         self._loop.serve(self._finding.begin)
-        self._watch_disks()
+        self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
         watchdog = sdnotify.watchdog_s()
@@ -173,7 +167,7 @@ class App:
         run = spec.id or run_id(spec.name)
         spec = replace(spec, started_at=spec.started_at or self._clock.now())
         watched = self._add(run, spec, saved)
-        self._watch_disks()
+        self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
 
@@ -205,37 +199,6 @@ class App:
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
         return watched
-
-    def _watch_disks(self) -> None:
-        """Watch the mounts of all living runs, of /dev/shm and of the state directory."""
-        places: dict[str, list[str]] = {
-            "state": [str(self.context.state.root)],
-            "shm": ["/dev/shm"],
-        }
-        for run in self.context.living_runs():
-            places.setdefault("checkpoints", []).extend(run.spec.checkpoint_dirs)
-            places.setdefault("log", []).extend(run.spec.logs)
-            places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
-        if self._disks is not None:
-            self.context.pump.remove(self._disks)
-        self.context.box.disks.clear()
-        self._disks = self.context.pump.add(Disks(places), self._take_box)
-
-    def _take_box(self, seen: Iterable[Observation]) -> None:
-        """Distribute what a source of the whole box saw.
-
-        Samples go to the history of the box; events and source states to every living run.
-        """
-        living = self.context.living_runs()
-        for one in seen:
-            if isinstance(one, (DiskSample, GpuSample)):
-                self.context.box.add(one)
-                for run in living:
-                    run.history.feed_accumulators(one)
-                    run.fresh.add(type(one))
-            elif isinstance(one, (SourceState, LogEvent)):
-                for run in living:
-                    run.add_observations([one])
 
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
@@ -275,7 +238,7 @@ class App:
             watched.stop_sources(self.context.pump)
             self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
-            self._watch_disks()
+            self._attribution.watch_disks()
             self._publisher.publish(watched)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:

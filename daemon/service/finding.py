@@ -21,6 +21,7 @@ from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
 from ..launch.attempts import again, same_command
 from ..launch.purpose import command_purpose
+from ..sources.log_tail import LogTail
 from ..sources.newcomers import Known, Newcomers
 from ..system import procfs
 from ..system.pump import Pumped
@@ -66,6 +67,8 @@ class Finding:
         """Provisional run -> bytes of its logs when they were last searched for words."""
         self._ends: dict[str, dict[str, Any]] = {}
         """Run that has ended -> positions in its logs then: what follows is of the next one."""
+        self._left: set[str] = set()
+        """Runs whose logs are left to what was started after them."""
 
     # -- on and off ----------------------------------------------------------------------
 
@@ -238,8 +241,14 @@ class Finding:
             return
         if run not in self._ends and self._source is not None:
             self._source.hurry()
-        if run not in self._ends or self._context.clock.now() - ended <= LAST_LINES_S:
-            self._ends[run] = _places(watched)
+        if run not in self._left:
+            if self._context.clock.now() - ended <= LAST_LINES_S:
+                self._ends[run] = _places(watched)
+            if (since := self._next_since(watched)) is not None:
+                self._left.add(run)
+                self._ends[run] = _places(watched)
+                watched.history.cut(since)
+                watched.stop_sources(self._context.pump, LogTail)
         if run not in self._context.asides and (words := self._followed(watched)):
             self._context.asides[run] = words
 
@@ -282,6 +291,24 @@ class Finding:
             if newer and same_command(spec.command, procfs.cmdline(pid)):
                 return f"A new attempt of the same command has begun (pid {pid})."
         return ""
+
+    def _next_since(self, watched: WatchedRun) -> float | None:
+        """When the shell or queue that started this run started something after it (epoch s).
+
+        ``None`` when it did not, or processes of the run are left: then its logs are still its own.
+        """
+        spec, samples = watched.spec, watched.history.process_samples
+        if spec.parent_pid is None or any(p.pid != spec.pid for p in _last_seen(watched)):
+            return None
+        lived = [s.at for s in samples if any(p.pid == spec.pid for p in s.processes)]
+        up = procfs.uptime_s()
+        if not lived or up is None:
+            return None
+        booted = self._context.clock.now() - up
+        children = procfs.children(spec.parent_pid, all_threads=False) or ()
+        ticks = (procfs.start_ticks(pid) for pid in children)
+        starts = [booted + one * procfs.TICK_S for one in ticks if one is not None]
+        return min((at for at in starts if at > lived[-1] - procfs.TICK_S), default=None)
 
     def ended(self, watched: WatchedRun) -> None:
         """Called when a run has ended and its last lines were read."""

@@ -35,6 +35,7 @@ from ..sources.cgroup_memory import CgroupMemory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from ..sources.cpu_quota import CpuQuota
 from ..sources.log_tail import LogTail
+from ..sources.parts_used import PartsInUse
 from ..sources.processes import Processes
 from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
@@ -42,6 +43,7 @@ from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
+from ..system.source import Source
 from ..system.worker import JsonWorker
 
 URGENT = (Step, LogEvent, ProcessEnded)
@@ -137,11 +139,11 @@ class WatchedRun:
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
             self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
-            self._pumped.append(pump.add(self._memory, self.add_observations))
-            self._pumped.append(pump.add(CpuQuota(spec.pid), self.add_observations))
             self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
-            self._pumped.append(pump.add(self._processes, self.add_observations))
+            parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
+            for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
+                self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
         if spec.checkpoint_dirs:
             self._checkpoints = CheckpointDir(
@@ -152,12 +154,12 @@ class WatchedRun:
             )
             self._pumped.append(pump.add(self._checkpoints, self.add_observations))
 
-    def stop_sources(self, pump: Pump) -> None:
-        """Close every source."""
+    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
+        """Close every source, or those of one kind."""
         self._forget_stacks()
-        for pumped in self._pumped:
+        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
             pump.remove(pumped)
-        self._pumped = []
+            self._pumped.remove(pumped)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
         """Add what a source saw to the history; ask for a judgement at once if it is urgent."""

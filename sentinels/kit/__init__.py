@@ -25,6 +25,7 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .parts_used import PartsUsed
 from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
@@ -46,6 +47,7 @@ __all__ = [
     "MemorySample",
     "Observation",
     "OpenIncident",
+    "PartsUsed",
     "Phase",
     "ProcessEnded",
     "ProcessSample",

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Union
 
+from .parts_used import PartsUsed
+
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
 PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
@@ -194,7 +196,14 @@ class DiskSample:
     free_inodes: int | None
     read_only: bool = False
     holds: tuple[str, ...] = ()
-    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``files`` (open for writing, or
+    named in its command), ``tmp``, ``shm``; ``state``: the state directory of the daemon. In what a
+    source of the whole box gives, what all runs have there."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"mount:{self.mount}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +267,15 @@ class GpuSample:
     """Uncorrected memory errors since the daemon began to watch."""
     remap_failed: bool | None = None
     """True when a faulty row of its memory could not be replaced by a spare row."""
+    minor: int | None = None
+    """N of its device file ``/dev/nvidiaN``."""
+    bus_id: str = ""
+    """Its PCI address, by which the kernel log names it; empty when not known."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"gpu:{self.uuid or self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +387,7 @@ Observation = Union[
     MemorySample,
     GpuSample,
     CpuQuotaSample,
+    PartsUsed,
     CheckpointSeen,
     Deadline,
     SourceState,

@@ -72,10 +72,15 @@ class View:
     """Stacks; taken only while a silence is judged, and dropped when steps come again."""
     endings: Sequence[ProcessEnded] = ()
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
-    """By mount point."""
+    """The mounts that the run uses, by mount point."""
     memory: Sequence[MemorySample] = ()
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
-    """By index."""
+    """The GPUs that the run is known to use, by index."""
+    stray_gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
+    """The GPUs of the box that no run is known to use, by index. If ``gpus`` is empty and nothing
+    is known, the run may use some of them."""
+    gpus_known: bool = True
+    """False when nothing shows which GPUs the run uses."""
     saving_at: float | None = None
     """When bytes of any checkpoint, finished or not, last grew."""
     checkpoints: Sequence[CheckpointSeen] = ()

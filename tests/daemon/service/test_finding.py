@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -416,3 +417,30 @@ def test_nothing_is_looked_for_unless_asked(desk: Desk) -> None:
 def test_a_damaged_answer_is_said_once_and_harms_nothing(desk: Desk) -> None:
     assert desk.finding.take([{"name": 3}]) == 0
     assert "cannot be read" in desk.said[-1]
+
+
+def test_what_the_next_job_of_a_queue_writes_is_not_of_the_one_before(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """Both write one log; the second is started by the same shell and prints at once."""
+    now = time.time()
+    first = desk.new(
+        parent_pid=os.getpid(),
+        parent_ticks=procfs.start_ticks(os.getpid()),
+        started_at=now - 60,
+        pid=4194303,
+    )
+    desk.clock.set_wall(now - 1.0)
+    first.add_observations([ProcessesSeen(now - 1.0, (sample(4194303, 4),))])
+    desk.report(first, 0.4, first=5000)
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        desk.clock.set_wall(time.time() + 0.5)
+        desk.report(first, 3.0, 2.9, first=1)
+        first.add_observations([ProcessesSeen(desk.clock.now(), ())])
+        desk.end(first, None)
+    finally:
+        process.kill()
+        process.wait()
+    assert [step for _, step in first.history.step_times] == [5000]
+    assert [step.number for step in first.history.steps] == [5000]
