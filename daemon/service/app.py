@@ -39,6 +39,7 @@ from ..system.store import Store
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
+from .finding import Finding
 from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
@@ -78,7 +79,17 @@ class App:
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
         self._publisher = Publisher(self.context, self.log_line)
-        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._finding = Finding(
+            self.context,
+            self._alerter,
+            self.watch,
+            self._publisher.publish,
+            self._tell,
+            self.log_line,
+        )
+        answers = Handlers(
+            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+        )
         self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
@@ -96,6 +107,7 @@ class App:
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
+        self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
@@ -150,10 +162,11 @@ class App:
 
     # -- runs ---------------------------------------------------------------------------
 
-    def watch(self, spec: RunSpec) -> WatchedRun:
-        """Put a new run under watch."""
+    def watch(self, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        """Put a new run under watch. ``saved``: positions in its logs, if it does not begin them."""
         run = spec.id or run_id(spec.name)
-        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
+        spec = replace(spec, started_at=spec.started_at or self._clock.now())
+        watched = self._add(run, spec, saved)
         self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
@@ -218,6 +231,7 @@ class App:
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # the run has ended, or the tick has judged it already
+        self._loop.serve(partial(self._finding.look_at, watched))
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -232,6 +246,7 @@ class App:
             self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
+            self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
             self._attribution.watch_disks()
             self._publisher.publish(watched)

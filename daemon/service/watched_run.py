@@ -44,6 +44,7 @@ from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
+from ..system.source import Source
 from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
@@ -148,13 +149,13 @@ class WatchedRun:
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
         self.saves.start(pump)
 
-    def stop_sources(self, pump: Pump) -> None:
-        """Close every source."""
+    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
+        """Close every source, or those of one kind."""
         self._forget_stacks()
-        for pumped in self._pumped:
+        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
             pump.remove(pumped)
-        self._pumped = []
-        if not self.saves.waits(self.clock.now()):
+            self._pumped.remove(pumped)
+        if kind is Source and not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
