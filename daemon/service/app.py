@@ -136,7 +136,8 @@ class App:
         """Save and close all parts; an exception in one of them does not stop the others."""
         parts = [self._save, self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
+        parts += [self._inotify.close, self.context.guards.close]
+        parts += [self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
         self.log_line("stopped")
@@ -189,7 +190,11 @@ class App:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
             watched.start_sources(
-                self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
+                self.context.pump,
+                self._inotify,
+                lambda: self._judge_soon(run),
+                ends,
+                self.context.guards,
             )
         return watched
 

@@ -18,9 +18,14 @@ from ..judge.incidents import Incident, Incidents
 from ..report import facts
 from ..system.clock import Clock, iso
 from ..system.errors import UsageError
+from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
+from ..system.worker import module_argv
 from .watched_run import WatchedRun
+
+FAR_ARGV = module_argv("middlewatch.daemon.sources.far_worker")
+"""The child that reaches into a far file system."""
 
 
 @dataclass(slots=True)
@@ -37,6 +42,7 @@ class Context:
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
     durability: PathDurability = field(default_factory=PathDurability)
+    guards: Guards = field(default_factory=lambda: Guards(FAR_ARGV))
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 

@@ -40,6 +40,7 @@ from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
+from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
 from ..system.worker import JsonWorker
@@ -116,9 +117,14 @@ class WatchedRun:
     # -- sources ------------------------------------------------------------------------
 
     def start_sources(
-        self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
+        self,
+        pump: Pump,
+        inotify: Inotify,
+        urgent: Callable[[], None],
+        ends: Mapping[str, float],
+        guards: Guards | None = None,
     ) -> None:
-        """Start every source of a run that has not ended.
+        """Start every source of a run that has not ended; ``guards`` reach what is far.
 
         ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
         the run that the configuration names (origin -> epoch seconds).
@@ -130,9 +136,8 @@ class WatchedRun:
         for path in spec.logs:
             offset = offsets.get(path)
             reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
-            tail = LogTail(
-                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
-            )
+            via = spec.log_via.get(path)
+            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=guards)
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
@@ -149,6 +154,7 @@ class WatchedRun:
                 JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
                 earlier=self.index["checkpoints"],
                 since=self.facts.watched_since,
+                guards=guards,
             )
             self._pumped.append(pump.add(self._checkpoints, self.add_observations))
 
