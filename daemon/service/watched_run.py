@@ -108,6 +108,7 @@ class WatchedRun:
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
+        self.guards: Guards | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -117,12 +118,7 @@ class WatchedRun:
     # -- sources ------------------------------------------------------------------------
 
     def start_sources(
-        self,
-        pump: Pump,
-        inotify: Inotify,
-        urgent: Callable[[], None],
-        ends: Mapping[str, float],
-        guards: Guards | None = None,
+        self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
         """Start every source of a run that has not ended; ``guards`` reach what is far.
 
@@ -137,7 +133,7 @@ class WatchedRun:
             offset = offsets.get(path)
             reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
             via = spec.log_via.get(path)
-            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=guards)
+            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=self.guards)
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
@@ -154,7 +150,7 @@ class WatchedRun:
                 JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
                 earlier=self.index["checkpoints"],
                 since=self.facts.watched_since,
-                guards=guards,
+                guards=self.guards,
             )
             self._pumped.append(pump.add(self._checkpoints, self.add_observations))
 

@@ -26,7 +26,7 @@ from middlewatch.sentinels.kit import DiskSample, Observation
 
 from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
-from ..system.mounts import Mount, Mounts, is_remote
+from ..system.mounts import Mount, Mounts, TableWatch, is_local
 from ..system.source import Source
 from ..system.worker import JsonWorker
 
@@ -36,7 +36,8 @@ can be written to it either (our choice)."""
 REMOTE_EVERY = 5
 """Reads between two queries of a network file system: each is a call over the network."""
 SETTLE_EVERY = 60
-"""Reads after which the mounts are resolved again: something may be mounted over a path."""
+"""Reads after which the mounts are resolved again: a link may lead elsewhere now. When something is
+mounted or unmounted, that is done at once."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which a child is replaced: it may hang on a mount that was unmounted and
 mounted again, and would never answer."""
@@ -165,6 +166,7 @@ class Disks(Source):
         self._remotes: dict[str, _Remote] = {}
         self._reads = 0
         self._stale = True
+        self._watch = TableWatch(f"{self._root}{mounted.TABLE}")
 
     def fds(self) -> Iterable[int]:
         """The pipes through which the children answer."""
@@ -179,6 +181,8 @@ class Disks(Source):
 
     def read(self, now: float) -> Iterable[Observation]:
         """Sample local volumes, and ask the children about the network ones."""
+        # Something may be mounted over a local path: then that must not be asked directly.
+        self._stale = self._watch.changed() or self._stale
         if self._stale or self._reads % SETTLE_EVERY == 0:
             self._settle()
         out = []
@@ -212,7 +216,8 @@ class Disks(Source):
         return f"not watched, because only {MOST_CHILDREN} network mounts are: {others}"
 
     def close(self) -> None:
-        """End the children."""
+        """End the children, and close the table of mounts."""
+        self._watch.close()
         for remote in self._remotes.values():
             remote.child.close()
         self._remotes.clear()
@@ -245,7 +250,7 @@ class Disks(Source):
             same = theirs if theirs is not None and theirs.device == mount.device else mount
             place = _Place(found, same, holds, mount.read_only)
             mount = same
-            if is_remote(mount.fstype):
+            if not is_local(mount.fstype):
                 _merge(remote, mount.device, place, mount.point)
             else:
                 self._settle_local(local, place)

@@ -25,7 +25,6 @@ import os
 import stat
 from collections.abc import Callable
 
-from ..system.errors import Unsupported
 from .log_file import (
     CHUNK_BYTES,
     FilePosition,

@@ -38,7 +38,8 @@ class FuseFolder:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert self._server.stdout is not None and self._server.stderr is not None
+        assert self._server.stdout is not None
+        assert self._server.stderr is not None
         if self._server.stdout.readline().strip() != "mounted":
             raise OSError(self._server.stderr.read().strip())
 
