@@ -362,7 +362,10 @@ class CheckpointDir(Source):
     def _hurry(self, now: float) -> Iterator[CheckpointSeen]:
         """Restart a verifier that does not answer; note the failure of one that died."""
         reason = "the verifier died"
-        if self._verify.overdue(now):
+        asked = self._asked
+        if asked is not None and self._search.is_stalled(asked.path):
+            self._verify.restart()  # it hangs there, and is needed for other folders
+        elif self._verify.overdue(now):
             self._verify.restart()
             reason = f"the verifier gave no answer in {VERIFIER_DEADLINE_S:.0f} s"
         if self._asked is not None and not self._verify.waiting:

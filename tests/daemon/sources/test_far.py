@@ -12,18 +12,23 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.box.platforms import _Box
+from middlewatch.daemon.mirror.source import _around
 from middlewatch.daemon.service.context import FAR_ARGV
 from middlewatch.daemon.sources.checkpoint_dir import (
     VERIFIER_ARGV,
     VERIFIER_DEADLINE_S,
     CheckpointDir,
 )
+from middlewatch.daemon.sources.disk import Disks
+from middlewatch.daemon.sources.far_copies import FarCopies
 from middlewatch.daemon.sources.log_tail import LogTail
-from middlewatch.daemon.system.far import RESOLVE_S, SLOW_S, FarMounts
+from middlewatch.daemon.system.far import RESOLVE_S, SLOW_S, Far, FarMounts
 from middlewatch.daemon.system.guard import DEADLINE_S, GIVE_UP_S, Guards
+from middlewatch.daemon.system.mounts import real_path
 from middlewatch.daemon.system.source import Source
 from middlewatch.daemon.system.worker import JsonWorker
-from middlewatch.sentinels.kit import CheckpointSeen, LogGrowth
+from middlewatch.sentinels.kit import CheckpointSeen, DiskSample, LogGrowth
 
 from ...fakes.clock import FakeClock
 from ...fakes.fuse_folder import FuseFolder
@@ -369,3 +374,52 @@ def test_all_logs_of_a_mount_share_one_child(stage: Stage) -> None:
     for tail, _ in tails:
         tail.close()
     assert not list(tails[0][0].fds())
+
+
+def test_status_files_reach_a_far_folder_as_soon_as_it_answers(tmp_path: Path) -> None:
+    clock = FakeClock(now=time.time())
+    guards = Guards(FAR_ARGV, clock)
+    copies = FarCopies(guards)
+    own, theirs = tmp_path / "own.md", tmp_path / "theirs" / "run" / "own.md"
+    far = Far("0:50", str(tmp_path), "nfs4")
+    for text in ("one", "two"):
+        own.write_text(text)
+        copies.want(str(own), str(theirs), far)
+        deadline = time.monotonic() + 60
+        while not theirs.exists() or theirs.read_text() != text:
+            assert time.monotonic() < deadline
+            copies.read(clock.now())
+            select.select(list(copies.fds()), [], [], 0.1)
+    assert copies.trouble == ""
+    copies.want(str(own), "/proc/none/x", far)
+    deadline = time.monotonic() + 60
+    while not copies.trouble:
+        assert time.monotonic() < deadline
+        copies.read(clock.now())
+        select.select(list(copies.fds()), [], [], 0.1)
+    assert "cannot write /proc/none/x" in copies.trouble
+    copies.close()
+    guards.close()
+
+
+def test_the_space_of_a_folder_is_asked_through_a_child_once_something_is_mounted_there(
+    stage: Stage,
+) -> None:
+    stage.fuse.close()
+    source = Disks({"checkpoints": [str(stage.far)]}, stage.clock)
+    stage.sources.append(source)
+    assert [type(s) for s in stage.read(source)] == [DiskSample]
+    stage.fuse = FuseFolder(stage.behind, stage.far)
+    stage.fuse.stop()
+    for _ in range(3):
+        assert stage.read(source) == []
+
+
+def test_where_the_mirror_and_the_platform_look_is_not_touched(stage: Stage) -> None:
+    stage.fuse.stop()
+    assert real_path(f"{stage.near}/../far/x/y") == f"{stage.far}/x/y"
+    assert _around(f"{stage.far}/copies", [str(stage.near)]) == ""
+    assert _around(f"{stage.far}/copies", [str(stage.near), str(stage.far)]) == str(stage.far)
+    signs = _Box("/", {})
+    assert signs.look("file", f"{stage.far}/some/mark") == ""
+    assert signs.look("file", str(stage.far)) == str(stage.far)
