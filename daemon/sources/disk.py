@@ -26,7 +26,7 @@ from middlewatch.sentinels.kit import DiskSample, Observation
 
 from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
-from ..system.mounts import Mount, Mounts, TableWatch, is_local
+from ..system.mounts import Mount, Mounts, is_local
 from ..system.source import Source
 from ..system.worker import JsonWorker
 
@@ -166,7 +166,7 @@ class Disks(Source):
         self._remotes: dict[str, _Remote] = {}
         self._reads = 0
         self._stale = True
-        self._watch = TableWatch(f"{self._root}{mounted.TABLE}")
+        self._watch = mounted.TableWatch(f"{self._root}{mounted.TABLE}")
 
     def fds(self) -> Iterable[int]:
         """The pipes through which the children answer."""

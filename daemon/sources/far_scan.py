@@ -143,14 +143,14 @@ class FolderSearch:
         self._now = now
         near = self._sort(now)
         barred = self._barred(near)
-        began = self._time()
+        began = self._blocked_s()
         errors: list[OSError] = []
         try:
             self._places = self._near.scan(now, barred)
         except OSError as error:
             errors.append(error)
         self._move(barred)
-        if self._guards is not None and self._time() - began > SLOW_S:
+        if self._guards is not None and self._blocked_s() - began > SLOW_S:
             for folder in near:
                 self._guards.mounts.was_slow(folder, now)
         if near and self._near_first:
@@ -275,8 +275,8 @@ class FolderSearch:
             if far is not None:
                 self._moved[folder] = far
 
-    def _time(self) -> float:
-        return self._guards.monotonic() if self._guards is not None else 0.0
+    def _blocked_s(self) -> float:
+        return self._guards.blocked_s() if self._guards is not None else 0.0
 
 
 def _within(path: str, folders: Iterable[str]) -> bool:

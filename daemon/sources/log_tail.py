@@ -107,7 +107,6 @@ class LogTail(Source):
         self._client = ""
         self._begun = self._asked = False
         """The child follows the log from our place; it has a question that is not answered."""
-        self._parsing_s = 0.0
         self._beat_at = float("-inf")
         self._now = codec.load_or_new(Progress, offset)
         self._from_start = from_start
@@ -204,8 +203,7 @@ class LogTail(Source):
         self._hints.clear(now)
         beat = self._beat_is_due(now)
         follower = self._follower
-        began = self._guards.monotonic() if self._guards is not None else 0.0
-        self._parsing_s = 0.0
+        began = self._guards.blocked_s() if self._guards is not None else 0.0
         if not beat and not self.more and follower.unchanged():
             self._mind_time(began, now)
             return ()
@@ -213,7 +211,7 @@ class LogTail(Source):
             self._beat_at = now
         said: list[Observation] = []
         try:
-            follower.advance(lambda text: self._feed(text, said, now), now)
+            follower.advance(lambda text: said.extend(self.reader.feed(text, now)), now)
         except (OSError, Unsupported):
             if not said and not follower.taken:
                 raise
@@ -233,18 +231,10 @@ class LogTail(Source):
                 said.append(self._growth(now))
         return said
 
-    def _feed(self, text: bytes, said: list[Observation], now: float) -> None:
-        began = self._guards.monotonic() if self._guards is not None else 0.0
-        said.extend(self.reader.feed(text, now))
-        if self._guards is not None:
-            self._parsing_s += self._guards.monotonic() - began
-
     def _mind_time(self, began: float, now: float) -> None:
         """After a call that took too long the log is read by a child."""
-        if self._guards is not None:
-            spent_s = self._guards.monotonic() - began - self._parsing_s
-            if spent_s > SLOW_S:
-                self._guards.mounts.was_slow(self._via or self.path, now)
+        if self._guards is not None and self._guards.blocked_s() - began > SLOW_S:
+            self._guards.mounts.was_slow(self._via or self.path, now)
 
     # -- a far log
 

@@ -17,7 +17,7 @@ RESOLVE_S = 10.0
 """Seconds after which the links of a path are followed again: one may lead elsewhere now. Our
 choice: the beat of a log, at 10 µs a path. A change of mounts is noticed at once."""
 SLOW_S = 2.0
-"""Seconds. A call on a local file system takes microseconds when its data is cached, and some
+"""Seconds blocked. A call on a local file system takes microseconds when its data is cached, and some
 tenths of a second on a busy disk; one that took this long says that the disk, or what is behind
 it, may also stop (our choice)."""
 DISTRUST_S = 3600.0

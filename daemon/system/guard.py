@@ -12,9 +12,12 @@ behind (:mod:`.worker`), and there is never more than one per guard.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import procfs
 from .clock import Clock, SystemClock
 from .far import Far, FarMounts
 from .worker import JsonWorker
@@ -22,6 +25,9 @@ from .worker import JsonWorker
 DEADLINE_S = 10.0
 """Seconds for the answers to one message; later the mount counts as stalled. A busy NFS server may
 need some seconds; if it needs more than ten, nothing can be saved there either (our choice)."""
+START_S = 30.0
+"""The same for the first answer of a child: a fresh Python on a busy box needs seconds to start (12 s
+measured with 18 runnable programs a core). As for the child of the driver."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which the child is replaced: the mount may have been mounted again, and the
 old child would never get an answer."""
@@ -37,7 +43,9 @@ class Guard:
 
     def __init__(self, argv: Sequence[str], clock: Clock) -> None:
         self._clock = clock
-        self._child = JsonWorker(argv, DEADLINE_S)
+        self._child = JsonWorker(argv, DEADLINE_S, start_deadline_s=START_S)
+        self._heard_of = 0
+        """The number of the newest child that has answered."""
         self._clients: set[str] = set()
         self._waiting: dict[str, Question] = {}
         self._sent: frozenset[str] = frozenset()
@@ -74,7 +82,19 @@ class Guard:
         """Seconds since the unanswered question was asked, if it is overdue; else 0."""
         since = self._since.get(client)
         waited = 0.0 if since is None else self._clock.monotonic() - since
-        return waited if waited > DEADLINE_S else 0.0
+        known = self._heard_of == self._child.starts
+        if waited <= (DEADLINE_S if known else START_S) or self._is_starved():
+            return 0.0
+        return waited
+
+    def _is_starved(self) -> bool:
+        """True while the child waits for a CPU, and for no file system."""
+        pid = self._child.pid
+        try:
+            seen = procfs.stat(pid) if pid is not None else None
+        except OSError:
+            return False
+        return seen is not None and seen.state == "R"
 
     def leave(self, client: str) -> None:
         """This client asks no more. The child ends with its last client."""
@@ -94,6 +114,7 @@ class Guard:
                 if client in self._sent and client in self._clients and isinstance(answer, dict):
                     self._answers[client] = answer
                     self._since.pop(client, None)
+                    self._heard_of = self._child.starts
             self._sent = frozenset()
         if self._child.overdue(mono) > GIVE_UP_S:
             self._child.restart()
@@ -127,6 +148,9 @@ class Guards:
         self.mounts = mounts or FarMounts()
         self._argv = tuple(argv)
         self._clock = clock or SystemClock()
+        self._turns: procfs.KeptFile | None = None
+        with contextlib.suppress(OSError):  # a kernel without it: then nothing counts as slow
+            self._turns = procfs.KeptFile(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self._guards: dict[tuple[str, str], Guard] = {}
 
     def of(self, path: str, now: float) -> Far | None:
@@ -143,12 +167,26 @@ class Guards:
             self._guards[far.device, lane] = known
         return known
 
-    def monotonic(self) -> float:
-        """The time of the clock that the deadlines use."""
-        return self._clock.monotonic()
+    def blocked_s(self) -> float:
+        """Seconds for which this thread neither worked nor waited for a CPU, from some moment on.
+
+        The difference before and after a call is the time that the call was blocked: that of a box
+        with too few CPUs does not count.
+        """
+        if self._turns is None:
+            return 0.0
+        try:
+            worked_ns, waited_ns = self._turns.read().split()[:2]
+        except (OSError, ValueError):
+            return 0.0
+        busy_ns = procfs.parse_number(worked_ns) + procfs.parse_number(waited_ns)
+        return self._clock.monotonic() - busy_ns / 1e9
 
     def close(self) -> None:
         """End all children."""
         for guard in self._guards.values():
             guard.close()
+        if self._turns is not None:
+            self._turns.close()
+            self._turns = None
         self.mounts.close()

@@ -111,6 +111,8 @@ class LoopWatch:
         wchan = procfs.read_or_none(f"/proc/self/task/{self._native_id}/wchan") or b""
         if wchan.strip(b"\0\n0"):
             words.append(f"(kernel: {wchan.decode('ascii', 'replace').strip()})")
+        else:
+            words.append("(it waits for a CPU, or computes)")
         return " ".join(words)
 
 

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.system.far import Far, FarMounts
-from middlewatch.daemon.system.guard import DEADLINE_S, GIVE_UP_S, MOST_GUARDS, Guard, Guards
+from middlewatch.daemon.system.guard import (
+    DEADLINE_S,
+    GIVE_UP_S,
+    MOST_GUARDS,
+    START_S,
+    Guard,
+    Guards,
+)
 
 from ...fakes.clock import FakeClock
 
@@ -80,6 +87,8 @@ def test_a_child_that_ends_is_asked_again(bench: Bench) -> None:
 
 
 def test_late_is_counted_from_the_first_question_that_was_not_answered(bench: Bench) -> None:
+    bench.guard.ask("a", {"say": 0})
+    bench.hear("a")
     bench.guard.ask("a", {"say": 1, "sleep": True})
     bench.clock.jump(DEADLINE_S)
     assert bench.guard.late_s("a") == 0
@@ -90,6 +99,14 @@ def test_late_is_counted_from_the_first_question_that_was_not_answered(bench: Be
     bench.clock.jump(2)
     assert bench.hear("a")["said"] == 2
     assert bench.guard.late_s("a") == 0
+
+
+def test_a_child_that_starts_is_given_more_time(bench: Bench) -> None:
+    bench.guard.ask("a", {"say": 1, "sleep": True})
+    bench.clock.jump(START_S)
+    assert bench.guard.late_s("a") == 0
+    bench.clock.jump(1)
+    assert bench.guard.late_s("a") == START_S + 1
 
 
 def test_the_child_ends_with_its_last_client(bench: Bench) -> None:
