@@ -195,6 +195,12 @@ def not_good(
     return Message(title, _fit(lines).rstrip(), "warning", incident)
 
 
+def with_aside(message: Message, aside: str) -> Message:
+    """The same push with one more sentence behind its first line."""
+    first, *rest = message.body.split("\n")
+    return replace(message, body=_fit([first, _short(aside, 300), *rest]))
+
+
 def drilled(message: Message) -> Message:
     """The same push, marked as a drill in its title and its body."""
     notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."

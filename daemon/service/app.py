@@ -29,16 +29,19 @@ from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
+from ..sources.own_loop import OwnLoop
 from ..system import sdnotify
 from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
+from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
 from ..system.store import Store
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
+from .finding import Finding
 from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
@@ -65,6 +68,8 @@ class App:
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
         )
         self.context.drill = drill
+        self._watch_of_loop = LoopWatch(self._loop, clock, self.log_line)
+        self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, incidents, self.log_line)
@@ -78,7 +83,17 @@ class App:
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
         self._publisher = Publisher(self.context, self.log_line)
-        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._finding = Finding(
+            self.context,
+            self._alerter,
+            self.watch,
+            self._publisher.publish,
+            self._tell,
+            self.log_line,
+        )
+        answers = Handlers(
+            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+        )
         self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
@@ -87,7 +102,9 @@ class App:
         """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
         context = self.context
-        for source in (Nvml(self._clock), self._kernel):
+        own = OwnLoop(self._watch_of_loop)
+        copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
+        for source in (Nvml(self._clock), self._kernel, own, *copies):
             context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
@@ -96,6 +113,7 @@ class App:
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
+        self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
@@ -108,6 +126,7 @@ class App:
         gc.collect()
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
+        self._watch_of_loop.start()
         try:
             self._loop.run()
         finally:
@@ -128,9 +147,10 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._save, self._alerter.outbox.close]
+        parts = [self._watch_of_loop.close, self._save, self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
+        parts += [self._inotify.close, self.context.guards.close]
+        parts += [self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
         self.log_line("stopped")
@@ -150,10 +170,11 @@ class App:
 
     # -- runs ---------------------------------------------------------------------------
 
-    def watch(self, spec: RunSpec) -> WatchedRun:
-        """Put a new run under watch."""
+    def watch(self, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        """Put a new run under watch. ``saved``: positions in its logs, if it does not begin them."""
         run = spec.id or run_id(spec.name)
-        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
+        spec = replace(spec, started_at=spec.started_at or self._clock.now())
+        watched = self._add(run, spec, saved)
         self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
@@ -186,6 +207,7 @@ class App:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
+            watched.guards = context.guards
             watched.start_sources(
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
@@ -218,6 +240,7 @@ class App:
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # the run has ended, or the tick has judged it already
+        self._loop.serve(partial(self._finding.look_at, watched))
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -232,6 +255,7 @@ class App:
             self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
+            self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
             self._attribution.watch_disks()
             self._publisher.publish(watched)

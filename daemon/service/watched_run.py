@@ -42,8 +42,10 @@ from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
+from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
+from ..system.source import Source
 from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
@@ -110,6 +112,7 @@ class WatchedRun:
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
+        self.guards: Guards | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -121,7 +124,7 @@ class WatchedRun:
     def start_sources(
         self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
-        """Start every source of a run that has not ended.
+        """Start every source of a run that has not ended; ``guards`` reach what is far.
 
         ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
         the run that the configuration names (origin -> epoch seconds).
@@ -133,9 +136,8 @@ class WatchedRun:
         for path in spec.logs:
             offset = offsets.get(path)
             reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
-            tail = LogTail(
-                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
-            )
+            via = spec.log_via.get(path)
+            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=self.guards)
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
@@ -146,15 +148,15 @@ class WatchedRun:
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
                 self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
-        self.saves.start(pump)
+        self.saves.start(pump, self.guards)
 
-    def stop_sources(self, pump: Pump) -> None:
-        """Close every source."""
+    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
+        """Close every source, or those of one kind."""
         self._forget_stacks()
-        for pumped in self._pumped:
+        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
             pump.remove(pumped)
-        self._pumped = []
-        if not self.saves.waits(self.clock.now()):
+            self._pumped.remove(pumped)
+        if kind is Source and not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:

@@ -100,6 +100,14 @@ class View:
         found = self.accumulators.get(kind)
         return found if isinstance(found, kind) else None
 
+    def stalled_since(self, kind: str) -> float | None:
+        """Since when a source of this kind (``log_tail``) does not answer; ``None`` if all do.
+
+        What such a source would have shown since then is not known.
+        """
+        late = (s for s in self.sources if s.state == "stalled")
+        return min((s.since for s in late if s.source.partition(":")[0] == kind), default=None)
+
     def all_quiet(self, kinds: Iterable[type[Accumulator]]) -> bool:
         """True when all these accumulators are quiet, or not in this view."""
         for kind in kinds:

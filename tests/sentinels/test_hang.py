@@ -29,6 +29,14 @@ def first_told(story: Story, most_s: int, *processes: object) -> tuple[float, Fi
 # -- hangs -------------------------------------------------------------------------------------
 
 
+def test_steps_that_cannot_be_seen_are_not_missed(story: Story) -> None:
+    story.train(60).idle(90)
+    assert len(story.asks("hang")) == 1
+    story.source("log_tail:/far/a.log", "stalled", 80)
+    assert story.asks("hang") == []
+    assert story.idle(3600).asks("hang") == []
+
+
 def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> None:
     after_s, finding = first_told(story.train(60), 90)
     assert after_s == 75

@@ -63,7 +63,8 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
     saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
     # Nothing is known about the time in which the daemon did not watch.
     away = view.now - view.gap_s if view.gap_s else last
-    silent = view.now - max(last, saved, away)
+    unread = view.stalled_since("log_tail")  # steps that come since then are not seen
+    silent = min(view.now, unread or view.now) - max(last, saved, away)
     since = f"step {number(marks[-1][1])}" if marks else "the start"
     if not marks and view.steps:
         since = "the last report"
