@@ -201,7 +201,7 @@ class App:
         self.context.runs[run] = watched
         mirror = context.config.mirror.to
         watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
-        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.others = lambda: [r for r in context.runs.values() if r is not watched]
         watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:

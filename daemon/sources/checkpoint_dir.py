@@ -159,6 +159,10 @@ class CheckpointDir(Source):
         """True when there is a far folder."""
         return self._search.answers_later()
 
+    def replace(self, folder: SaveFolder) -> None:
+        """Know this of a folder instead of what was known: others save there as well."""
+        self._finder.replace(folder)
+
     def fds(self) -> Iterable[int]:
         """The pipes of the verifier and of the guards, while there are some."""
         fd = self._verify.fileno()
