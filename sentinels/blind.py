@@ -15,9 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
+from .kit.forecast import clock
 from .kit.numbers import pace, span
 from .kit.pace.silence import SilenceLimits, case_of
+from .kit.recovery import OpenIncident
 
+OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror"})
+"""Sources that all runs of the box share."""
 TOGETHER_S = 60.0
 """Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
 for the same reason."""
@@ -51,6 +55,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             + ("; the run makes no progress either" if standing else ""),
             evidence=(Evidence("process", f"{source.source}: {source.detail}", source.at),),
             details={"source": source.source},
+            place=f"source:{source.source}" if source.source in OF_BOX and not standing else "",
+            since=source.since,
         )
 
 
@@ -66,4 +72,14 @@ def _stands_still(view: View, since: float) -> bool:
     return case_of(view, SilenceLimits()).open
 
 
-SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the source can be read again."""
+    source = next((s for s in view.sources if s.source == case.key), None)
+    if source is None or source.state != "ok":
+        return ""
+    return f"{source.source} can be read again since {clock(source.since, view.now)}"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0, recovered=recovered
+)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
+from .kit.recovery import OpenIncident, saved_since
 from .kit.saves.pattern import no_inodes, saves_on
 
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
@@ -55,7 +56,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
             continue
         if _is_full(now, limits):
-            finding: Finding | None = _full(now, fresh)
+            finding: Finding | None = _full(now, fresh, _full_since(view, limits, now.mount))
         else:
             finding = _too_small(view, now, fresh)
         if finding:
@@ -78,7 +79,17 @@ def _said(error: LogEvent | None) -> tuple[Evidence, ...]:
     return () if error is None else (Evidence("log", error.text, error.at),)
 
 
-def _full(now: DiskSample, error: LogEvent | None) -> Finding:
+def _full_since(view: View, limits: Limits, mount: str) -> float | None:
+    """When the mount became full, as far as its samples reach."""
+    since = None
+    for sample in reversed(view.disks[mount]):
+        if not _is_full(sample, limits):
+            break
+        since = sample.at
+    return since
+
+
+def _full(now: DiskSample, error: LogEvent | None, since: float | None) -> Finding:
     return Finding(
         trouble="disk_full",
         key=now.mount,
@@ -89,6 +100,8 @@ def _full(now: DiskSample, error: LogEvent | None) -> Finding:
         file=error.file if error else "",
         line=error.line if error else 0,
         details={"path": now.mount, "free_bytes": now.free_bytes},
+        place=now.place,
+        since=since,
     )
 
 
@@ -174,4 +187,14 @@ def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:
     return None
 
 
-SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the mount has space again, or a save was written after a failed one."""
+    if case.key != "write":
+        now = next((m for m in view.mounts if m.mount == case.key), None)
+        if now is None or now.at <= case.quiet_since or _is_full(now, limits):
+            return ""
+        return f"{now.mount} has {size(now.free_bytes)} of {size(now.total_bytes)} free again"
+    return saved_since(view, case)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen), recovered=recovered)

@@ -42,9 +42,13 @@ from .kit.pace.suspects import silence_limits
 from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
-from .kit.troubles import Troubles
+from .kit.recovery import OpenIncident, moves_again
+from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
+BEFORE_S = 10.0
+"""Seconds before a silence in which an exception may be the reason of it: a last step or two still
+come from what was in a queue. Our choice."""
 LONGEST_LOOK_S = 100.0
 """Most seconds of process samples that are judged at once; two minutes of them are kept."""
 
@@ -149,6 +153,8 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
 def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> Finding:
     severity, verdict = judged
     steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
+    error = last_exception(view, view.now - case.silent_s - BEFORE_S)
+    said = f"; before that: {describe_event(error)}" if error else ""
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
     return Finding(
         trouble="hang",
@@ -156,8 +162,11 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
         severity=severity,
         fatal=severity is Severity.CRITICAL,
         summary=f"no progress since {case.since} for {span(case.silent_s)} (usual limit "
-        f"{span(case.limit_s)}{steps}); the run {verdict.does}",
-        evidence=tuple(_evidence(view, work, verdict, view.now - case.silent_s)),
+        f"{span(case.limit_s)}{steps}); the run {verdict.does}{said}",
+        evidence=(
+            *((Evidence("log", error.text, error.at),) if error else ()),
+            *_evidence(view, work, verdict, view.now - case.silent_s),
+        ),
         remedy=verdict.remedy,
         details={
             "verdict": verdict.name,
@@ -201,6 +210,11 @@ def _line(p: ProcessSample) -> str:
     return f"pid {p.pid}{rank} {p.name}: state {p.state}{wchan}, {p.cpu_s:.0f} s CPU so far"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once steps come again."""
+    return moves_again(view, case)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -208,4 +222,5 @@ SENTINEL = Sentinel(
     every_tick=True,
     clears_after_s=5.0,
     also_reads=(Pauses,),
+    recovered=recovered,
 )

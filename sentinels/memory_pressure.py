@@ -23,6 +23,7 @@ from itertools import pairwise
 from .kit import Evidence, Finding, MemorySample, Sentinel, Severity, View
 from .kit.forecast import REACH, MemoryUse, clock
 from .kit.numbers import median, size, span
+from .kit.recovery import OpenIncident
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def _squeezed(view: View, use: MemoryUse, newest: MemorySample) -> Finding:
         f" {waited:.0f} % of the time is spent waiting for it",
         evidence=(_proof(use, newest),),
         details={"left_bytes": use.left, "total_bytes": use.total, "waiting_percent": waited},
+        place=f"memory:{newest.cgroup}",
     )
 
 
@@ -150,9 +152,25 @@ def _running_out(
             "per_hour": round(rate * 3600),
             "limit_at": view.now + left_s,
         },
+        place=f"memory:{newest.cgroup}",
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once memory neither runs short nor out."""
+    use = view.accumulator(MemoryUse)
+    if use is None or not view.memory or view.memory[-1].at <= case.quiet_since:
+        return ""
+    if use.squeezed_since is not None:
+        return ""
+    return f"{size(use.left)} of {size(use.total)} are left, and no longer running out"
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(MemorySample,), clears_after_s=900.0, accumulators=(MemoryUse,)
+    check,
+    Limits(),
+    on=(MemorySample,),
+    clears_after_s=900.0,
+    accumulators=(MemoryUse,),
+    recovered=recovered,
 )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
 from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
+from .kit.recovery import OpenIncident, values_since
 from .kit.troubles import Troubles
 
 
@@ -59,12 +60,16 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
+    # No loss scaler makes the losses of training and evaluation non-finite at once.
+    both = bool(values.lasting("train_loss")) and bool(values.lasting("eval_loss"))
     for metric, severity in (
         ("train_loss", Severity.CRITICAL),
         ("eval_loss", Severity.WARNING),
         ("grad_norm", Severity.WARNING),
     ):
-        patience = 1 if metric == "eval_loss" else in_a_row
+        patience = 1 if metric == "eval_loss" or (metric == "train_loss" and both) else in_a_row
+        if metric == "grad_norm" and view.live:
+            patience += 1  # gradients are first: the loss that follows is the same trouble
         streaks = values.lasting(metric)
         if streaks:
             yield from _lasting(streaks[0], view, patience, severity)
@@ -158,6 +163,29 @@ def _spell(value: float) -> str:
     return "NaN" if math.isnan(value) else "infinite"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once so many reports in a row are finite as it takes to report the opposite."""
+    values = view.accumulator(Finiteness)
+    names = (
+        [case.key]
+        if case.key != "components"
+        else sorted(view.steps[-1].values)
+        if view.steps
+        else []
+    )
+    for name in names:
+        if values is not None and values.lasting(name if name in CALLED else None):
+            return ""
+        newest = values_since(view, name, case.quiet_since)[: max(1, limits.in_a_row)]
+        if len(newest) >= max(1, limits.in_a_row) and all(map(math.isfinite, newest)):
+            return f"{CALLED.get(name, name)} is finite again: {number(newest[0])} now"
+    return ""
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, LogEvent, ProcessEnded), accumulators=(Finiteness, Troubles)
+    check,
+    Limits(),
+    on=(Step, LogEvent, ProcessEnded),
+    accumulators=(Finiteness, Troubles),
+    recovered=recovered,
 )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage, Severity
+from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from .last_save import last_good, newest_text
 
 MAX_BODY = 1000
 """Characters of a body without attachments. Programs that receive pushes rely on it."""
@@ -27,6 +28,9 @@ class Message:
     kind: str
     incident: str = ""
 
+
+SHOWN = 3
+"""Runs named in a title, and whose checkpoints are named: a phone shows no more."""
 
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
 
@@ -47,9 +51,17 @@ def compose(
     entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
+    others: Sequence[tuple[str, Sequence[CheckpointSeen]]] = (),
+    claims: Iterable[CheckpointSaved] = (),
 ) -> Message:
-    """The push for one change of an incident of run ``name`` on ``host``."""
+    """The push for one change of an incident of run ``name`` on ``host``.
+
+    ``others``: (name, checkpoints) of the other runs that a trouble of the box concerns.
+    ``claims``: saves that the log of the run claims.
+    """
     incident = change.incident
+    runs = [(name, checkpoints), *others]
+    names = [_short(one, 60) for one, _ in runs]
     alerted = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
@@ -58,31 +70,55 @@ def compose(
         if alerted and not change.worse
         else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
-    if change.kind == "resolved":
+    resolved = change.kind == "resolved"
+    what = str(incident.details.get("outcome", "")) if resolved else incident.summary
+    title = f"[{label}] {_several(names)} on {_short(host, 60)}: {_short(what, 120)}"
+    if resolved:
         lasted = span(now - incident.opened_at)
-        body = [f"Over after {lasted}: {incident.trouble}."]
-        if outcome := incident.details.get("outcome"):
-            body.append(f"What happened: {_short(str(outcome), 300)}.")
-        body.append(f"Incident {incident.id}.")
+        body = [
+            f"Seen to be well: {_short(what, 300)}.",
+            f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
+            f"Incident {incident.id}.",
+        ]
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
+    if others:
+        lines.append(f"Runs concerned: {_short(', '.join(names), 200)}")
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
     # Without an earlier push there is nothing to correct.
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
-    lines.append(f"Since {iso(incident.opened_at)}")
+    lines.append(f"Since {iso(incident.onset)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
-    lines.append(_last_good(checkpoints, incident))
-    step, safe = first_step(incident, entry)
-    lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
+    for place, (one, saves) in enumerate(runs[:SHOWN]):
+        of = f"{_short(one, 40)}: " if others else ""
+        good = last_good(saves, () if place else claims, incident, now)
+        lines.append(of + _short(good.text, 480))
+    lines.append(_first(incident, entry))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
 
 
+def _several(names: Sequence[str]) -> str:
+    """The runs in a title: ``a``, ``a, b and c``, ``a, b and 7 more``."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > SHOWN:
+        return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first(incident: Incident, entry: HandbookPage | None) -> str:
+    """The line with the first step."""
+    step, safe = first_step(incident, entry)
+    return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
+
+
 def _corrected(was: str, trouble: str) -> str:
+    if was == trouble:
+        return "Reported before while the run was alive; it has ended since."
     if was in FORECASTS:
         return f"The warning {was} has come true: {trouble}."
     return f"Reported as {was} before; the cause is {trouble}."
@@ -90,16 +126,79 @@ def _corrected(was: str, trouble: str) -> str:
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push about a run that finished, by its ``status --json``."""
-    now = status["now"]
-    loss = now["values"].get("train_loss")
     lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
+    lines += _reached(status)
+    lines.append("Copy and verify the results, then stop the box: it is still billed.")
+    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def failed(
+    name: str,
+    host: str,
+    status: dict[str, Any],
+    cause: Incident | None,
+    entry: HandbookPage | None,
+) -> Message:
+    """The push about a run that failed, where no push about an incident has told its end.
+
+    ``status``: its ``status --json``. ``cause``: the incident that explains the end, told earlier,
+    and ``entry``: the handbook page of its class.
+    """
+    how = _exit_words(status["exit"])
+    lines = [f"The run has failed: {how}."]
+    if cause is not None:
+        lines.append(f"The cause was told before: {_short(cause.summary, 200)}")
+        lines += [f"Symptom: {_short(s, 200)}" for s in cause.symptoms[-1:]]
+    last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
+    lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
+    lines += _reached(status)
+    if cause is None:
+        lines += ["First step: look at the end of its log: middlewatch status", "No open incident"]
+    else:
+        lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
+    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
+    return Message(title, _fit(lines), "failure", cause.id if cause else "")
+
+
+def _exit_words(exit_: dict[str, int | None] | None) -> str:
+    code, signal = (exit_ or {}).get("code"), (exit_ or {}).get("signal")
+    if signal is not None:
+        return f"ended by signal {signal}"
+    return "its exit status is not known" if code is None else f"ended with exit status {code}"
+
+
+def _reached(status: dict[str, Any]) -> list[str]:
+    """Lines with the last step and the newest good checkpoint of a run that ended."""
+    now, lines = status["now"], []
+    loss = now["values"].get("train_loss")
     if now["step"] is not None:
         shown = "" if loss is None else f", loss {number(float(loss))}"
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
-    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
-    lines.append("Copy and verify the results, then stop the box: it is still billed.")
-    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+    newest = newest_text(status["checkpoints"].get("pending", ()), resume)
+    return [*lines, f"Newest good checkpoint: {_short(newest, 400)}"]
+
+
+def not_good(
+    seen: CheckpointSeen, incident: str, name: str, host: str, good: str | None
+) -> Message:
+    """The push about a save that an earlier push called still being checked, and that is bad.
+
+    ``good``: the newest checkpoint that is good. ``incident``: id of what was told then, or empty.
+    """
+    told = _short(seen.path.rpartition("/")[2], 80)
+    title = f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {told} is {seen.state}"
+    lines = [f"{_short(seen.path, 200)} was still being checked; it is {seen.state}:"]
+    lines.append(_short(seen.detail, 300))
+    lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
+    lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
+    return Message(title, _fit(lines).rstrip(), "warning", incident)
+
+
+def with_aside(message: Message, aside: str) -> Message:
+    """The same push with one more sentence behind its first line."""
+    first, *rest = message.body.split("\n")
+    return replace(message, body=_fit([first, _short(aside, 300), *rest]))
 
 
 def drilled(message: Message) -> Message:
@@ -107,25 +206,6 @@ def drilled(message: Message) -> Message:
     notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
     body = _fit([notice, *message.body.split("\n")])
     return replace(message, title=f"[DRILL] {message.title}", body=body)
-
-
-def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
-    """The line that names the last good checkpoint from before the trouble.
-
-    For a bad save it is the one that the finding names (``details``: ``valid``, ``finite``).
-    """
-    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.opened_at]
-    step = incident.details.get("step")
-    named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
-    if named:
-        good = named
-    elif isinstance(step, (int, float)):
-        good = [c for c in good if c.step is None or c.step < step]
-    if not good:
-        return "No good checkpoint is known from before the trouble."
-    newest = max(good, key=lambda c: c.saved_at)
-    at = "" if newest.step is None else f" (step {number(newest.step)})"
-    return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"
 
 
 def _short(text: str, limit: int) -> str:

@@ -9,19 +9,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from middlewatch.sentinels.kit import (
-    DiskSample,
-    GpuSample,
-    LogEvent,
-    Observation,
-    SourceState,
-    discover,
-)
+from middlewatch.sentinels.kit import LogEvent, discover
 from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import PathDurability
@@ -34,7 +27,6 @@ from ..judge.engine import Engine
 from ..judge.incidents import Change, Incident, Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
-from ..sources.disk import Disks
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
@@ -44,10 +36,12 @@ from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
 from ..system.loop_watch import LoopWatch
-from ..system.pump import Pump, Pumped
+from ..system.pump import Pump
 from ..system.store import Store
 from .alerting import Alerter
+from .attribution import Attribution
 from .context import Context
+from .finding import Finding
 from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
@@ -83,12 +77,23 @@ class App:
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
-        self._disks: Pumped | None = None
+        self._attribution = Attribution(self.context)
+        incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
         self._publisher = Publisher(self.context, self.log_line)
-        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._finding = Finding(
+            self.context,
+            self._alerter,
+            self.watch,
+            self._publisher.publish,
+            self._tell,
+            self.log_line,
+        )
+        answers = Handlers(
+            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+        )
         self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
@@ -100,15 +105,16 @@ class App:
         own = OwnLoop(self._watch_of_loop)
         copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
         for source in (Nvml(self._clock), self._kernel, own, *copies):
-            context.box_sources.append(context.pump.add(source, self._take_box))
+            context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
-            context.box_sources.append(context.pump.add(mirror, self._take_box))
+            context.box_sources.append(context.pump.add(mirror, self._attribution.take))
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
-        self._watch_disks()
+        self._loop.serve(self._finding.begin)
+        self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
         watchdog = sdnotify.watchdog_s()
@@ -164,11 +170,12 @@ class App:
 
     # -- runs ---------------------------------------------------------------------------
 
-    def watch(self, spec: RunSpec) -> WatchedRun:
-        """Put a new run under watch."""
+    def watch(self, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        """Put a new run under watch. ``saved``: positions in its logs, if it does not begin them."""
         run = spec.id or run_id(spec.name)
-        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
-        self._watch_disks()
+        spec = replace(spec, started_at=spec.started_at or self._clock.now())
+        watched = self._add(run, spec, saved)
+        self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
 
@@ -192,6 +199,10 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        mirror = context.config.mirror.to
+        watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
+        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
@@ -202,36 +213,10 @@ class App:
             )
         return watched
 
-    def _watch_disks(self) -> None:
-        """Watch the mounts of all living runs, of /dev/shm and of the state directory."""
-        places: dict[str, list[str]] = {
-            "state": [str(self.context.state.root)],
-            "shm": ["/dev/shm"],
-        }
-        for run in self.context.living_runs():
-            places.setdefault("checkpoints", []).extend(run.spec.checkpoint_dirs)
-            places.setdefault("log", []).extend(run.spec.logs)
-            places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
-        if self._disks is not None:
-            self.context.pump.remove(self._disks)
-        self.context.box.disks.clear()
-        self._disks = self.context.pump.add(Disks(places), self._take_box)
-
-    def _take_box(self, seen: Iterable[Observation]) -> None:
-        """Distribute what a source of the whole box saw.
-
-        Samples go to the history of the box; events and source states to every living run.
-        """
-        living = self.context.living_runs()
-        for one in seen:
-            if isinstance(one, (DiskSample, GpuSample)):
-                self.context.box.add(one)
-                for run in living:
-                    run.history.feed_accumulators(one)
-                    run.fresh.add(type(one))
-            elif isinstance(one, (SourceState, LogEvent)):
-                for run in living:
-                    run.add_observations([one])
+    def _learnt(self, watched: WatchedRun) -> None:
+        """A run has one more checkpoint folder: watch its disk, and write it down."""
+        self._attribution.watch_disks()
+        self._publisher.publish(watched)
 
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
@@ -255,6 +240,7 @@ class App:
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # the run has ended, or the tick has judged it already
+        self._loop.serve(partial(self._finding.look_at, watched))
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -266,11 +252,24 @@ class App:
             self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
+            self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
-            self._watch_disks()
+            self._attribution.watch_disks()
             self._publisher.publish(watched)
+
+    def _linger(self, watched: WatchedRun) -> None:
+        """Follow the last saves of an ended run until they have a verdict."""
+        if watched.alive or not watched.saves.open:
+            return
+        watched.note_checkpoints()
+        if watched.index_stale:
+            self._publisher.publish(watched)
+            self._alerter.correct_saves(watched)
+        if not watched.saves.waits(self._clock.now()):
+            watched.saves.stop(self.context.pump)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._alerter.alert(watched, change)
@@ -281,6 +280,8 @@ class App:
     def _tick(self) -> None:
         for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
+        for watched in tuple(self.context.runs.values()):
+            self._loop.serve(partial(self._linger, watched))
         self._alerter.pump()
 
     def _save(self) -> None:

@@ -81,7 +81,9 @@ class Publisher:
         for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:
                 for incident in context.incidents.open(run):
-                    context.incidents.resolve(incident, now)
+                    if incident.run != run:
+                        continue
+                    context.incidents.resolve(incident, now, "its run ended a week ago")
                     context.save_incident(incident)
                 context.store.drop("run", run)
                 self._indexes.pop(run, None)

@@ -18,6 +18,7 @@ from middlewatch.sentinels.kit import CheckpointSeen
 
 from ..checkpoints.finder import CheckpointPath
 from ..checkpoints.followed import FULL_LOOK_EVERY, FilesFingerprint, Followed, remembered
+from ..config.save_folder import SaveFolder
 from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
@@ -119,15 +120,17 @@ class CheckpointDir(Source):
         settle_s: float = SETTLE_S,
         earlier: Iterable[Mapping[str, Any]] = (),
         since: float = math.inf,
+        learnt: Sequence[SaveFolder] = (),
         guards: Guards | None = None,
     ) -> None:
         """``settle_s``: seconds without a change before a checkpoint is verified. ``earlier``:
         entries of the last index, whose verdicts hold as long as the files are unchanged.
         ``since``: when the daemon began to watch this run (epoch seconds); the data of checkpoints
-        saved later is read in full, also by a daemon that was restarted. Without ``guards`` every
+        saved later is read in full, also by a daemon that was restarted. ``learnt``: what is
+        known of those of the folders that do not belong to the run alone. Without ``guards`` every
         folder counts as local."""
         self.name = "checkpoint_dir:" + ",".join(directories)
-        self._search = FolderSearch(directories, guards)
+        self._search = FolderSearch(directories, guards, learnt)
         self._verify = verify
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
@@ -145,6 +148,11 @@ class CheckpointDir(Source):
         self._now = 0.0
         self.writer_gone = False
         """The run's main process has ended: a file that does not change will not be finished."""
+
+    def add(self, folder: SaveFolder) -> None:
+        """Follow one more folder, or more names of it. What lies there already was saved during
+        this watch, or is older than the run."""
+        self._search.add(folder)
 
     @property
     def answers_later(self) -> bool:  # type: ignore[override]

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ..checkpoints.finder import CheckpointFinder, CheckpointPath
 from ..checkpoints.followed import FULL_LOOK_EVERY, FilesFingerprint, fingerprint_of
+from ..config.save_folder import SaveFolder, joined
 from ..system.far import SLOW_S, Far
 from ..system.guard import Guard, Guards
 
 MOST_ROWS = 2000
 """Checkpoints in one answer of a child, each some 200 bytes: an answer is limited to 1 MiB."""
 
+Searched = tuple[tuple[str, ...], tuple[SaveFolder, ...]]
+"""Folders that are searched together, and what is known of some of them."""
 Row = list[Any]
 """Path, kind, leftover, mtime_ns and the five numbers of the fingerprint."""
 
@@ -28,8 +32,8 @@ _clients = itertools.count()
 class FarScan:
     """In the child: searches some folders, and says what changed since the last answer."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
-        self._finder = CheckpointFinder(folders)
+    def __init__(self, folders: Sequence[str], learnt: Sequence[SaveFolder] = ()) -> None:
+        self._finder = CheckpointFinder(folders, learnt)
         self._known: dict[str, tuple[CheckpointPath, FilesFingerprint]] = {}
         self._still: dict[str, int] = {}
         """Path -> looks for which its files did not change."""
@@ -77,10 +81,11 @@ class FarScan:
 class _Group:
     """The folders of one run on one far file system."""
 
-    def __init__(self, far: Far, guard: Guard, folders: tuple[str, ...]) -> None:
+    def __init__(self, far: Far, guard: Guard, place: Searched) -> None:
         self.far = far
         self.guard = guard
-        self.folders = folders
+        self.place = place
+        self.folders = place[0]
         self.client = f"{next(_clients)}:scan"
         self.begun = self.heard = False
         """The child knows the folders; it has answered in full once."""
@@ -116,19 +121,42 @@ class _Group:
 class FolderSearch:
     """The search for the checkpoints of one run. Without ``guards`` every folder is local."""
 
-    def __init__(self, folders: Iterable[str], guards: Guards | None = None) -> None:
+    def __init__(
+        self,
+        folders: Iterable[str],
+        guards: Guards | None = None,
+        learnt: Iterable[SaveFolder] = (),
+    ) -> None:
+        """``learnt``: what is known of some of the folders; of the others everything counts."""
         self.folders = tuple(dict.fromkeys(f.rstrip("/") or "/" for f in folders))
         """What is searched; may be changed between two scans."""
+        self._learnt = {f.path.rstrip("/") or "/": f for f in learnt}
         self._guards = guards
         self._groups: dict[Far, _Group] = {}
         self._moved: dict[str, Far] = {}
         """Local folder -> the far file system that was found in it."""
         self._near = CheckpointFinder(())
+        self._near_of: Searched = ((), ())
         self._near_first = True
         self._places: dict[str, CheckpointPath] = {}
         self._first: set[str] = set()
         self._linked: Far | None = None
         self._now = 0.0
+
+    def add(self, folder: SaveFolder) -> None:
+        """Search one more folder, or take more names of a known one."""
+        path = folder.path.rstrip("/") or "/"
+        known = self._learnt.get(path)
+        if known is not None:
+            folder = joined(known, folder)
+        elif path in self.folders:
+            folder = joined(SaveFolder(path), folder)
+        self._learnt[path] = folder
+        self.folders = tuple(dict.fromkeys((*self.folders, path)))
+        self._near_first = True
+
+    def _of(self, folders: tuple[str, ...]) -> Searched:
+        return folders, tuple(self._learnt[f] for f in folders if f in self._learnt)
 
     def fds(self) -> list[int]:
         """The pipes of the guards."""
@@ -145,6 +173,7 @@ class FolderSearch:
         barred = self._barred(near)
         began = self._blocked_s()
         errors: list[OSError] = []
+        before = self._places
         try:
             self._places = self._near.scan(now, barred)
         except OSError as error:
@@ -155,7 +184,7 @@ class FolderSearch:
                 self._guards.mounts.was_slow(folder, now)
         if near and self._near_first:
             self._near_first = False
-            self._first.update(self._places)
+            self._first.update(self._places.keys() - before.keys())
         self.take(now, ask=True)
         errors += [g.error for g in self._groups.values() if g.error is not None]
         if errors and len(errors) == len(self._groups) + bool(near):
@@ -175,7 +204,11 @@ class FolderSearch:
             if ask or (answer is not None and (answer.get("more") or answer.get("lost"))):
                 question: dict[str, Any] = {"do": "scan", "now": now}
                 if not group.begun:
-                    question["begin"] = {"folders": group.folders}
+                    folders, learnt = group.place
+                    question["begin"] = {
+                        "folders": folders,
+                        "learnt": [asdict(one) for one in learnt],
+                    }
                 group.begun = group.guard.ask(group.client, question) or group.begun
         return news
 
@@ -237,19 +270,21 @@ class FolderSearch:
                 near = (*near, folder)
             else:
                 wanted[far] = (*wanted.get(far, ()), folder)
-        groups = {far: group.folders for far, group in self._groups.items()}
-        known = self.known() if groups != wanted else {}
+        places = {far: self._of(folders) for far, folders in wanted.items()}
+        groups = {far: group.place for far, group in self._groups.items()}
+        known = self.known() if groups != places else {}
         before = {path: (place, self._known_mark(path)) for path, place in known.items()}
-        if near != self._near.roots:
-            self._near = CheckpointFinder(near, self._leads_far if self._guards else None)
-        for far in [f for f, g in self._groups.items() if wanted.get(f) != g.folders]:
+        if self._of(near) != self._near_of:
+            self._near_of = self._of(near)
+            self._near = CheckpointFinder(*self._near_of, self._leads_far if self._guards else None)
+        for far in [f for f, g in self._groups.items() if places.get(f) != g.place]:
             group = self._groups.pop(far)
             group.guard.leave(group.client)
-        for far, folders in wanted.items():
+        for far, place in places.items():
             if far not in self._groups and self._guards is not None:
-                group = _Group(far, self._guards.guard(far, "scan"), folders)
+                group = _Group(far, self._guards.guard(far, "scan"), place)
                 # Until it answers, what was known of these folders stays.
-                group.rows = {p: row for p, row in before.items() if _within(p, folders)}
+                group.rows = {p: row for p, row in before.items() if _within(p, group.folders)}
                 self._groups[far] = group
         return near
 

@@ -117,11 +117,13 @@ def tail(client: str, question: Question, limit: int) -> tuple[Answer, int]:
 
 def scan(client: str, question: Question) -> Answer:
     """What changed among the checkpoints of some folders since the last answer."""
-    from .far_scan import FarScan  # here: reading logs does not need it
+    from ..config.save_folder import SaveFolder  # here: reading logs does not need these
+    from .far_scan import FarScan
 
     begin = question.get("begin")
     if begin is not None:
-        _scans[client] = FarScan(begin["folders"])
+        learnt = [SaveFolder(**{**one, "names": tuple(one["names"])}) for one in begin["learnt"]]
+        _scans[client] = FarScan(begin["folders"], learnt)
     known = _scans.get(client)
     return {"lost": True} if known is None else known.answer(question["now"])
 

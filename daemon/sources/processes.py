@@ -17,6 +17,7 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 from ..config.run_spec import RunSpec
 from ..launch.exit_record import ExitRecord, read_exit
 from ..system import procfs
+from ..system.exit_status import ExitStatuses
 from ..system.source import Source
 
 MOST = 256
@@ -86,6 +87,9 @@ class Processes(Source):
         self._main_lost: procfs.Stat | None = None
         self._main_gone_for: int | None = None
         self._main_told: ProcessEnded | None = None
+        self._exits = ExitStatuses()
+        self._unfollowed: list[int] = []
+        """Known processes whose exit status nobody follows yet."""
 
     @property
     def left_out(self) -> int:
@@ -104,6 +108,9 @@ class Processes(Source):
         elif self._reads % TREE_EVERY == 0:
             self._look_at_box()
             self._settle_ranks()
+        if self._unfollowed and self._root == procfs.PROC:
+            self._exits.follow(self._unfollowed)
+        self._unfollowed.clear()
         closer = self.closer_look or self._reads % CLOSER_EVERY == 0
         samples = []
         for pid, process in list(self._known.items()):
@@ -122,6 +129,7 @@ class Processes(Source):
         for process in self._known.values():
             process.file.close()
         self._known.clear()
+        self._exits.close()
 
     # -- who belongs to the run ---------------------------------------------------------
 
@@ -161,6 +169,7 @@ class Processes(Source):
             file.close()
             return None
         process = self._known[pid] = _Process(file, raw, seen)
+        self._unfollowed.append(pid)
         given = self._ranks.get(pid)
         if given is not None and given.start_ticks == seen.start_ticks:
             process.rank = given.rank
@@ -309,14 +318,17 @@ class Processes(Source):
             self._main_lost = seen or process.last
             self._main_gone_for = 0
             return
-        code, signal = self._status(seen)
+        code, signal = self._status(pid, seen)
+        self._exits.forget(pid)
         yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
 
-    def _status(self, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
-        """(exit code, signal) of a zombie, as far as the kernel lets us read them."""
-        if seen is None or not seen.ended:
-            return None, None
-        status = procfs.exit_status(seen, self._root)
+    def _status(self, pid: int, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
+        """(exit code, signal) of an ended process, as far as the kernel lets us know them."""
+        status = None
+        if seen is not None and seen.ended:
+            status = procfs.exit_status(seen, self._root)
+        if status is None:
+            status = self._exits.status(pid)
         if status is None:
             return None, None
         return (None, status & 0x7F) if status & 0x7F else (status >> 8 & 0xFF, None)
@@ -326,7 +338,8 @@ class Processes(Source):
         if self._main_gone_for is None:
             return
         self._main_gone_for += 1
-        code, signal = self._written_status() or self._status(self._main_lost)
+        main = self._main[0] or 0
+        code, signal = self._written_status() or self._status(main, self._main_lost)
         known = code is not None or signal is not None
         waiting = self._spec.exit_file is not None and self._main_gone_for <= EXIT_FILE_READS
         told = self._main_told
@@ -340,6 +353,7 @@ class Processes(Source):
             yield self._main_told
         if known or self._main_gone_for > CORRECT_READS:
             self._main_gone_for = None
+            self._exits.forget(main)
 
     def _written_status(self) -> tuple[int | None, int | None] | None:
         """(exit code, signal) in the exit record of the main process; ``None``: none yet."""

@@ -165,6 +165,11 @@ class Mounts:
             path = path.rpartition("/")[0] or "/"
         return self._by_point.get(path)
 
+    def of_device(self, device: str) -> Mount | None:
+        """A mount of the file system ``major:minor``: of its root, if that is mounted."""
+        found = [m for m in self._by_point.values() if m.device == device]
+        return next((m for m in found if m.root == "/"), found[0] if found else None)
+
     def below(self, path: str) -> list[Mount]:
         """The mounts that lie below ``path``, a path without symbolic links."""
         inside = path.rstrip("/") + "/"
@@ -237,3 +242,15 @@ def _plain(field: bytes) -> str:
         else:
             out += b"\\" + piece
     return os.fsdecode(bytes(out))
+
+
+def devices_by_id(path: str = TABLE) -> dict[str, str]:
+    """``major:minor`` of the file system of every mount, by the mount's id: the ``mnt_id`` that
+    /proc/PID/fdinfo gives for an open file. Empty when the table may not be read."""
+    found = {}
+    data = procfs.read_or_none(path, _LONGEST_TABLE) or b""
+    for line in data.decode("ascii", "replace").splitlines():
+        fields = line.split(" ", 3)
+        if len(fields) == 4:
+            found[fields[0]] = fields[2]
+    return found

@@ -13,6 +13,7 @@ from .observations import (
     DiskSample,
     Durability,
     GpuSample,
+    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -25,6 +26,8 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .parts_used import PartsUsed
+from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
 
@@ -40,10 +43,13 @@ __all__ = [
     "Finding",
     "GpuSample",
     "HandbookPage",
+    "LastWords",
     "LogEvent",
     "LogGrowth",
     "MemorySample",
     "Observation",
+    "OpenIncident",
+    "PartsUsed",
     "Phase",
     "ProcessEnded",
     "ProcessSample",

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Union
 
+from .parts_used import PartsUsed
+
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
 PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 GoneWith = Literal["", "session", "container", "box"]
+Farewell = Literal["", "stop", "end", "results"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
 
 
@@ -108,6 +111,27 @@ class LogGrowth:
 
 
 @dataclass(frozen=True, slots=True)
+class LastWords:
+    """What the last lines of a log say about the end of its program, read when that is gone."""
+
+    last_line: str = ""
+    closing: tuple[str, ...] = ()
+    """Lines after the last one of the training loop, of kinds that never came while it ran."""
+    farewell: Farewell = ""
+    """What the closing lines say: ``stop``: that the loop was left early; ``end``: that all is
+    done; ``results``: only results. Empty: nothing of this."""
+    said: str = ""
+    """The closing line that says it."""
+    reached: bool | None = None
+    """Whether the counters of the loop (``12/40``) stand at their totals; ``None``: there are
+    none."""
+    counted: tuple[float, float] | None = None
+    """The outermost of these counters and its total."""
+    bytes: int = 0
+    """Bytes of the log when it was read."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessSample:
     """One process of a run at one instant, from ``/proc`` only."""
 
@@ -194,7 +218,14 @@ class DiskSample:
     free_inodes: int | None
     read_only: bool = False
     holds: tuple[str, ...] = ()
-    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``files`` (open for writing, or
+    named in its command), ``tmp``, ``shm``; ``state``: the state directory of the daemon. In what a
+    source of the whole box gives, what all runs have there."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"mount:{self.mount}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +289,15 @@ class GpuSample:
     """Uncorrected memory errors since the daemon began to watch."""
     remap_failed: bool | None = None
     """True when a faulty row of its memory could not be replaced by a spare row."""
+    minor: int | None = None
+    """N of its device file ``/dev/nvidiaN``."""
+    bus_id: str = ""
+    """Its PCI address, by which the kernel log names it; empty when not known."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"gpu:{self.uuid or self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +409,7 @@ Observation = Union[
     MemorySample,
     GpuSample,
     CpuQuotaSample,
+    PartsUsed,
     CheckpointSeen,
     Deadline,
     SourceState,

@@ -14,6 +14,7 @@ from .observations import (
     CheckpointSeen,
     DiskSample,
     GpuSample,
+    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
@@ -66,16 +67,23 @@ class View:
     phases: Sequence[Phase] = ()
     claimed_saves: Sequence[CheckpointSaved] = ()
     logs: Mapping[str, LogGrowth] = field(default_factory=dict)
+    last_words: Mapping[str, LastWords] = field(default_factory=dict)
+    """What the end of each log says about the end of the run; by file, only once it has ended."""
     process_samples: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
     stacks: Sequence[StackSeen] = ()
     """Stacks; taken only while a silence is judged, and dropped when steps come again."""
     endings: Sequence[ProcessEnded] = ()
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
-    """By mount point."""
+    """The mounts that the run uses, by mount point."""
     memory: Sequence[MemorySample] = ()
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
-    """By index."""
+    """The GPUs that the run is known to use, by index."""
+    stray_gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
+    """The GPUs of the box that no run is known to use, by index. If ``gpus`` is empty and nothing
+    is known, the run may use some of them."""
+    gpus_known: bool = True
+    """False when nothing shows which GPUs the run uses."""
     saving_at: float | None = None
     """When bytes of any checkpoint, finished or not, last grew."""
     checkpoints: Sequence[CheckpointSeen] = ()

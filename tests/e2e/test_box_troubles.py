@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,30 +49,6 @@ def cgroup() -> Iterator[Path]:
             return
         except OSError:
             time.sleep(0.1)
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mounts a tmpfs with the given options and takes it away in the end.
-
-    Named before ``box`` by the tests: the daemon ends first, then its disk goes.
-    """
-    mounted: list[Path] = []
-
-    def make(options: str) -> Path:
-        folder = tmp_path / f"mount{len(mounted)}"
-        folder.mkdir()
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True
-        )
-        if done.returncode:
-            pytest.skip(f"cannot mount a tmpfs: {done.stderr.decode().strip()}")
-        mounted.append(folder)
-        return folder
-
-    yield make
-    for folder in mounted:
-        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def _inside(cgroup: Path, *command: str) -> list[str]:
@@ -184,7 +159,9 @@ def test_pushes_leave_though_our_own_disk_is_full(
 
 
 def test_a_gpu_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -> None:
-    box.extra_env.update(nvml_double.env)
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("a real driver is here: a run uses the GPUs whose device files it opens")
+    box.extra_env.update(nvml_double.env, CUDA_VISIBLE_DEVICES="1")
     nvml_double.scenario(nvml_double.stored("two_h100"))
     run = box.run(*program("trainer"), "none", name="gpt")
     box.until(lambda: len(box.ask("overview")["box"]["gpus"]) == 2, "two GPUs")
@@ -193,6 +170,22 @@ def test_a_gpu_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -
     one = box.incident("gpu_lost")
     assert one["run"] == run
     assert one["evidence"][0]["kind"] == "gpu"
+
+
+def test_a_gpu_of_nobody_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -> None:
+    """No process of a run is seen on it: a warning about the box."""
+    box.extra_env.update(nvml_double.env)
+    nvml_double.scenario(nvml_double.stored("two_h100"))
+    box.run(*program("trainer"), "none", name="gpt")
+    box.run(*program("trainer"), "none", name="bert")
+    box.until(lambda: len(box.ask("overview")["box"]["gpus"]) == 2, "two GPUs")
+    nvml_double.scenario(nvml_double.stored("two_h100") + "\nlost = 1\n")
+    push = box.push(lambda p: "is lost to the driver" in p.title)
+    assert push.title.startswith("[WARNING] ")
+    assert "no run is known to use it" in push.title
+    one = box.incident("gpu_lost")
+    assert len(one["runs"]) == 2
+    assert len([p for p in box.receiver.pushes if "is lost" in p.title]) == 1
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def is_checkpoint_file(name: str) -> bool:
         return True
     if shard(name) is not None:
         return False
-    if is_weights(name):
+    if is_weights(name) or name.endswith(".keras"):  # Keras writes nothing but models into these
         return True
     return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
 
@@ -226,10 +226,7 @@ def metric_name(name: str) -> str | None:
     """
     if len(name) > 100 or not _MAY_RATE.search(name):
         return None
-    from ...parsers.numbers.keys import (
-        canonical,
-        fold,
-    )  # takes 7 ms, rarely needed
+    from middlewatch.sentinels.kit.metric_keys import canonical, fold  # takes 7 ms, rarely needed
 
     found = canonical(fold(name))
     return found if found in RATINGS else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..gpus import used
 from ..view import View
 from .stack_summary import (
     TOGETHER,
@@ -105,10 +106,9 @@ def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | N
 
 def _gpu_in_use(view: View, spinning: Sequence[int]) -> bool:
     """True when some GPU is busy and is not one of those that only spin."""
-    for index, samples in view.gpus.items():
-        newest = samples[-1] if samples else None
-        busy = newest is not None and newest.util_ratio is not None and newest.util_ratio > 0.05
-        if busy and index not in spinning:
+    for index, samples in used(view):
+        load = samples[-1].util_ratio
+        if load is not None and load > 0.05 and index not in spinning:
             return True
     return False
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..gpus import used
 from ..numbers import median
 from ..observations import GpuSample, ProcessesSeen, ProcessSample
 from ..view import View
@@ -244,14 +245,15 @@ def starved(
 
 
 def gpu_works(view: View, since: float) -> bool:
-    """True when a GPU is busy and draws at least :data:`AT_WORK` of its power before ``since``."""
-    return any(_works(samples, view.now, since) for samples in view.gpus.values())
+    """True when a GPU of the run is busy and draws at least :data:`AT_WORK` of its power before
+    ``since``."""
+    return any(_works(samples, view.now, since) for _, samples in used(view))
 
 
 def gpus_idle(view: View) -> bool | None:
-    """True when no GPU of the box has anything to do; ``None`` when that is not known."""
+    """True when no GPU of the run has anything to do; ``None`` when that is not known."""
     told = []
-    for samples in view.gpus.values():
+    for _, samples in used(view):
         busy = [s.util_ratio for s in _recent(samples, view.now) if s.util_ratio is not None]
         if busy:
             told.append(median(busy))
@@ -260,7 +262,7 @@ def gpus_idle(view: View) -> bool | None:
 
 def gpus_spinning(view: View, since: float) -> tuple[int, ...]:
     """Indexes of GPUs that wait in a kernel: at full utilisation, with low and constant power."""
-    return tuple(i for i, samples in view.gpus.items() if _spins(samples, view.now, since))
+    return tuple(i for i, samples in used(view) if _spins(samples, view.now, since))
 
 
 def _recent(samples: Sequence[GpuSample], now: float) -> list[GpuSample]:

@@ -904,7 +904,7 @@ def test_the_real_logrotate(tmp_path: Path, style: str) -> None:
         write(path, long(number))
         log.look()
         write(path, long(number + 1))
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=300)
         log.look()
     write(path, long(99))
     log.look()
