@@ -114,8 +114,7 @@ def test_a_stalled_mount_stops_neither_the_daemon_nor_another_run(
     time.sleep(0.1)
     box.command("start")
     seen = box.status(far)["now"]["step"]
-    saved = len(box.ask("checkpoints", run=far)["checkpoints"])
-    assert saved
+    saved = box.until(lambda: len(box.ask("checkpoints", run=far)["checkpoints"]))
 
     nas.fuse.go_on()
     box.steps(seen + 5, far)
