@@ -183,7 +183,7 @@ class Incidents:
         if not holder.concerns(run):
             holder.runs.append(run)
             changes.append(Change("joined", holder))
-        own = self._same(run, sentinel, finding.key)
+        own = self._same([(run, sentinel, finding.key)])
         if own is not None and own is not holder:
             changes.append(merge(holder, own, now))
         if holder.shared:  # the end of one run is not that of the others
