@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..config.save_folder import SaveFolder, joined, shape
 from .formats import names
 
 DEEPEST = 3
@@ -55,11 +56,37 @@ class _Folder:
 class CheckpointFinder:
     """Scans the watched folders; one that does not exist yet is skipped until it does."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
-        self.roots = tuple(dict.fromkeys(f.rstrip("/") or "/" for f in folders))
+    def __init__(self, folders: Sequence[str], learnt: Sequence[SaveFolder] = ()) -> None:
+        """``learnt``: what is known of some of the folders; of the others everything counts."""
+        self.roots: tuple[str, ...] = ()
+        self._learnt: dict[str, SaveFolder] = {}
         self._folders: dict[str, _Folder] = {}
         self._left = 0
         self._seen: dict[str, _Folder] = {}
+        for one in learnt:
+            self.add(one)
+        plain = [f.rstrip("/") or "/" for f in folders]
+        self.roots = tuple(
+            dict.fromkeys((*(f for f in plain if f not in self._learnt), *self.roots))
+        )
+
+    def add(self, folder: SaveFolder) -> None:
+        """Search this folder as well, or take more names of it."""
+        path = folder.path.rstrip("/") or "/"
+        known = self._learnt.get(path)
+        if known is not None:
+            folder = joined(known, folder)
+        elif path in self.roots:
+            folder = joined(SaveFolder(path), folder)
+        self._learnt[path] = folder
+        self._folders.pop(path, None)  # it is listed again with the new names
+        # A folder that counts only in part is searched last: another may contain it.
+        every = dict.fromkeys((*self.roots, path))
+        self.roots = tuple(sorted(every, key=lambda p: p in self._learnt and not self._whole(p)))
+
+    def _whole(self, path: str) -> bool:
+        known = self._learnt.get(path)
+        return known is None or known.whole
 
     def scan(self, now: float) -> dict[str, CheckpointPath]:
         """All checkpoints that exist now, by path. ``now``: wall time in epoch seconds.
@@ -133,6 +160,11 @@ class CheckpointFinder:
         folder = _Folder(mtime_ns, entries=len(found), again_at=now + len(found) / _NAMES_PER_S)
         if now - mtime_ns / 1e9 < _SETTLED_S:
             folder.mtime_ns = -1  # changed too recently: list it again next time
+        learnt = self._learnt.get(path)
+        if learnt is not None and not learnt.whole:
+            folder.here = [place for e in files for place in _named(learnt, e)]
+            folder.below = [e.path for e in folders if _counts(learnt, e.name)]
+            return folder
         file_names = {e.name for e in files}
         name = path.rpartition("/")[2]
         among_data = self._among_data(path)
@@ -141,7 +173,8 @@ class CheckpointFinder:
             folder.kind = None
         if folder.kind == "folder" and not any(map(names.is_weights, file_names)):
             # samples/step_100 holds pictures; a watched folder called 20000 holds checkpoints.
-            folder.kind = None if depth == 0 or not folders else "folder"
+            # runs/123456 is the folder of a job.
+            folder.kind = None if depth == 0 or not folders or name.isdigit() else "folder"
         if depth > 0 and names.is_leftover_checkpoint(name):
             folder.kind = folder.kind or "folder"
         if folder.kind is None:
@@ -151,6 +184,10 @@ class CheckpointFinder:
                 if (names.is_checkpoint_file(e.name) or names.is_leftover_checkpoint(e.name))
                 and (not among_data or names.says_save(e.name))
             ]
+            if learnt is not None and learnt.names:
+                found_here = {place.path for place in folder.here}
+                by_name = [place for e in files for place in _named(learnt, e)]
+                folder.here += [place for place in by_name if place.path not in found_here]
             folder.below = [
                 e.path
                 for e in folders
@@ -171,6 +208,23 @@ class CheckpointFinder:
             target == root or target.startswith(root + "/")
             for root in map(os.path.realpath, self.roots)
         )
+
+
+def _counts(learnt: SaveFolder, name: str) -> bool:
+    """Whether a name is one of the run's, or the temporary name of one: ``last.pt.tmp``."""
+    if learnt.holds(name):
+        return True
+    return names.is_leftover(name) and any(
+        one.removeprefix("=") in (name if one.startswith("=") else shape(name))
+        for one in learnt.names
+    )
+
+
+def _named(learnt: SaveFolder, entry: os.DirEntry[str]) -> list[CheckpointPath]:
+    """The place of a file whose name is one of the run's; else none."""
+    if not _counts(learnt, entry.name):
+        return []
+    return [CheckpointPath(entry.path, None, names.is_leftover(entry.name), 0)]
 
 
 def _mtime_ns(path: str) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
+from ..config.save_folder import SaveFolder
 from .finder import CheckpointFinder, CheckpointPath
 from .followed import Followed, fingerprint_of
 from .index import build
@@ -14,15 +15,19 @@ from .ranking import RankingRules
 from .verify import levels
 
 
-def on_disk(folders: Sequence[str], now: float) -> list[Followed]:
+def on_disk(
+    folders: Sequence[str], now: float, learnt: Sequence[SaveFolder] = ()
+) -> list[Followed]:
     """The checkpoints in some folders, newest first, without files of temporary names.
 
-    A folder that cannot be read counts as empty.
+    A folder that cannot be read counts as empty. ``learnt``: of which of them only some names
+    count.
     """
     found = []
     for folder in folders:
+        known = [one for one in learnt if one.path == folder]
         try:
-            places = CheckpointFinder([folder]).scan(now).values()
+            places = CheckpointFinder([folder], known).scan(now).values()
         except OSError:
             continue
         found += [followed for place in places if (followed := _followed(place, now))]
@@ -54,13 +59,15 @@ def rebuilt(
     before: Mapping[str, Any] | None = None,
     progress: levels.Told | None = None,
     marked: Callable[[list[CheckpointSeen]], list[CheckpointSeen]] = list,
+    learnt: Sequence[SaveFolder] = (),
 ) -> dict[str, Any]:
     """The index of a run, with every checkpoint verified now.
 
     ``before``: an earlier index of the run, for what the log said and for digests to compare with.
-    ``marked``: adds the durability of the storage on which each checkpoint lies.
+    ``marked``: adds the durability of the storage on which each checkpoint lies. ``learnt``: as
+    in :func:`on_disk`.
     """
-    seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now)]
+    seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now, learnt)]
     index = build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)
     for entry in index["checkpoints"]:
         entry["mirrored"] = None

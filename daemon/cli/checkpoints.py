@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number, size
@@ -16,6 +16,7 @@ from ..checkpoints.ranking import RankingRules
 from ..checkpoints.rebuild import on_disk, rebuilt
 from ..client import Client
 from ..config.run_spec import RunSpec
+from ..config.save_folder import SaveFolder
 from ..mirror.source import Copies
 from ..report.index_file import write_index
 from ..system.clock import SystemClock
@@ -68,11 +69,15 @@ def _rescanned(args: argparse.Namespace) -> Index:
         asked = daemon.ask("rescan", run=args.run)
     except DaemonUnreachable:
         spec = _stored(args)
-        return _written(args, spec.id, list(spec.checkpoint_dirs), spec.started_at)
+        return _written(
+            args, spec.id, list(spec.checkpoint_dirs), spec.started_at, spec.save_folders
+        )
     if asked["by_daemon"]:
         return _awaited(daemon, asked)
     run: str = asked["run"]
-    _written(args, run, asked["checkpoint_dirs"], asked["started_at"])
+    known = asked.get("checkpoint_folders") or ()
+    learnt = [SaveFolder(f["path"], f["why"], f["whole"], tuple(f["names"])) for f in known]
+    _written(args, run, asked["checkpoint_dirs"], asked["started_at"], learnt)
     index: Index = daemon.ask("rescan", run=run, rebuilt=True)["index"]
     return index
 
@@ -88,12 +93,16 @@ def _stored(args: argparse.Namespace) -> RunSpec:
 
 
 def _written(
-    args: argparse.Namespace, run: str, folders: list[str], started_at: float | None
+    args: argparse.Namespace,
+    run: str,
+    folders: list[str],
+    started_at: float | None,
+    learnt: Sequence[SaveFolder],
 ) -> Index:
     """Verify in this process, and replace the index file of the run."""
     path = state(args).checkpoint_index(run)
     before = read(str(path))
-    index = _verified(args, run, folders, started_at=started_at, before=before)
+    index = _verified(args, run, folders, started_at=started_at, before=before, learnt=learnt)
     Copies.of(before or {}).into(index)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_index(str(path), index)
@@ -107,9 +116,10 @@ def _verified(
     *,
     started_at: float | None = None,
     before: Index | None = None,
+    learnt: Sequence[SaveFolder] = (),
 ) -> Index:
     clock, config = SystemClock(), configuration(args)
-    total = sum(each.fingerprint.bytes for each in on_disk(folders, clock.now()))
+    total = sum(each.fingerprint.bytes for each in on_disk(folders, clock.now(), learnt))
     shown = console.ProgressBar(total, clock, shown=console.progress_wanted(as_json=args.json))
     taken: dict[str, int] = {}
 
@@ -127,6 +137,7 @@ def _verified(
             before=before,
             progress=progress,
             marked=MarkDurability(PathDurability.of_box(config)),
+            learnt=learnt,
         )
     finally:
         shown.clear()
@@ -161,8 +172,15 @@ def show(index: Entry, *, as_json: bool) -> None:
         console.as_json(index)
         return
     known = index["checkpoints"]
+    claimed = index.get("claimed")
+    if claimed:
+        what = "" if claimed["step"] is None else f" of step {number(claimed['step'])}"
+        where = f": {console.clean(claimed['path'])}" if claimed["path"] else ""
+        print(f"the log says a checkpoint{what} was saved at {claimed['at']}{where}")
+        print("it has not been found on disk yet (watch --checkpoints DIR names its folder)")
     if not known:
-        print("no checkpoint has been seen yet")
+        if not claimed:
+            print("no checkpoint has been seen yet")
         return
     head = ("STEP", "SAVED", "SIZE", "VERIFIED", "LEVEL", "MARKS", "SURVIVES", "DIGEST", "PATH")
     console.table(head, [_row(c, index) for c in known])
@@ -178,7 +196,11 @@ def show(index: Entry, *, as_json: bool) -> None:
         print(f"size: {trend['direction']} over {trend['saves']} saves{each}")
     if index.get("best_metric"):
         print(f"best by: {index['best_metric']} ({index['best_mode']})")
-    print(f"would resume from: {index['resume_from'] or 'none is known to be good'}")
+    good = index["resume_from"] or "none is known to be good"
+    pending = [c["path"] for c in known if _state(c) == "pending"]
+    if index["resume_from"] is None and pending:
+        good += f" yet: {pending[-1]} is being checked"
+    print(f"would resume from: {console.clean(good)}")
 
 
 def _row(entry: Entry, index: Entry) -> tuple[object, ...]:

@@ -97,6 +97,7 @@ def propose(found: Selection, policy: Policy, *, again: bool = False) -> PrunePl
     for path, run in found.bests.items():
         held.setdefault(path, f"best of {run}")
     homes = {os.path.realpath(f) for f in found.folders} | {p.home for p in prints.values()}
+    homes -= {os.path.realpath(f) for f in found.shared}  # what is left over there may be others'
     unfinished = [path for path in removal.leftovers(homes) if path not in prints]
     for path in list(unfinished):
         try:

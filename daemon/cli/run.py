@@ -18,6 +18,8 @@ from . import console
 from .context import client, state
 from .daemon import ensure
 
+NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
+
 
 def run(args: argparse.Namespace) -> int:
     """Start a command that keeps running after the session ends, and hand it to the daemon."""
@@ -107,7 +109,7 @@ def show(started: Mapping[str, Any]) -> None:
     folders = ", ".join(started["checkpoint_dirs"])
     print(f"{started['run']}: pid {started['pid']}, continues without this session")
     print(f"  log          {started['log']}")
-    print(f"  checkpoints  {folders or 'no folder known (--checkpoints DIR)'}")
+    print(f"  checkpoints  {folders or NO_FOLDER}")
     print(f"  status page  {started['status_page']}")
     if started["look"]:
         print(f"  look at it   {started['look']}")

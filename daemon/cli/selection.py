@@ -18,6 +18,7 @@ from ..checkpoints.verify import structure
 from ..client import Client, RemoteError
 from ..system.clock import SystemClock, epoch
 from ..system.errors import DaemonUnreachable, UsageError
+from . import offline
 from .context import client, configuration, state
 
 Index = dict[str, Any]
@@ -34,6 +35,8 @@ class Selection:
     """Where the index is from: ``daemon``, ``state`` (its file, if no daemon runs) or ``disk``."""
     name: str
     """Name of the run, or of the folder for ``--dir``; copies are named after it."""
+    shared: frozenset[str] = frozenset()
+    """Those of ``folders`` that the run shares with others: what else lies there is not its own."""
     bests: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Path of a checkpoint -> id of the run for which it is the best one. A resumed run saves to
     the same folder, but does not know the metrics in the log of the run before it."""
@@ -79,7 +82,13 @@ def _of_run(args: argparse.Namespace) -> Selection:
         return _of_state(args)
     folders = tuple(os.path.normpath(d) for d in status["checkpoint_dirs"])
     run = status["run"].rpartition("-")[0]  # safe in a path, unlike the name itself
-    return Selection(index, folders, "daemon", run)
+    shared = _shared(status)
+    return Selection(index, folders, "daemon", run, shared)
+
+
+def _shared(status: Mapping[str, Any]) -> frozenset[str]:
+    known = status.get("checkpoint_folders", ())
+    return frozenset(os.path.normpath(f["path"]) for f in known if not f["whole"])
 
 
 def _of_state(args: argparse.Namespace) -> Selection:
@@ -101,7 +110,9 @@ def _of_state(args: argparse.Namespace) -> Selection:
     index = _read(str(path))
     run = path.parent.name
     folders = sorted({os.path.dirname(e["path"]) for e in index["checkpoints"]})
-    return Selection(index, tuple(folders), "state", run.rpartition("-")[0] or run)
+    specs = [spec for spec in offline.stored_runs(state(args)) if spec.id == run]
+    shared = frozenset(f.path for spec in specs for f in spec.save_folders if not f.whole)
+    return Selection(index, tuple(folders), "state", run.rpartition("-")[0] or run, shared)
 
 
 def _read(path: str) -> Index:
@@ -133,7 +144,8 @@ def _watched_here(asked: Client, folder: str) -> Index | None:
     """
     try:
         for run in reversed(asked.ask("runs")):
-            if folder in (os.path.realpath(d) for d in run["checkpoint_dirs"]):
+            own = set(run["checkpoint_dirs"]) - _shared(run)
+            if folder in (os.path.realpath(d) for d in own):
                 index: Index = asked.ask("checkpoints", run=run["run"])
                 return index
     except (DaemonUnreachable, RemoteError):

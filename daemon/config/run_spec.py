@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from middlewatch.sentinels.kit import codec
+
+from .save_folder import SaveFolder, joined
 
 RunState = Literal["running", "stalled", "failing", "failed", "finished", "unknown"]
 ENDED: frozenset[str] = frozenset({"failed", "finished"})
@@ -47,6 +49,10 @@ class RunSpec:
     log_via: Mapping[str, str] = field(default_factory=dict)
     """For a log whose file was deleted or renamed: path as shown -> ``/proc/PID/fd/N`` to read."""
     checkpoint_dirs: tuple[str, ...] = ()
+    """More are added for as long as the run lives."""
+    save_folders: tuple[SaveFolder, ...] = ()
+    """How the folders among ``checkpoint_dirs`` are known that were found later, and what of them
+    is the run's."""
     exit_file: str | None = None
     """Written by the supervisor of ``middlewatch run`` when the command ends."""
     started_at: float = 0.0
@@ -57,11 +63,48 @@ class RunSpec:
     """What could not be found or watched: sentences for a person."""
     resumed_from: str | None = None
     """Id of the earlier run that this one continues."""
+    attempt: int = 1
+    """Which start of the same command this is, by a wrapper or a person."""
+    parent_pid: int | None = None
+    """What started it: the shell, queue or wrapper; with ``parent_ticks`` as ``pid`` with
+    ``start_ticks``."""
+    parent_ticks: int | None = None
+    provisional: str = ""
+    """Why it was taken for a training, if only by how it looks (``it holds a GPU``): until it has
+    shown that it trains nothing about it is pushed. Empty for every other run."""
     id: str = ""
+
+    def learnt(self, folders: Iterable[SaveFolder]) -> RunSpec:
+        """With more folders, or more names of known ones."""
+        known = {one.path: one for one in self.save_folders}
+        dirs = dict.fromkeys(self.checkpoint_dirs)
+        for one in folders:
+            if one.path in known:
+                one = joined(known[one.path], one)
+            elif one.path in dirs:
+                one = joined(SaveFolder(one.path), one)
+            known[one.path] = one
+            dirs[one.path] = None
+        return replace(self, checkpoint_dirs=tuple(dirs), save_folders=tuple(known.values()))
+
+    def folder(self, path: str) -> SaveFolder:
+        """What is known of one of ``checkpoint_dirs``."""
+        known = (one for one in self.save_folders if one.path == path)
+        return next(known, SaveFolder(path, "it was named when the watch began"))
+
+    def whole_dirs(self) -> tuple[str, ...]:
+        """Those of ``checkpoint_dirs`` that are the run's alone."""
+        shared = {one.path for one in self.save_folders if not one.whole}
+        return tuple(path for path in self.checkpoint_dirs if path not in shared)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict that :meth:`from_json` takes back."""
         data: dict[str, Any] = codec.dump(self, RunSpec)
+        if not self.save_folders:  # as in older versions
+            del data["save_folders"]
+        for name, usual in _LATER.items():
+            if data[name] == usual:
+                del data[name]
         return data
 
     @classmethod
@@ -71,6 +114,10 @@ class RunSpec:
         Raises ValueError for a value of the wrong type.
         """
         return codec.load(cls, data)
+
+
+_LATER = {"attempt": 1, "parent_pid": None, "parent_ticks": None, "provisional": ""}
+"""Fields that 0.1.0 does not know, and their defaults: most runs are written as it wrote them."""
 
 
 def run_id(name: str) -> str:

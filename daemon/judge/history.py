@@ -271,6 +271,13 @@ class RunHistory:
         elif self.not_finite_since is None:
             self.not_finite_since = (seen.at, seen.number)
 
+    def cut(self, at: float) -> None:
+        """Forget what logs said after ``at``: another run wrote it."""
+        self.steps = deque((s for s in self.steps if s.at < at), self.steps.maxlen)
+        self.step_times = deque((s for s in self.step_times if s[0] < at), self.step_times.maxlen)
+        self.events = deque((e for e in self.events if e.at < at), self.events.maxlen)
+        self.phases = deque((p for p in self.phases if p.at < at), self.phases.maxlen)
+
     def view(self, now: float) -> View:
         """The view at ``now``. It has the buffers themselves, not copies: sentinels only read."""
         shown = self._shown

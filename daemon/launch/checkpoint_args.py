@@ -1,7 +1,4 @@
-"""Find out where a run saves its checkpoints: from its command line, open files and folders.
-
-Reads names and sizes only, and at most :data:`LOOK` entries of each folder.
-"""
+"""Find out where a run saves its checkpoints: from its command line and open files."""
 
 from __future__ import annotations
 
@@ -38,8 +35,34 @@ DIRECTORY_OPTIONS = frozenset(
 torchtune, nanoGPT, Megatron-LM, fairseq, LitGPT, Lightning, hydra configurations, MosaicML."""
 PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt", "output", "out"])
 """Options that may also name a model to load: used only when they name an existing directory."""
-USUAL = ("out", "checkpoints", "ckpt", "ckpts", "output", "outputs", "lightning_logs")
-"""Default output folders of frameworks and tutorials."""
+BIG = 1 << 20
+"""Bytes. A larger file with one of :data:`SUFFIXES` that is open for writing is a checkpoint being
+saved; vocabularies, optimizer hyper-parameters and scaler states are smaller."""
+_OPTIONS = frozenset(
+    [
+        "output_dir",
+        "out_dir",
+        "outdir",
+        "save",
+        "save_dir",
+        "save_path",
+        "save_folder",
+        "checkpoint_dir",
+        "checkpoints_dir",
+        "checkpoint_folder",
+        "ckpt_dir",
+        "ckpt_path",
+        "ckpt_folder",
+        "default_root_dir",
+        "dirpath",
+        "saver_dir",
+        "local_checkpoint_dir",
+    ]
+)
+"""Options that name a directory to write to, whether or not it is there yet: of transformers,
+torchtune, nanoGPT, Megatron-LM, fairseq, LitGPT, Lightning, hydra configurations, MosaicML."""
+PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt", "output", "out"])
+"""Options that may also name a model to load: used only when they name an existing directory."""
 BIG = 1 << 20
 """Bytes. A larger file with one of :data:`SUFFIXES` that is open for writing is a checkpoint being
 saved; vocabularies, optimizer hyper-parameters and scaler states are smaller."""
@@ -66,13 +89,13 @@ def from_argv(argv: Sequence[str], cwd: str) -> Iterator[str]:
             if not word.startswith("-") or index + 1 == len(words):
                 continue
             value = words[index + 1]
-        path = _directory(value.strip("'\""), cwd)
+        path = directory(value.strip("'\""), cwd)
         if path and (name in DIRECTORY_OPTIONS or Path(path).is_dir()):
             yield path
 
 
-def _directory(value: str, cwd: str) -> str | None:
-    """``value`` as an absolute directory; ``None`` when it cannot mean one."""
+def directory(value: str, cwd: str) -> str | None:
+    """The value of an option as an absolute directory; ``None`` when it cannot mean one."""
     if not value or value.startswith("-") or "://" in value or "\0" in value or "${" in value:
         return None
     if value.lower() in ("true", "false", "none", "null") or value.replace(".", "").isdigit():
@@ -92,64 +115,23 @@ def from_open_files(processes: Iterable[Process]) -> Iterator[str]:
                 except OSError:
                     continue
                 if big:
-                    yield str(_above_steps(path.parent))
+                    yield str(above_steps(path.parent))
 
 
-def _above_steps(folder: Path) -> Path:
+def above_steps(folder: Path) -> Path:
     """``out/checkpoint-500`` → ``out``: the next save goes beside this one, not into it."""
     while _STEP_FOLDER.match(folder.name):
         folder = folder.parent
     return folder
 
 
-def from_usual_names(cwd: str, started_at: float) -> Iterator[str]:
-    """Folders under ``cwd`` with one of the :data:`USUAL` names that may be the output folder.
+def checkpoint_dirs(main: Process, ranks: Sequence[Process]) -> tuple[str, ...]:
+    """The checkpoint directories that are known at once, by command line and open files.
 
-    They hold files with a checkpoint suffix, or are empty and were changed after ``started_at``
-    (epoch seconds): then the run has probably created them and not saved yet.
-    """
-    for name in USUAL:
-        folder = Path(cwd, name)
-        try:
-            entries = _walk(folder)
-            names = [entry for _, entry in zip(range(LOOK), entries, strict=False)]
-            fresh = folder.stat().st_mtime >= started_at - 2
-        except OSError:
-            continue
-        if any(entry.endswith(SUFFIXES) for entry in names) or (fresh and not names):
-            yield str(folder)
-
-
-def _walk(folder: Path, depth: int = 4) -> Iterator[str]:
-    """Names of all entries below ``folder``, four levels deep (as ``lightning_logs`` needs).
-
-    Raises OSError when ``folder`` cannot be listed; folders below that cannot be are skipped.
-    """
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry.name
-            if depth > 1 and entry.is_dir(follow_symlinks=False):
-                yield from _try_walk(Path(entry.path), depth - 1)
-
-
-def _try_walk(folder: Path, depth: int) -> Iterator[str]:
-    try:
-        yield from _walk(folder, depth)
-    except OSError:
-        return
-
-
-def checkpoint_dirs(main: Process, ranks: Sequence[Process], started_at: float) -> tuple[str, ...]:
-    """The checkpoint directories of a run, by command line and open files.
-
-    Only when these give nothing, folders with usual names under the working directory count.
+    Others are found while the run is watched, when it saves: ``sources/save_folders``.
     """
     found = dict.fromkeys(
         path for process in (main, *ranks[:1]) for path in from_argv(process.argv, process.cwd)
     )
     found.update(dict.fromkeys(from_open_files(ranks or (main,))))
-    paths = [main.outside(path) for path in found]
-    if not paths:
-        cwd = (ranks[0] if ranks else main).cwd
-        paths = list(from_usual_names(main.outside(cwd), started_at)) if cwd else []
-    return tuple(dict.fromkeys(paths))
+    return tuple(dict.fromkeys(main.lasting(path) for path in found))

@@ -6,10 +6,11 @@ disagree. Times are ISO 8601, unknown is ``None``, sizes are bytes, ratios are 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from middlewatch.sentinels.kit import (
+    CheckpointSaved,
     CheckpointSeen,
     DiskSample,
     GpuSample,
@@ -24,6 +25,7 @@ from ..config.run_spec import RunSpec
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..system.clock import iso
+from .last_save import unseen_claim
 from .messages import first_step
 
 CURVE_POINTS = 240
@@ -124,8 +126,20 @@ def processes(looks: Iterable[ProcessesSeen]) -> list[dict[str, Any]]:
     return rows
 
 
-def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> dict[str, Any]:
-    """How many there are, the newest, the best, and the one to resume from."""
+def folders(spec: RunSpec) -> list[dict[str, Any]]:
+    """Every checkpoint folder of a run, how it is known, and what of it is the run's."""
+    known = map(spec.folder, spec.checkpoint_dirs)
+    return [{"path": f.path, "why": f.why, "whole": f.whole, "names": list(f.names)} for f in known]
+
+
+def checkpoints(
+    known: Iterable[CheckpointSeen],
+    index: Mapping[str, Any],
+    claims: Iterable[CheckpointSaved] = (),
+    now: float = 0.0,
+) -> dict[str, Any]:
+    """How many there are, the newest, the best, the one to resume from, and what is awaited."""
+    known = list(known)
     by_path = {c.path: c for c in known}
     newest = by_path.get(index.get("latest") or "")
     judged = [e for e in index.get("checkpoints", ()) if e["verified"]["level"] is not None]
@@ -142,9 +156,30 @@ def checkpoints(known: Iterable[CheckpointSeen], index: Mapping[str, Any]) -> di
             "level": newest.level,
         },
         "last_verified": {"path": judged[-1]["path"], **judged[-1]["verified"]} if judged else None,
+        "pending": [
+            {"path": c.path, "step": c.step, "saved_at": iso(c.saved_at), "detail": c.detail}
+            for c in known
+            if c.state == "pending"
+        ],
+        "claimed": unseen(known, claims, now),
         "best": index.get("best"),
         "resume_from": index.get("resume_from"),
         "durability": _durability(by_path.get(index.get("resume_from") or "")),
+    }
+
+
+def unseen(
+    known: Sequence[CheckpointSeen], claims: Iterable[CheckpointSaved], now: float
+) -> dict[str, Any] | None:
+    """The newest save that the log claims, if no checkpoint is known that may be it."""
+    claim = unseen_claim(known, claims)
+    if claim is None:
+        return None
+    return {
+        "path": claim.path,
+        "step": claim.step,
+        "at": iso(claim.at),
+        "age_s": round(now - claim.at, 1),
     }
 
 

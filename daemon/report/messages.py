@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage, Severity
+from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from .last_save import last_good, newest_text
 
 MAX_BODY = 1000
 """Characters of a body without attachments. Programs that receive pushes rely on it."""
@@ -51,10 +52,12 @@ def compose(
     checkpoints: Sequence[CheckpointSeen],
     now: float,
     others: Sequence[tuple[str, Sequence[CheckpointSeen]]] = (),
+    claims: Iterable[CheckpointSaved] = (),
 ) -> Message:
     """The push for one change of an incident of run ``name`` on ``host``.
 
     ``others``: (name, checkpoints) of the other runs that a trouble of the box concerns.
+    ``claims``: saves that the log of the run claims.
     """
     incident = change.incident
     runs = [(name, checkpoints), *others]
@@ -89,9 +92,10 @@ def compose(
     lines.append(f"Since {iso(incident.onset)}")
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
-    for one, saves in runs[:SHOWN]:
+    for place, (one, saves) in enumerate(runs[:SHOWN]):
         of = f"{_short(one, 40)}: " if others else ""
-        lines.append(of + _last_good(saves, incident))
+        good = last_good(saves, () if place else claims, incident, now)
+        lines.append(of + _short(good.text, 480))
     lines.append(_first(incident, entry))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
@@ -171,7 +175,30 @@ def _reached(status: dict[str, Any]) -> list[str]:
         shown = "" if loss is None else f", loss {number(float(loss))}"
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
-    return [*lines, f"Newest good checkpoint: {_short(resume or 'none found', 400)}"]
+    newest = newest_text(status["checkpoints"].get("pending", ()), resume)
+    return [*lines, f"Newest good checkpoint: {_short(newest, 400)}"]
+
+
+def not_good(
+    seen: CheckpointSeen, incident: str, name: str, host: str, good: str | None
+) -> Message:
+    """The push about a save that an earlier push called still being checked, and that is bad.
+
+    ``good``: the newest checkpoint that is good. ``incident``: id of what was told then, or empty.
+    """
+    told = _short(seen.path.rpartition("/")[2], 80)
+    title = f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {told} is {seen.state}"
+    lines = [f"{_short(seen.path, 200)} was still being checked; it is {seen.state}:"]
+    lines.append(_short(seen.detail, 300))
+    lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
+    lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
+    return Message(title, _fit(lines).rstrip(), "warning", incident)
+
+
+def with_aside(message: Message, aside: str) -> Message:
+    """The same push with one more sentence behind its first line."""
+    first, *rest = message.body.split("\n")
+    return replace(message, body=_fit([first, _short(aside, 300), *rest]))
 
 
 def drilled(message: Message) -> Message:
@@ -179,25 +206,6 @@ def drilled(message: Message) -> Message:
     notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
     body = _fit([notice, *message.body.split("\n")])
     return replace(message, title=f"[DRILL] {message.title}", body=body)
-
-
-def _last_good(checkpoints: Sequence[CheckpointSeen], incident: Incident) -> str:
-    """The line that names the last good checkpoint from before the trouble.
-
-    For a bad save it is the one that the finding names (``details``: ``valid``, ``finite``).
-    """
-    good = [c for c in checkpoints if c.state == "ok" and c.saved_at <= incident.onset]
-    step = incident.details.get("step")
-    named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
-    if named:
-        good = named
-    elif isinstance(step, (int, float)):
-        good = [c for c in good if c.step is None or c.step < step]
-    if not good:
-        return "No good checkpoint is known from before the trouble."
-    newest = max(good, key=lambda c: c.saved_at)
-    at = "" if newest.step is None else f" (step {number(newest.step)})"
-    return f"Last good checkpoint: {_short(newest.path, 200)}{at}, {newest.level} checked"
 
 
 def _short(text: str, limit: int) -> str:

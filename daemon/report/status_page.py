@@ -83,9 +83,15 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
 def _checkpoints(status: Row) -> Iterator[str]:
     checkpoints = status["checkpoints"]
     latest = checkpoints["latest"]
+    claim = checkpoints.get("claimed")
+    if claim is not None:
+        step = "" if claim["step"] is None else f" of step {_value(claim['step'])}"
+        path = "" if claim["path"] is None else f": {_line(claim['path'])}"
+        yield f"- the log says a checkpoint{step} was saved at {claim['at']}{path}; it is not found yet"
     if latest is None:
         where = _line(", ".join(status["checkpoint_dirs"])) or "no folder is known"
         yield f"- none seen ({where})"
+        yield from _folders(status)
         return
     step = "" if latest["step"] is None else f", step {_value(latest['step'])}"
     yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
@@ -95,7 +101,13 @@ def _checkpoints(status: Row) -> Iterator[str]:
     if judged is not None:
         verdict = f"{judged['path']} ({judged['state']}, {judged['level']} checked)"
     yield f"- last verified: {_line(verdict)}"
-    yield f"- would resume from: {_line(checkpoints['resume_from'] or 'none that passed')}"
+    pending = checkpoints.get("pending", ())
+    passed = checkpoints["resume_from"]
+    if passed is None and pending:
+        passed = f"none that passed yet; {pending[-1]['path']} is being checked"
+    yield f"- would resume from: {_line(passed or 'none that passed')}"
+    for one in pending[-3:]:
+        yield f"- being checked: {_line(one['path'])} ({_line(one['detail'])})"
     place = checkpoints.get("durability")
     if place is not None:
         better = f"; {place['better']}" if place["survives_stop"] is False else ""
@@ -103,6 +115,14 @@ def _checkpoints(status: Row) -> Iterator[str]:
     cadence = checkpoints.get("cadence")
     if cadence is not None and cadence["text"]:
         yield f"- cadence: {_line(cadence['text'])}"
+    yield from _folders(status)
+
+
+def _folders(status: Row) -> Iterator[str]:
+    """The folders that were found while the run was watched, and how."""
+    for one in status.get("checkpoint_folders", ()):
+        names = "" if one["whole"] else f" (only {', '.join(one['names'][:8])})"
+        yield f"- folder: {_line(one['path'] + names)}: known because {_line(one['why'])}"
 
 
 def _box(box: Row) -> Iterator[str]:

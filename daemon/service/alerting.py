@@ -11,6 +11,7 @@ from middlewatch.sentinels.kit import Severity
 
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
+from ..report.last_save import last_good
 from ..report.outbox import Outbox, Queued
 from ..system.loop import Loop
 from .context import Context
@@ -58,9 +59,45 @@ class Alerter:
         self._log_line(
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
-        if self._worth_a_push(change) and self._push(self._compose(watched, change)):
+        aside_of = "" if change.kind == "resolved" else watched.spec.id
+        if self._worth_a_push(change) and self._push(self._compose(watched, change), aside_of):
             incident.alerted_at = self._context.clock.now()
+            self._promise(watched, change)
         self._context.save_incident(incident)
+
+    def _promise(self, watched: WatchedRun, change: Change) -> None:
+        """Remember the save that a push has called still being checked, and its incident (empty:
+        the push about the end of the run)."""
+        history, now = watched.history, self._context.clock.now()
+        if change.kind != "resolved":
+            told = last_good(history.checkpoints, history.claimed_saves, change.incident, now)
+            if told.awaited is not None:
+                watched.saves.promised[told.awaited] = change.incident.id
+
+    def correct_saves(self, watched: WatchedRun) -> None:
+        """Push that a save is bad which an earlier push called still being checked."""
+        promised = watched.saves.promised
+        if not promised:
+            return
+        known = {seen.path: seen for seen in watched.history.checkpoints}
+        for path, incident_id in list(promised.items()):
+            seen = known.get(path)
+            if seen is not None and seen.state == "pending":
+                continue
+            del promised[path]
+            if seen is None or seen.state not in ("corrupt", "incomplete"):
+                continue
+            incident = self._context.incidents.get(incident_id)
+            told = any(
+                one.alerted_at is not None and path in one.details.values()
+                for one in self._context.incidents.open(watched.spec.id)
+            )
+            if not told and not self._silenced(
+                watched.spec.id, incident.trouble if incident else ""
+            ):
+                name, host, index = watched.spec.name, self._context.host, watched.index
+                good = index["resume_from"] if index["resume_from"] != path else None
+                self._push(messages.not_good(seen, incident_id, name, host, good))
 
     def alert_end(self, watched: WatchedRun) -> None:
         """Push that a run finished (if ``[alerts] finished`` is set), or that it failed.
@@ -71,11 +108,14 @@ class Alerter:
         if watched.end_alerted:
             return
         watched.end_alerted = True
+        for seen in watched.history.checkpoints:
+            if seen.state == "pending":
+                watched.saves.promised.setdefault(seen.path, "")
         run, name, host = watched.spec.id, watched.spec.name, self._context.host
         if self._silenced(run, ""):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
-            self._push(messages.finished(name, host, self._context.status(watched)))
+            self._push(messages.finished(name, host, self._context.status(watched)), run)
         if watched.state == "failed":
             mine = [i for i in self._context.incidents.all() if i.concerns(run)]
             if not any(i.tells_end for i in mine):
@@ -83,7 +123,13 @@ class Alerter:
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
                 status = self._context.status(watched)
-                self._push(messages.failed(name, host, status, cause, page))
+                self._push(messages.failed(name, host, status, cause, page), run)
+
+    def catch_up(self, watched: WatchedRun) -> None:
+        """Push what is open of a run about which nothing was pushed so far."""
+        for incident in self._context.incidents.open(watched.spec.id):
+            if incident.alerted_at is None:
+                self.alert(watched, Change("opened", incident))
 
     def remind(self) -> None:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
@@ -106,7 +152,7 @@ class Alerter:
                 incident.reminders += 1
                 title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
                 message = replace(message, title=title)
-            if self._push(message):
+            if self._push(message, incident.run):
                 incident.alerted_at = now
             self._context.save_incident(incident)
 
@@ -127,6 +173,9 @@ class Alerter:
         return incident.severity >= Severity.parse(alerts.min_severity)
 
     def _silenced(self, run: str, trouble: str) -> bool:
+        watched = self._context.runs.get(run)
+        if watched is not None and watched.spec.provisional:
+            return True  # it has not shown yet that it trains
         now = self._context.clock.now()
         return any(
             s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
@@ -151,10 +200,13 @@ class Alerter:
             watched.history.checkpoints,
             self._context.clock.now(),
             [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
+            watched.history.claimed_saves,
         )
 
-    def _push(self, message: messages.Message) -> bool:
+    def _push(self, message: messages.Message, run: str = "") -> bool:
         clock = self._context.clock
+        if aside := self._context.asides.get(run):
+            message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)
         queued = self.outbox.push(message, clock.now(), clock.monotonic())

@@ -39,6 +39,7 @@ from ..system.store import Store
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
+from .finding import Finding
 from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
@@ -78,7 +79,17 @@ class App:
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
         self._publisher = Publisher(self.context, self.log_line)
-        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._finding = Finding(
+            self.context,
+            self._alerter,
+            self.watch,
+            self._publisher.publish,
+            self._tell,
+            self.log_line,
+        )
+        answers = Handlers(
+            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+        )
         self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
@@ -96,6 +107,7 @@ class App:
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
+        self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
@@ -150,10 +162,11 @@ class App:
 
     # -- runs ---------------------------------------------------------------------------
 
-    def watch(self, spec: RunSpec) -> WatchedRun:
-        """Put a new run under watch."""
+    def watch(self, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        """Put a new run under watch. ``saved``: positions in its logs, if it does not begin them."""
         run = spec.id or run_id(spec.name)
-        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
+        spec = replace(spec, started_at=spec.started_at or self._clock.now())
+        watched = self._add(run, spec, saved)
         self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
@@ -178,6 +191,10 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        mirror = context.config.mirror.to
+        watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
+        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
@@ -186,6 +203,11 @@ class App:
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
         return watched
+
+    def _learnt(self, watched: WatchedRun) -> None:
+        """A run has one more checkpoint folder: watch its disk, and write it down."""
+        self._attribution.watch_disks()
+        self._publisher.publish(watched)
 
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
@@ -209,6 +231,7 @@ class App:
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # the run has ended, or the tick has judged it already
+        self._loop.serve(partial(self._finding.look_at, watched))
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -220,11 +243,24 @@ class App:
             self._loop.serve(partial(self._tell, watched, change))
         if changes or changed or watched.index_stale:
             self._publisher.publish(watched)
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
+            self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
             self._attribution.watch_disks()
             self._publisher.publish(watched)
+
+    def _linger(self, watched: WatchedRun) -> None:
+        """Follow the last saves of an ended run until they have a verdict."""
+        if watched.alive or not watched.saves.open:
+            return
+        watched.note_checkpoints()
+        if watched.index_stale:
+            self._publisher.publish(watched)
+            self._alerter.correct_saves(watched)
+        if not watched.saves.waits(self._clock.now()):
+            watched.saves.stop(self.context.pump)
 
     def _tell(self, watched: WatchedRun, change: Change) -> None:
         self._alerter.alert(watched, change)
@@ -235,6 +271,8 @@ class App:
     def _tick(self) -> None:
         for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
+        for watched in tuple(self.context.runs.values()):
+            self._loop.serve(partial(self._linger, watched))
         self._alerter.pump()
 
     def _save(self) -> None:

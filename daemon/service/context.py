@@ -37,6 +37,8 @@ class Context:
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
     durability: PathDurability = field(default_factory=PathDurability)
+    asides: dict[str, str] = field(default_factory=dict)
+    """Run -> a sentence for every push about it: what has followed its end."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
@@ -52,7 +54,7 @@ class Context:
     def find_run(self, name: object) -> WatchedRun:
         """The run with this id or name; the newest living one of several, or without a name.
 
-        Raises UsageError when there is none.
+        One that only may be a training comes after those that are. Raises UsageError when there is none.
         """
         if not self.runs:
             raise UsageError("no run is watched", "try `middlewatch watch`")
@@ -61,7 +63,7 @@ class Context:
             known = [r for r in known if name in (r.spec.id, r.spec.name)]
         if not known:
             raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
-        return max(known, key=lambda r: (r.alive, r.facts.watched_since))
+        return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""
@@ -84,6 +86,13 @@ class Context:
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
         status["checkpoints"]["cadence"] = self._cadence(watched, now)
         status["updated_at"] = iso(now)
+        status["attempt"] = watched.spec.attempt
+        status["provisional"] = watched.spec.provisional
+        if watched.spec.provisional and watched.alive:
+            status["notes"].append(
+                f"taken for a training only because {watched.spec.provisional}: nothing about it "
+                "is pushed until it shows that it trains"
+            )
         return status
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
+    CheckpointSaved,
     CheckpointSeen,
     LogEvent,
     MemorySample,
@@ -17,7 +18,7 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
-from middlewatch.sentinels.kit.numbers import number, size
+from middlewatch.sentinels.kit.numbers import size
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
@@ -33,7 +34,6 @@ from ..parsers.last_words import hear
 from ..parsers.reader import LogReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
-from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from ..sources.cpu_quota import CpuQuota
 from ..sources.log_tail import LogTail
 from ..sources.parts_used import PartsInUse
@@ -44,7 +44,8 @@ from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
-from ..system.worker import JsonWorker
+from ..system.source import Source
+from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
 """Observations that are judged at once; all others are judged with the next tick (1 s)."""
@@ -103,7 +104,8 @@ class WatchedRun:
         self._saved = memory
         self._readers: dict[str, LogReader] = {}
         self._tails: dict[str, LogTail] = {}
-        self._checkpoints: CheckpointDir | None = None
+        self.saves = RunSaves(self)
+        self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
         self._memory: CgroupMemory | None = None
@@ -145,21 +147,16 @@ class WatchedRun:
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
                 self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
-        if spec.checkpoint_dirs:
-            self._checkpoints = CheckpointDir(
-                spec.checkpoint_dirs,
-                JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S),
-                earlier=self.index["checkpoints"],
-                since=self.facts.watched_since,
-            )
-            self._pumped.append(pump.add(self._checkpoints, self.add_observations))
+        self.saves.start(pump)
 
-    def stop_sources(self, pump: Pump) -> None:
-        """Close every source."""
+    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
+        """Close every source, or those of one kind."""
         self._forget_stacks()
-        for pumped in self._pumped:
+        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
             pump.remove(pumped)
-        self._pumped = []
+            self._pumped.remove(pumped)
+        if kind is Source and not self.saves.waits(self.clock.now()):
+            self.saves.stop(pump)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
         """Add what a source saw to the history; ask for a judgement at once if it is urgent."""
@@ -172,20 +169,20 @@ class WatchedRun:
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
             if isinstance(one, CheckpointSeen):
-                self._note_checkpoints()
-            elif isinstance(one, ProcessEnded) and one.main and self._checkpoints is not None:
-                self._checkpoints.writer_gone = True
+                self.note_checkpoints()
+            elif isinstance(one, (CheckpointSaved, ProcessEnded)):
+                self.saves.see(one, self.clock.now())
         if urgent:
             self._urgent()
 
-    def _note_checkpoints(self) -> None:
+    def note_checkpoints(self) -> None:
         """Copy the known checkpoints from the source to the history.
 
         A deleted checkpoint disappears here: no observation is made of it.
         """
-        if self._checkpoints is not None:
-            self.history.saving_at = self._checkpoints.growing()
-            known = self.copies.marked(self._marked(self._checkpoints.checkpoints()))
+        if self.saves.source is not None:
+            self.history.saving_at = self.saves.source.growing()
+            known = self.copies.marked(self._marked(self.saves.source.checkpoints()))
             if known != self.history.checkpoints:
                 self.history.checkpoints = known
                 self.index_stale = True
@@ -252,7 +249,7 @@ class WatchedRun:
             if now - ending.at >= (LATE_RECORD_S if unseen else SETTLE_S):
                 self.ended_at = ending.at
                 self.history.ended = True
-        self._note_checkpoints()
+        self.note_checkpoints()
         state, reason = judge_state(view, list(open_incidents), now)
         if state == self.state:
             self.reason = reason
@@ -260,31 +257,11 @@ class WatchedRun:
         self.state, self.reason, self.since = state, reason, now
         return True
 
-    def _doubted(self, seen: CheckpointSeen) -> CheckpointSeen:
-        """Call a checkpoint unverifiable that was saved after the loss became NaN or infinite.
-
-        Its files are whole, but as long as its weights were not read they are probably not finite:
-        nobody is advised to resume from it. Other checkpoints are returned unchanged.
-        """
-        since = self.history.not_finite_since
-        if since is None or seen.state != "ok" or seen.level in ("finite", "load"):
-            return seen
-        at, step = since
-        if seen.step is not None and step is not None:
-            later = seen.step >= step
-        else:
-            later = seen.saved_at >= at
-        if not later:
-            return seen
-        named = "" if step is None else f" (step {number(step)})"
-        detail = f"saved after the loss stopped being a number{named}; its weights were not checked"
-        return replace(seen, state="unverifiable", detail=detail)
-
     def reindex(self, now: float, rules: RankingRules) -> None:
         """Build the checkpoint index from what is on disk now."""
         self.index = build(
             self.spec.id,
-            [self._doubted(c) for c in self.history.checkpoints],
+            [doubted(c, self.history.not_finite_since) for c in self.history.checkpoints],
             now,
             steps=self.history.steps,
             claims=self.history.claimed_saves,
@@ -297,7 +274,7 @@ class WatchedRun:
 
     def run_checkpoints(self) -> RunCheckpoints:
         """The checkpoints of this run, as the mirror needs them."""
-        name, folders = self.spec.id.rpartition("-")[0], self.spec.checkpoint_dirs
+        name, folders = self.spec.id.rpartition("-")[0], self.spec.whole_dirs()
         saving_at = self.history.saving_at if self.alive else None
         return RunCheckpoints(
             self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at
@@ -305,9 +282,9 @@ class WatchedRun:
 
     def rescan(self, now: float) -> bool:
         """Have every checkpoint verified again; ``False`` if the source is closed or missing."""
-        if self._checkpoints is None or not self.alive:
+        if self.saves.source is None or not self.alive:
             return False
-        self._checkpoints.rescan(now)
+        self.saves.source.rescan(now)
         return True
 
     def tail(self, lines: int = 50) -> list[str]:
@@ -344,7 +321,10 @@ class WatchedRun:
             "log_tail": self.tail(),
             "processes": facts.processes(history.process_samples) if self.alive else [],
             "checkpoint_dirs": list(spec.checkpoint_dirs),
-            "checkpoints": facts.checkpoints(history.checkpoints, self.index),
+            "checkpoint_folders": facts.folders(spec),
+            "checkpoints": facts.checkpoints(
+                history.checkpoints, self.index, history.claimed_saves, now
+            ),
             "incidents": incidents,
             "watch": [facts.source(s) for s in history.sources.values()] if self.alive else [],
             "notes": self.notes(),
@@ -358,6 +338,9 @@ class WatchedRun:
                 "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
+        if self.saves.unclear:
+            shown = ", ".join(self.saves.unclear[:4])
+            notes.append(f"who saved {shown} is not known: others work in that folder too")
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         for tail in self._tails.values():
@@ -374,7 +357,8 @@ class WatchedRun:
 
     def save(self) -> dict[str, Any]:
         """The state that a restarted daemon needs, as plain JSON values."""
-        return {
+        promised = {"promised": self.saves.promised} if self.saves.promised else {}
+        return promised | {
             "spec": self.spec.to_json(),
             "state": self.state,
             "since": self.since,

@@ -18,6 +18,7 @@ from middlewatch.sentinels.kit import CheckpointSeen
 
 from ..checkpoints.finder import CheckpointFinder, CheckpointPath
 from ..checkpoints.followed import FULL_LOOK_EVERY, Followed, fingerprint_of
+from ..config.save_folder import SaveFolder
 from ..system.source import Source
 from ..system.worker import module_argv
 
@@ -117,13 +118,15 @@ class CheckpointDir(Source):
         settle_s: float = SETTLE_S,
         earlier: Iterable[Mapping[str, Any]] = (),
         since: float = math.inf,
+        learnt: Sequence[SaveFolder] = (),
     ) -> None:
         """``settle_s``: seconds without a change before a checkpoint is verified. ``earlier``:
         entries of the last index, whose verdicts hold as long as the files are unchanged.
         ``since``: when the daemon began to watch this run (epoch seconds); the data of checkpoints
-        saved later is read in full, also by a daemon that was restarted."""
+        saved later is read in full, also by a daemon that was restarted. ``learnt``: what is
+        known of those of the folders that do not belong to the run alone."""
         self.name = "checkpoint_dir:" + ",".join(directories)
-        self._finder = CheckpointFinder(directories)
+        self._finder = CheckpointFinder(directories, learnt)
         self._verify = verify
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
@@ -141,6 +144,12 @@ class CheckpointDir(Source):
         self._first = True
         self.writer_gone = False
         """The run's main process has ended: a file that does not change will not be finished."""
+
+    def add(self, folder: SaveFolder) -> None:
+        """Follow one more folder, or more names of it. What lies there already was saved during
+        this watch, or is older than the run."""
+        self._finder.add(folder)
+        self._first = True
 
     def fds(self) -> Iterable[int]:
         """The pipe of the verifier, while there is one."""

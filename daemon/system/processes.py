@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from . import procfs
+from .outside import outside
 
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 MAPS_BYTES = 4 << 20
@@ -92,6 +93,12 @@ class Process:
         self.start_ticks = seen.start_ticks if seen else 0
 
     @cached_property
+    def started_at(self) -> float:
+        """Start time in epoch seconds, right to about a second; 0: unknown."""
+        booted = procfs.boot_time(self._proc)
+        return booted + self.start_ticks * procfs.TICK_S if booted else 0.0
+
+    @cached_property
     def argv(self) -> tuple[str, ...]:
         """The command line; empty for a kernel thread."""
         return procfs.cmdline(self.pid, self._proc)
@@ -147,6 +154,11 @@ class Process:
         if self._shares_root is False:
             return f"{self._proc}/{self.pid}/root{path}"
         return path
+
+    def lasting(self, path: str) -> str:
+        """Like :meth:`outside`, but a path that is still right after the process, and its
+        container, are gone, where there is one."""
+        return outside(self.pid, path, self._proc)
 
     @cached_property
     def _shares_root(self) -> bool | None:

@@ -322,6 +322,12 @@ def shares_root(pid: int, root: str = PROC) -> bool | None:
     return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
 
 
+def same_mounts(pid: int, root: str = PROC) -> bool:
+    """True when it has the mounts that we have, and the same root directory."""
+    theirs, ours = link(f"{root}/{pid}/ns/mnt"), link(f"{root}/self/ns/mnt")
+    return bool(theirs) and theirs == ours and shares_root(pid, root) is not False
+
+
 def maps(pid: int, root: str = PROC, limit: int = 64 * _LARGEST) -> bytes:
     """The text of /proc/PID/maps, at most ``limit`` bytes. It has 300 KiB for a torch process;
     64 MiB are 600,000 regions."""

@@ -115,7 +115,7 @@ def test_one_fills_its_own_mount_and_others_have_other_troubles(
     runs.send("stopped", signal.SIGSTOP)
     for name, words in (
         ("key_error", "KeyError"),
-        ("killed", "signal 9"),
+        ("killed", "SIGKILL"),
         ("stopped", "stopped"),
     ):
         push = box.push(lambda p, name=name: f"] {name} on " in p.title, f"the push of {name}")

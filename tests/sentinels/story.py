@@ -315,8 +315,9 @@ class Story:
         self.seen(self.memory[-1])
         return self
 
-    def gpu(self, index: int = 0, *, stray: bool = False, **fields: Any) -> Story:
+    def gpu(self, index: int = 0, **fields: Any) -> Story:
         """One look at a GPU of the run; ``stray``: one that no run is known to use."""
+        stray = bool(fields.pop("stray", False))
         given = {
             "uuid": f"GPU-{index}",
             "name": "H100",

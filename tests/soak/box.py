@@ -344,7 +344,7 @@ class Box:
             )  # fmt: skip
             if machine.gpus == "mig":
                 told = replace(told, util_ratio=None, power_w=None, power_limit_w=None)
-            self._box.add(told)
+            self.watched.history.add(told)
         self.watched.fresh.add(GpuSample)
 
     def _disk(self, now: float) -> None:
@@ -356,7 +356,7 @@ class Box:
         if not self.dead and self._act.doing == "save" and self._act.saves and self._act.seconds:
             used += int(self._act.saves * (1 - self._left / self._act.seconds))
             self.watched.history.saving_at = now
-        self._box.add(
+        self.watched.history.add(
             DiskSample(
                 now, "/data", "ext4", self.machine.disk_bytes, self.machine.disk_bytes - used,
                 inodes, inodes, holds=("checkpoints", "log", "cwd"),

@@ -132,7 +132,7 @@ def is_checkpoint_file(name: str) -> bool:
         return True
     if shard(name) is not None:
         return False
-    if is_weights(name):
+    if is_weights(name) or name.endswith(".keras"):  # Keras writes nothing but models into these
         return True
     return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
 

@@ -161,11 +161,8 @@ DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "processes": (_processes, ("pids",)),
     "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
     "name": (_name, ("name",)),
-    "minor": (lambda nvml, gpu: {"minor": nvml.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
-    "bus_id": (
-        lambda nvml, gpu: {"bus_id": str(nvml.nvmlDeviceGetPciInfo(gpu).busId)},
-        ("bus_id",),
-    ),
+    "minor": (lambda n, gpu: {"minor": n.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
+    "bus_id": (lambda n, gpu: {"bus_id": str(n.nvmlDeviceGetPciInfo(gpu).busId)}, ("bus_id",)),
 }
 UNKNOWN = {
     key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys

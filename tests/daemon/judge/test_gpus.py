@@ -54,7 +54,7 @@ def test_the_evidence(
 
 
 def test_a_board_without_a_minor_number() -> None:
-    assert gpus_of(parts({1}), OURS, [GpuSample(0.0, 0), GpuSample(0.0, 1)]) == {1}
+    assert gpus_of(parts({1}), OURS, [GpuSample(0.0, 0), GpuSample(0.0, 1)]) == frozenset({1})
 
 
 def test_a_process_that_has_ended_still_had_its_gpu() -> None:

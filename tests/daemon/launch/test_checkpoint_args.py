@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.launch.checkpoint_args import from_argv, from_usual_names
+from middlewatch.daemon.launch.checkpoint_args import from_argv
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,3 @@ def test_an_ambiguous_option_counts_when_the_directory_exists(tmp_path: Path) ->
 @given(st.lists(st.text(), max_size=6), st.text())
 def test_any_command_line_gives_absolute_paths(argv: list[str], cwd: str) -> None:
     assert all(os.path.isabs(path) for path in from_argv(argv, "/" + cwd.strip("\0")))
-
-
-def test_usual_folders_count_with_checkpoints_or_when_new_and_empty(tmp_path: Path) -> None:
-    for folder in ("out", "ckpt", "outputs", "lightning_logs/version_0/checkpoints"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "lightning_logs/version_0/checkpoints/epoch=1.ckpt").touch()
-    (tmp_path / "outputs/notes.md").touch()
-    os.utime(tmp_path / "ckpt", (0, 0))
-    started = (tmp_path / "out").stat().st_mtime - 5
-    assert list(from_usual_names(str(tmp_path), started)) == [
-        str(tmp_path / "out"),
-        str(tmp_path / "lightning_logs"),
-    ]
-    assert list(from_usual_names("/no/such/place", 0)) == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,9 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.judge.incidents import Change, ChangeKind, Incident
-from middlewatch.daemon.report.messages import MAX_BODY, compose, finished, first_step
+from middlewatch.daemon.report.messages import (
+    MAX_BODY,
+    compose,
+    finished,
+    first_step,
+    not_good,
+)
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import CheckpointSeen, Evidence, HandbookPage, RemedyStep, Severity
+from middlewatch.sentinels.kit import (
+    CheckpointSaved,
+    CheckpointSeen,
+    Evidence,
+    HandbookPage,
+    RemedyStep,
+    Severity,
+)
 
 NOW = 1_700_000_000.0
 
@@ -106,7 +120,7 @@ def test_what_was_never_pushed_is_not_taken_back(kind: ChangeKind) -> None:
     "known",
     [
         [],
-        [checkpoint(4000, 600, "corrupt"), checkpoint(4000, 600, "pending")],
+        [checkpoint(4000, 600, "corrupt"), checkpoint(4210, 600, "pending")],
         [checkpoint(4210, 600)],  # the trouble is in it
         [checkpoint(4000, 10)],  # saved after it began
     ],
@@ -114,6 +128,56 @@ def test_what_was_never_pushed_is_not_taken_back(kind: ChangeKind) -> None:
 def test_no_checkpoint_is_promised_that_may_hold_the_trouble(known: list[CheckpointSeen]) -> None:
     body = push(incident(), checkpoints=known).body
     assert "No good checkpoint is known from before the trouble." in body
+
+
+def test_a_save_that_is_still_being_checked_is_named() -> None:
+    known = [checkpoint(4000, 600), checkpoint(4100, 90, "pending")]
+    newest = "/data/out/step_4100 (step 4100)"
+    good = "Last good checkpoint: /data/out/step_4000 (step 4000), structure checked"
+    both = push(incident(), checkpoints=known).body
+    assert f"{good}; a newer one is being checked: {newest}\n" in both
+    only = push(incident(), checkpoints=known[1:]).body
+    assert f"Newest checkpoint: {newest}, saved 90 s ago and still being checked: if" in only
+    assert "No good checkpoint" not in only
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (
+            CheckpointSaved(NOW - 70, 4100, "out/a.pt"),
+            (
+                "The log says a checkpoint of step 4100 was saved 70 s ago (out/a.pt);"
+                " it has not been looked at yet"
+            ),
+        ),
+        (
+            CheckpointSaved(NOW - 3600, None, None),
+            (
+                "The log says a checkpoint was saved 60 min ago, but its folder was not found"
+                " (watch --checkpoints DIR)"
+            ),
+        ),
+        (CheckpointSaved(NOW - 50, 4300, None), "No good checkpoint is known from before"),
+    ],
+)
+def test_a_save_that_only_the_log_knows(claim: CheckpointSaved, said: str) -> None:
+    assert (
+        said in compose(Change("opened", incident()), "r", "h", None, (), NOW, claims=[claim]).body
+    )
+
+
+def test_a_save_that_was_being_checked_and_is_bad() -> None:
+    bad = replace(checkpoint(4100, 90, "corrupt"), detail="the file ends early")
+    message = not_good(bad, "3fa2c1", "run7", "box3", "/data/out/step_4000")
+    assert message.title == "[CORRECTED] run7 on box3: step_4100 is corrupt"
+    assert message.body.splitlines() == [
+        "/data/out/step_4100 was still being checked; it is corrupt:",
+        "the file ends early",
+        "Newest good checkpoint: /data/out/step_4000",
+        "Incident 3fa2c1: middlewatch explain 3fa2c1",
+    ]
+    assert "none is known" in not_good(bad, "", "run7", "box3", None).body
 
 
 @pytest.mark.parametrize("key", ["valid", "finite"])

@@ -60,7 +60,7 @@ def program() -> Iterator[Program]:
 
 
 def seen_of(*pids: int, **more: str) -> PartsUsed:
-    (seen,) = PartsInUse(lambda: list(pids), **more).read(0.0)  # type: ignore[arg-type]
+    (seen,) = PartsInUse(lambda: list(pids), **more).read(0.0)
     assert isinstance(seen, PartsUsed)
     return seen
 
@@ -129,7 +129,7 @@ def test_device_files_of_gpus(tmp_path: Path, driver: bool) -> None:
         for number, target in enumerate(opened):
             (fds / str(number)).symlink_to(target)
     proc = str(tmp_path / "proc")
-    assert seen_of(10, 11, root=proc, dev=str(dev)).gpu_minors == {1}
+    assert seen_of(10, 11, root=proc, dev=str(dev)).gpu_minors == frozenset({1})
     nothing = seen_of(11, root=proc, dev=str(dev)).gpu_minors
     assert nothing == (frozenset() if driver else None)
 

@@ -12,9 +12,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from trainer import descend, save
+from trainer import descend, save  # type: ignore[import-not-found]
 
 STEPS = 100_000
 
@@ -58,7 +59,7 @@ def main() -> None:
     mount = Path(sys.argv[4]) if len(sys.argv) > 4 else None
     rates = [0.05]
 
-    def rate():  # type: ignore[no-untyped-def]
+    def rate() -> Iterator[float]:
         while True:
             yield rates[0]
 
