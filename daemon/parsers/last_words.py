@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
-from middlewatch.sentinels.kit.observations import Farewell, LastWords, ProcessEnded
+from middlewatch.sentinels.kit.last_words import Farewell, LastWords
+from middlewatch.sentinels.kit.observations import ProcessEnded
 
 LEAST = 3
 """So many lines of one shape are a loop: two similar lines may stand in any text."""

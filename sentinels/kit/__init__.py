@@ -5,6 +5,7 @@ from __future__ import annotations
 from .accumulator import Accumulator
 from .findings import Evidence, Finding, Severity
 from .handbook import HandbookPage, RemedyStep
+from .last_words import LastWords
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -13,7 +14,6 @@ from .observations import (
     DiskSample,
     Durability,
     GpuSample,
-    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from .last_words import LastWords
 from .numbers import number
-from .observations import LastWords, Phase, ProcessEnded
+from .observations import Phase, ProcessEnded
 from .progress import plan_reached, planned
 from .vanished import vanished
 from .view import View

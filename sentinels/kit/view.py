@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TypeVar
 
 from .accumulator import Accumulator
+from .last_words import LastWords
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
     DiskSample,
     GpuSample,
-    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
