@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from middlewatch.sentinels.kit import LogGrowth, Observation, codec
+from middlewatch.sentinels.kit import LineSigns, LogGrowth, Observation, codec
 
 from ..system.errors import Unsupported
 from ..system.inotify import ChangeHints, Inotify
@@ -82,6 +82,11 @@ class LogParser(Protocol):
     @property
     def lines(self) -> int:
         """Complete lines so far."""
+        ...
+
+    @property
+    def signs(self) -> LineSigns | None:
+        """What the lines without a report are about; ``None`` when it does not count them."""
         ...
 
     def feed(self, data: bytes, now: float) -> Iterable[Observation]:
@@ -279,6 +284,7 @@ class LogTail(Source):
             lines=self.reader.lines,
             grown_at=self._now.grown_at,
             chunk_bytes=self._now.chunk_bytes,
+            signs=self.reader.signs,
         )
 
     # -- which file

@@ -19,6 +19,8 @@ _COLLECTIVE = (
     "horovod/",
     "mpi4py/",
     "megatron/core/parallel_state",
+    "jax/_src/distributed",
+    "tensorflow/python/distribute/",
 )
 _DEVICE = ("torch/autograd/", "torch/cuda/", "torch/_tensor", "jax/_src/array", "cupy/cuda/")
 """Code in which a rank waits for its GPU, and so perhaps for other ranks."""
@@ -46,6 +48,15 @@ _CALLS = frozenset(
     ]
 )
 """Functions by which a person knows a collective; they call others internally."""
+_RENDEZVOUS = (
+    "init_process_group (",
+    "init_distributed (",
+    "initialize (jax/_src/distributed",
+    "next_rendezvous (",
+    "_create_c10d_store (",
+    "_store_based_barrier (",
+)
+"""Beginnings of frames in which a process waits until all others of its job have come."""
 _INPUT = (
     "torch/utils/data/",
     "webdataset/",
@@ -74,6 +85,11 @@ class StackSummary(NamedTuple):
     where: str
     """``all_reduce at train.py:212``: the call that waits, and the line of the run's own code."""
     stack: StackSeen
+
+    @property
+    def at_rendezvous(self) -> bool:
+        """True when it waits until all processes of its job have come."""
+        return any(frame.startswith(_RENDEZVOUS) for frame in self.stack.frames)
 
     @property
     def name(self) -> str:

@@ -25,6 +25,8 @@ _REMEDIES = {
     "collective": "take the stacks of all ranks: py-spy dump --pid PID",
     "input": "look at the data: space in /dev/shm, the storage of the data set, the workers' "
     "stacks (py-spy dump --pid PID)",
+    "rendezvous": "see that all nodes were started, and that this one reaches the first of them: "
+    "MASTER_ADDR, MASTER_PORT",
     "lock": "take its stack with all threads: py-spy dump --pid PID",
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "idle": "",
@@ -36,7 +38,8 @@ class HangVerdict:
     """Why a run hangs, and what to tell a person."""
 
     name: str
-    """``collective``, ``input``, ``lock``, ``spin`` or ``idle``."""
+    """``collective``, ``rendezvous``, ``input``, ``lock``, ``spin``, ``idle``, ``working`` or
+    ``failing``."""
     does: str
     """What the run does, to be put after "the run"."""
     remedy: str
@@ -54,6 +57,8 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return _by_kernel(view, work, who)
     kinds = {s.kind for s in standing}
     together = kinds & set(TOGETHER)
+    if all(s.at_rendezvous for s in standing):
+        return _verdict("rendezvous", "waits for the other processes of its job", standing)
     if "collective" in kinds or (together and _many(view, who)):
         return _collective(standing)
     if "input" in kinds:
