@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, Sentinel, Severity, SourceState, View
+from .kit.forecast import clock
 from .kit.numbers import pace, span
 from .kit.pace.silence import SilenceLimits, case_of
+from .kit.recovery import OpenIncident
 
 TOGETHER_S = 60.0
 """Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
@@ -66,4 +68,14 @@ def _stands_still(view: View, since: float) -> bool:
     return case_of(view, SilenceLimits()).open
 
 
-SENTINEL = Sentinel(check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the source can be read again."""
+    source = next((s for s in view.sources if s.source == case.key), None)
+    if source is None or source.state != "ok":
+        return ""
+    return f"{source.source} can be read again since {clock(source.since, view.now)}"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(SourceState,), every_tick=True, clears_after_s=5.0, recovered=recovered
+)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from .kit import CheckpointSeen, Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import number, short_path, size
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, gone_or_good, went_on
 from .kit.saves.damage import Damage, is_nonfinite
 from .kit.saves.siblings import is_newest, last_good
 from .kit.troubles import Troubles, describe_event, said_in_old_log
@@ -138,6 +139,13 @@ def _left_over(seen: CheckpointSeen) -> Finding:
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the save is good or gone, or, for one that could not be read, training went on."""
+    if case.key == "read":
+        return went_on(view, case)
+    return gone_or_good(view, case.key)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -145,4 +153,5 @@ SENTINEL = Sentinel(
     every_tick=True,
     clears_after_s=30.0,
     accumulators=(Damage, Troubles),
+    recovered=recovered,
 )

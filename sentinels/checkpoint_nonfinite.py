@@ -21,6 +21,7 @@ from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
 from .kit.accumulator import LoggedValue
 from .kit.loss.finite import Finiteness
 from .kit.numbers import number, short_path
+from .kit.recovery import OpenIncident, gone_or_good
 from .kit.saves.damage import Damage, is_nonfinite
 from .kit.saves.siblings import is_newest, last_good
 
@@ -136,6 +137,11 @@ def _at_step(step: float | None) -> str:
     return "" if step is None else f" (step {number(step)})"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the save is finite or gone."""
+    return gone_or_good(view, case.key)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -144,4 +150,5 @@ SENTINEL = Sentinel(
     clears_after_s=600.0,
     accumulators=(Damage,),
     also_reads=(Finiteness,),
+    recovered=recovered,
 )

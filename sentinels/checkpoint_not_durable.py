@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
+from .kit.numbers import short_path
+from .kit.recovery import OpenIncident
 
 LOST_WITH_STOP, LOST_WITH_BOX, LASTING = range(3)
 
@@ -79,4 +81,22 @@ def _lost(newest: CheckpointSeen, *, with_stop: bool) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(CheckpointSeen,), every_tick=True, clears_after_s=1800.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once a good save is on storage that survives the box."""
+    for seen in reversed(view.checkpoints):
+        if seen.state == "ok" and _lasts(seen) == LASTING:
+            how = (
+                "was copied off the box" if seen.mirrored else "is on storage that survives the box"
+            )
+            return f"{short_path(seen.path)} {how}"
+    return ""
+
+
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(CheckpointSeen,),
+    every_tick=True,
+    clears_after_s=1800.0,
+    recovered=recovered,
+)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, View
 from .kit.numbers import number, short_path, size
+from .kit.recovery import OpenIncident, gone_or_good
 from .kit.saves.siblings import Shrunk, Siblings
 
 
@@ -95,6 +96,22 @@ def _part(name: str, here: int, usual: int) -> str:
     return f"{here} of {usual} {name}" if here else f"{name} is missing"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the save is gone, or a later one is complete again."""
+    siblings = view.accumulator(Siblings)
+    if siblings is None:
+        return ""
+    less = {(one.made.path, one.made.saved_at) for one in siblings.shrunk(view.run.started_at)}
+    for seen in reversed(view.checkpoints):
+        if seen.saved_at <= case.opened_at:
+            break
+        if seen.state == "ok" and (seen.path, seen.saved_at) not in less:
+            return f"the save after it, {short_path(seen.path)}, is complete again"
+    if any(c.path == case.key for c in view.checkpoints):
+        return ""  # that it is good as far as it goes is known: it has less than the others
+    return gone_or_good(view, case.key)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -102,4 +119,5 @@ SENTINEL = Sentinel(
     every_tick=True,
     clears_after_s=30.0,
     accumulators=(Siblings,),
+    recovered=recovered,
 )

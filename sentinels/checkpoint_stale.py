@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
-from .kit.numbers import span
+from .kit.forecast import clock
+from .kit.numbers import short_path, span
+from .kit.recovery import OpenIncident
 from .kit.saves.damage import written
 from .kit.saves.pattern import LOOKED_AT, expected
 
@@ -76,4 +78,14 @@ def _steps_due(view: View, limits: Limits) -> bool:
     return 0 <= view.step_times[-1][1] - known[0] <= limits.longest_times * max(every)
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step, CheckpointSeen), every_tick=True)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once there is a newer save."""
+    newest = max(view.checkpoints, key=lambda c: c.saved_at, default=None)
+    if newest is None or newest.saved_at <= case.opened_at or not written(newest):
+        return ""
+    return f"saved again: {short_path(newest.path)} at {clock(newest.saved_at, view.now)}"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(Step, CheckpointSeen), every_tick=True, recovered=recovered
+)

@@ -18,6 +18,7 @@ from .kit import CpuQuotaSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.numbers import number
 from .kit.pace.quota import Quota
 from .kit.pace.windows import SLOW, Windows
+from .kit.recovery import OpenIncident
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,24 @@ def _finding(
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the quota is no longer used up."""
+    quota = view.accumulator(Quota)
+    if quota is None or quota.last is None:
+        return ""
+    if quota.last.cores is None:
+        return "the control group has no CPU quota any more"
+    recent = quota.share(quota.last.at, limits.short_s)
+    if recent is None or recent >= limits.share:
+        return ""
+    return f"its CPU quota ran out in {recent:.0%} of the last periods only"
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(CpuQuotaSample,), clears_after_s=120.0, accumulators=(Quota, Windows)
+    check,
+    Limits(),
+    on=(CpuQuotaSample,),
+    clears_after_s=120.0,
+    accumulators=(Quota, Windows),
+    recovered=recovered,
 )

@@ -25,6 +25,7 @@ from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentin
 from .kit.classes import Lines, row, which
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, went_on
 from .kit.troubles import Troubles, describe_event
 from .kit.vanished import killed_for_memory, vanished
 
@@ -212,6 +213,16 @@ def _badly(ending: ProcessEnded) -> bool:
     return ending.exit_code != 0 and (ending.rank is not None or known)
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once a run that stood after a fatal error makes steps again; an end is for good."""
+    return went_on(view, case) if case.key == "error" else ""
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(LogEvent, ProcessEnded, MemorySample), every_tick=True, clears_after_s=30.0
+    check,
+    Limits(),
+    on=(LogEvent, ProcessEnded, MemorySample),
+    every_tick=True,
+    clears_after_s=30.0,
+    recovered=recovered,
 )

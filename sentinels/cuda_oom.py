@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import pace
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, went_on
 
 CLASSES = ("cuda_oom", "accel_oom")
 
@@ -74,4 +75,11 @@ def _summary(event: LogEvent) -> str:
     return f"out of GPU memory{where}{wanted}"
 
 
-SENTINEL = Sentinel(check, Limits(), on=(LogEvent, ProcessEnded), every_tick=True)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once training went on."""
+    return went_on(view, case)
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(LogEvent, ProcessEnded), every_tick=True, recovered=recovered
+)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
+from .kit.recovery import OpenIncident, saved_since
 from .kit.saves.pattern import no_inodes, saves_on
 
 CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
@@ -174,4 +175,14 @@ def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:
     return None
 
 
-SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the mount has space again, or a save was written after a failed one."""
+    if case.key != "write":
+        now = next((m for m in view.mounts if m.mount == case.key), None)
+        if now is None or now.at <= case.quiet_since or _is_full(now, limits):
+            return ""
+        return f"{now.mount} has {size(now.free_bytes)} of {size(now.total_bytes)} free again"
+    return saved_since(view, case)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen), recovered=recovered)

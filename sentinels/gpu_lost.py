@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
-from .kit.gpus import used
+from .kit.gpus import newest, used
+from .kit.recovery import OpenIncident, went_on
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
 APPLICATION_XIDS = (13, 31, 43, 45, 63, 68, 69, 94, 137)
@@ -153,4 +154,20 @@ def _fatal(event: LogEvent) -> bool:
     return event.severity == "critical" and event.details.get("xid") not in APPLICATION_XIDS
 
 
-SENTINEL = Sentinel(check, Limits(), on=(GpuSample, LogEvent), clears_after_s=300.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the GPU answers again, or training went on; never for errors of its memory."""
+    if case.key.startswith("memory"):
+        return ""
+    if case.trouble != "gpu_lost" or not case.key.startswith("gpu"):
+        return went_on(view, case)
+    index = case.details.get("gpu")
+    samples = view.gpus.get(index, ()) if isinstance(index, int) else ()
+    answers = newest(samples, limits.answers)
+    if len(answers) < max(1, limits.answers) or any(s.lost for s in answers):
+        return ""
+    return f"GPU {index} answers again" if answers[-1].at > case.quiet_since else ""
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(GpuSample, LogEvent), clears_after_s=300.0, recovered=recovered
+)

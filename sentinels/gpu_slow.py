@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, GpuSample, Sentinel, Severity, View
 from .kit.gpus import at_work, newest, used
 from .kit.numbers import median
+from .kit.recovery import OpenIncident
 
 HARD = ("hw_thermal", "hw_power_brake", "hw_slowdown")
 """Clock event reasons that always cost much speed, the most exact first."""
@@ -121,4 +122,15 @@ def _clock(last: GpuSample) -> str:
     return f"{last.sm_clock_mhz:.0f} MHz" + (f", usually {usual:.0f}" if usual else "")
 
 
-SENTINEL = Sentinel(check, Limits(), on=(GpuSample,), clears_after_s=120.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the GPU is not slowed down in any of the newest samples."""
+    index = case.details.get("gpu")
+    recent = newest(view.gpus.get(index, ()) if isinstance(index, int) else (), limits.looks)
+    if len(recent) < limits.looks or recent[-1].at <= case.quiet_since:
+        return ""
+    if any(s.throttle or _dropped(s, limits.clock_ratio) for s in recent):
+        return ""
+    return f"GPU {index} is not slowed down any more ({_clock(recent[0])})"
+
+
+SENTINEL = Sentinel(check, Limits(), on=(GpuSample,), clears_after_s=120.0, recovered=recovered)

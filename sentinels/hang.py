@@ -42,12 +42,13 @@ from .kit.numbers import span
 from .kit.pace.failing import Failing, failing
 from .kit.pace.pauses import Pauses
 from .kit.pace.signs import ReportPauses, Signs
-from .kit.pace.silence import Silence, case_of
+from .kit.pace.silence import Silence, case_of, shows_again
 from .kit.pace.stack_summary import describe_groups, folded, stack_summaries
 from .kit.pace.suspects import silence_limits
 from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, moves_again
 from .kit.troubles import Troubles
 
 CLASSES = ("hang",)
@@ -257,6 +258,11 @@ def _line(p: ProcessSample) -> str:
     return f"pid {p.pid}{rank} {p.name}: state {p.state}{wchan}, {p.cpu_s:.0f} s CPU so far"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once steps come again, or what this run shows instead of steps."""
+    return moves_again(view, case) or shows_again(view, case.opened_at)
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -264,4 +270,5 @@ SENTINEL = Sentinel(
     every_tick=True,
     clears_after_s=5.0,
     also_reads=(Pauses, ReportPauses, Signs),
+    recovered=recovered,
 )

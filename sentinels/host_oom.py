@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import size
+from .kit.recovery import OpenIncident, went_on
 
 CLASSES = ("cgroup_oom_kill", "host_oom_kill")
 
@@ -135,6 +136,16 @@ def _how(ending: ProcessEnded) -> str:
     return "" if ending.exit_code is None else f" with status {ending.exit_code}"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once training went on without another kill."""
+    on = went_on(view, case)
+    return on and f"no further process was killed, and {on}"
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(MemorySample, LogEvent, ProcessEnded), clears_after_s=600.0
+    check,
+    Limits(),
+    on=(MemorySample, LogEvent, ProcessEnded),
+    clears_after_s=600.0,
+    recovered=recovered,
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
+from .kit.recovery import OpenIncident, saved_since
 from .kit.saves.pattern import FULL_INODES, no_inodes, saves_on
 
 
@@ -92,4 +93,14 @@ def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | 
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the mount has inodes again, or a save was written after a failed one."""
+    if case.key != "write":
+        now = next((m for m in view.mounts if m.mount == case.key), None)
+        if now is None or now.at <= case.quiet_since or no_inodes(now, limits.full_inodes):
+            return ""
+        return f"{now.mount} has {now.free_inodes} of {now.total_inodes} inodes free again"
+    return saved_since(view, case)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(DiskSample, LogEvent, CheckpointSeen), recovered=recovered)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, Step, View
-from .kit.numbers import median, span
+from .kit.numbers import median, number, span
 from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import starved, work_of
+from .kit.recovery import OpenIncident, steps_since
 
 RECENT = 5
 """Number of newest step intervals that must be slow."""
@@ -100,4 +101,14 @@ def _slow(view: View, limits: Limits) -> tuple[float, float] | None:
     return (median(now), usual) if slow else None
 
 
-SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen, Step), clears_after_s=30.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once steps come at a usual rate again."""
+    marks = list(islice(steps_since(view, case.quiet_since), RECENT + 1))
+    if len(marks) <= RECENT or _slow(view, limits) is not None:
+        return ""
+    return f"steps come again, {span((marks[0][0] - marks[-1][0]) / RECENT)} each; step {number(marks[0][1])} now"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(ProcessesSeen, Step), clears_after_s=30.0, recovered=recovered
+)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from .kit import Finding, Sentinel, Severity, Step, View
 from .kit.loss.flat import FlatMetrics
 from .kit.numbers import number
+from .kit.recovery import OpenIncident, values_since
 
 
 @dataclass(frozen=True)
@@ -45,4 +46,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the loss has changed."""
+    values = values_since(view, "train_loss", case.quiet_since)
+    return f"the loss moves again: {number(values[0])} now" if len(set(values)) > 1 else ""
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,), recovered=recovered)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from .kit import Finding, Sentinel, Severity, Step, View
 from .kit.loss.flat import FlatMetrics
 from .kit.numbers import number
+from .kit.recovery import OpenIncident, values_since
 
 
 @dataclass(frozen=True)
@@ -44,4 +45,13 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the loss is better than the best one before."""
+    best = case.details.get("best")
+    values = values_since(view, "train_loss", case.quiet_since)
+    if not isinstance(best, (int, float)) or not values or not values[0] < best:
+        return ""
+    return f"the loss is {number(values[0])}, better than {number(best)}"
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,), recovered=recovered)

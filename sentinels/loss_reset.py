@@ -21,6 +21,7 @@ from .kit import Finding, Sentinel, Severity, Step, View
 from .kit.loss.losses import Losses
 from .kit.loss.series import Reset
 from .kit.numbers import number
+from .kit.recovery import OpenIncident
 
 
 @dataclass(frozen=True)
@@ -81,4 +82,16 @@ def _finding(reset: Reset, place: int, limits: Limits) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(Losses,))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the loss has caught up."""
+    losses = view.accumulator(Losses)
+    if losses is None:
+        return ""
+    for place, reset in enumerate(losses.resets, 1):
+        if case.key == f"{reset.metric}:{place}" and reset.back is not None:
+            by = "" if reset.back.step is None else f" by step {number(reset.back.step)}"
+            return f"the loss has caught up{by}: {number(reset.back.value)}"
+    return ""
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(Losses,), recovered=recovered)

@@ -19,6 +19,7 @@ from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.accumulator import LoggedValue
 from .kit.loss.scaling import Scaling, Skip
 from .kit.numbers import number
+from .kit.recovery import OpenIncident
 from .kit.troubles import Troubles
 
 
@@ -117,4 +118,16 @@ def _skipped(first: Skip, skips: Scaling, severity: Severity) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step, LogEvent), accumulators=(Scaling, Troubles))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once no step was skipped for a while."""
+    skips = view.accumulator(Scaling)
+    if skips is None or skips.bottom is not None or skips.spell is not None:
+        return ""
+    if skips.steps_since <= limits.calm_steps:
+        return ""
+    return f"no step was skipped in the last {skips.steps_since}"
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(Step, LogEvent), accumulators=(Scaling, Troubles), recovered=recovered
+)

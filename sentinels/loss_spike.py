@@ -28,6 +28,7 @@ from .kit.loss.gradients import Gradient
 from .kit.loss.losses import Losses
 from .kit.loss.series import Jump
 from .kit.numbers import number
+from .kit.recovery import OpenIncident
 from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("loss_spike", "loss_diverged", "grad_spike")
@@ -179,6 +180,21 @@ def _became(jump: Jump, *, excused: bool) -> str:
     return f"{jump.reports} reports later it is still up" if jump.reports else "it may come back"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the loss, or the gradient norm, is back."""
+    losses = view.accumulator(Losses)
+    if losses is None:
+        return ""
+    if case.key == "grad_norm":
+        calm = losses.gradient_reports > limits.told_reports
+        return f"it was usual in the last {losses.gradient_reports} reports" if calm else ""
+    for jump in losses.jumps:
+        if case.key == f"{jump.metric}:{jump.number}" and jump.back is not None:
+            step = "" if jump.back.step is None else f" at step {number(jump.back.step)}"
+            return f"it came back to {number(jump.back.value)}{step}"
+    return ""
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -187,4 +203,5 @@ SENTINEL = Sentinel(
         Troubles,
         Losses,
     ),
+    recovered=recovered,
 )

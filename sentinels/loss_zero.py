@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.loss.losses import Losses
 from .kit.loss.missing_loss import Missing
 from .kit.loss.series import Leak, Zeros
 from .kit.numbers import number
+from .kit.recovery import OpenIncident, values_since
 from .kit.troubles import Troubles, said_in_old_log
 
 IN_WORDS = ("loss_zero",)
@@ -114,6 +116,17 @@ def _missing(missing: Missing) -> Finding:
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once there is a loss above zero again; never for a loss that fell too low."""
+    if case.key.startswith("leak:"):
+        return ""
+    metric = case.key.removeprefix("zero:") if case.key.startswith("zero:") else "train_loss"
+    values = values_since(view, metric, case.quiet_since)[: limits.in_a_row]
+    if len(values) < limits.in_a_row or not all(value and isfinite(value) for value in values):
+        return ""
+    return f"the loss is {number(values[0])} again"
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -122,4 +135,5 @@ SENTINEL = Sentinel(
         Troubles,
         Losses,
     ),
+    recovered=recovered,
 )

@@ -16,6 +16,7 @@ from .kit import Finding, Sentinel, Severity, Step, View
 from .kit.loss.flat import FlatMetrics, NoRate
 from .kit.numbers import number
 from .kit.progress import planned
+from .kit.recovery import OpenIncident, values_since
 
 
 @dataclass(frozen=True)
@@ -66,4 +67,10 @@ def _finding(none: NoRate, severity: Severity, where: str) -> Finding:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,))
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the learning rate is above zero."""
+    rates = values_since(view, "lr", case.quiet_since)
+    return f"the learning rate is {number(rates[0])} again" if rates and rates[0] > 0 else ""
+
+
+SENTINEL = Sentinel(check, Limits(), on=(Step,), accumulators=(FlatMetrics,), recovered=recovered)

@@ -23,6 +23,7 @@ from itertools import pairwise
 from .kit import Evidence, Finding, MemorySample, Sentinel, Severity, View
 from .kit.forecast import REACH, MemoryUse, clock
 from .kit.numbers import median, size, span
+from .kit.recovery import OpenIncident
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,21 @@ def _running_out(
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once memory neither runs short nor out."""
+    use = view.accumulator(MemoryUse)
+    if use is None or not view.memory or view.memory[-1].at <= case.quiet_since:
+        return ""
+    if use.squeezed_since is not None:
+        return ""
+    return f"{size(use.left)} of {size(use.total)} are left, and no longer running out"
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(MemorySample,), clears_after_s=900.0, accumulators=(MemoryUse,)
+    check,
+    Limits(),
+    on=(MemorySample,),
+    clears_after_s=900.0,
+    accumulators=(MemoryUse,),
+    recovered=recovered,
 )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
 from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
+from .kit.recovery import OpenIncident, values_since
 from .kit.troubles import Troubles
 
 
@@ -158,6 +159,29 @@ def _spell(value: float) -> str:
     return "NaN" if math.isnan(value) else "infinite"
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once so many reports in a row are finite as it takes to report the opposite."""
+    values = view.accumulator(Finiteness)
+    names = (
+        [case.key]
+        if case.key != "components"
+        else sorted(view.steps[-1].values)
+        if view.steps
+        else []
+    )
+    for name in names:
+        if values is not None and values.lasting(name if name in CALLED else None):
+            return ""
+        newest = values_since(view, name, case.quiet_since)[: max(1, limits.in_a_row)]
+        if len(newest) >= max(1, limits.in_a_row) and all(map(math.isfinite, newest)):
+            return f"{CALLED.get(name, name)} is finite again: {number(newest[0])} now"
+    return ""
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, LogEvent, ProcessEnded), accumulators=(Finiteness, Troubles)
+    check,
+    Limits(),
+    on=(Step, LogEvent, ProcessEnded),
+    accumulators=(Finiteness, Troubles),
+    recovered=recovered,
 )

@@ -18,6 +18,7 @@ from .kit.numbers import number, span
 from .kit.pace.stack_summary import stack_summaries
 from .kit.pace.work import progress, trainers, work_of
 from .kit.progress import completed
+from .kit.recovery import OpenIncident, went_on
 
 
 @dataclass(frozen=True)
@@ -83,4 +84,13 @@ def _last(view: View) -> float:
     return max(heard)
 
 
-SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen, Step, Phase), clears_after_s=5.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the process has ended, or works again."""
+    if view.ending is not None:
+        return "the process has ended"
+    return went_on(view, case)
+
+
+SENTINEL = Sentinel(
+    check, Limits(), on=(ProcessesSeen, Step, Phase), clears_after_s=5.0, recovered=recovered
+)

@@ -21,6 +21,7 @@ from itertools import pairwise
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import REACH, Trend, clock
 from .kit.numbers import size, span
+from .kit.recovery import OpenIncident
 from .kit.saves.pattern import Saves, intervals, pruned, prunes, saves_on
 from .kit.saves.save_log import SaveLog
 
@@ -269,10 +270,29 @@ def _soon(trend: Trend | None, free: int, need: int, limits: Limits) -> tuple[fl
     return (left_s, rate) if left_s < reach else None
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once more saves fit on the mount than are reported."""
+    now = next((m for m in view.mounts if m.mount == case.key), None)
+    if now is None or now.at <= case.quiet_since:
+        return ""
+    saves = saves_on(view, now.mount)
+    need = 1 + limits.saves
+    short = saves is not None and (
+        now.free_bytes < need * saves.bytes
+        or (now.total_inodes and (now.free_inodes or 0) < need * saves.files)
+    )
+    if short:
+        return ""
+    return (
+        f"{now.mount} has {size(now.free_bytes)} of {size(now.total_bytes)} and {_inodes(now)} free"
+    )
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
     on=(DiskSample, CheckpointSeen),
     clears_after_s=3600.0,
     accumulators=(SaveLog,),
+    recovered=recovered,
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import span
+from .kit.recovery import OpenIncident
 
 
 @dataclass(frozen=True)
@@ -54,4 +55,16 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the processes that were stopped run again."""
+    stopped = case.details.get("pids")
+    if not view.process_samples or not isinstance(stopped, (list, tuple)):
+        return ""
+    look = view.process_samples[-1]
+    here = [p for p in look.processes if p.pid in stopped]
+    if look.at <= case.quiet_since or not here or any(p.state in ("T", "t") for p in here):
+        return ""
+    return f"process {here[0].pid} runs again (state {here[0].state})"
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0, recovered=recovered)

@@ -16,6 +16,7 @@ from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import span
 from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import progress, work_of
+from .kit.recovery import OpenIncident, moves_again
 
 
 @dataclass(frozen=True)
@@ -76,4 +77,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0)
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once steps come again."""
+    return moves_again(view, case)
+
+
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0, recovered=recovered)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
 from .kit.gpus import newest, used
@@ -27,6 +28,7 @@ from .kit.numbers import median, number, span
 from .kit.pace.quota import Quota
 from .kit.pace.throughput import LogGap, Speed, Throughput
 from .kit.pace.windows import Windows
+from .kit.recovery import OpenIncident, steps_since
 from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("throughput_collapse",)
@@ -191,6 +193,21 @@ def _hole(hole: LogGap, limits: Limits) -> Finding:
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the speed is usual again."""
+    if len(list(islice(steps_since(view, case.quiet_since), 2))) < 2:
+        return ""
+    if case.key == "pace":
+        speed = view.accumulator(Windows)
+        if speed is None or not speed.usual_s or not speed.short_s:
+            return ""
+        ratio = speed.short_ratio
+        return f"the run makes {ratio:.0%} of its usual speed" if ratio >= limits.slow_ratio else ""
+    tempo = view.accumulator(Throughput)
+    quick = tempo is not None and tempo.slow is not None and (tempo.over or tempo.quick)
+    return "steps are as quick as before" if quick else ""
+
+
 SENTINEL = Sentinel(
     check,
     Limits(),
@@ -201,4 +218,5 @@ SENTINEL = Sentinel(
         Windows,
     ),
     clears_after_s=300.0,
+    recovered=recovered,
 )

@@ -19,6 +19,7 @@ from .kit import Deadline, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import Deadlines, clock
 from .kit.numbers import median, number, span
 from .kit.progress import completed, planned
+from .kit.recovery import OpenIncident
 from .kit.saves.pattern import Saves, expected
 
 
@@ -166,6 +167,22 @@ def _proof(view: View, end: Deadline) -> tuple[Evidence, ...]:
     )
 
 
+def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
+    """Words once the run is complete, or its end was put off."""
+    if completed(view):
+        return "the run reached its last step in time"
+    clocks = view.accumulator(Deadlines)
+    end, before = None if clocks is None else clocks.next(view.now), case.details.get("ends_at")
+    if end is None or not isinstance(before, (int, float)) or end.ends_at <= before + 60:
+        return ""
+    return f"its end was put off to {clock(end.ends_at, view.now)}"
+
+
 SENTINEL = Sentinel(
-    check, Limits(), on=(Deadline,), clears_after_s=1800.0, accumulators=(Deadlines,)
+    check,
+    Limits(),
+    on=(Deadline,),
+    clears_after_s=1800.0,
+    accumulators=(Deadlines,),
+    recovered=recovered,
 )

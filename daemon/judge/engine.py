@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from middlewatch.sentinels.kit import Evidence, Finding, Sentinel, Severity, View
+from middlewatch.sentinels.kit import Evidence, Finding, OpenIncident, Sentinel, Severity, View
 
 from ..config.secrets import mask
-from .incidents import Change, Incidents
-from .refutation import outcome, refuted
+from .incidents import Change, Incident, Incidents
+from .refutation import refuted
 
 LineLookup = Callable[[str, int], "str | None"]
 BROKEN_AFTER = 3
@@ -96,11 +96,24 @@ class Engine:
         """
         found, asked = self.findings(view, fresh, tick=tick)
         proven = [(name, prove(finding, line)) for name, finding in found]
-        changes = self.incidents.update(run, proven, asked, view.now)
-        for change in changes:
-            if change.kind == "resolved" and (words := outcome(change.incident, view)):
-                change.incident.details["outcome"] = words
+        changes = self.incidents.update(
+            run, proven, asked, view.now, lambda one, since: self._recovered(one, view, since)
+        )
         return changes + self._refute(run, view, {(n, f.key) for n, f in found}, asked)
+
+    def _recovered(self, one: Incident, view: View, since: float) -> str:
+        """What is well again of an open incident, by evidence after ``since`` (epoch seconds)."""
+        if one.key == _self_key(one.sentinel):
+            return f"the rule {one.sentinel} works again"
+        sentinel = self._sentinels.get(one.sentinel)
+        if sentinel is None or sentinel.recovered is None:
+            return ""
+        case = OpenIncident(one.trouble, one.key, one.opened_at, since, one.details)
+        try:
+            return sentinel.recovered(view, self._limits.get(one.sentinel, sentinel.limits), case)
+        except Exception:  # noqa: BLE001 - the incident stays open; the others are judged
+            self._broken(one.sentinel)
+            return ""
 
     def _refute(
         self, run: str, view: View, reported: Collection[tuple[str, str]], asked: Collection[str]
@@ -122,12 +135,17 @@ class Engine:
             return None
         return Finding(
             trouble="blind",
-            key=f"self:{name}",
+            key=_self_key(name),
             severity=Severity.WARNING,
             summary=f"the rule {name} fails with an error and judges nothing: a bug of middlewatch",
             evidence=(Evidence("process", traceback.format_exc(limit=-2)[-400:]),),
             remedy="report it with the daemon's log",
         )
+
+
+def _self_key(sentinel: str) -> str:
+    """Key of the incident that says that a rule itself is broken."""
+    return f"self:{sentinel}"
 
 
 def prove(finding: Finding, line: LineLookup) -> Finding:

@@ -9,7 +9,7 @@ done elsewhere.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +22,8 @@ ChangeKind = Literal["opened", "raised", "corrected", "resolved", "joined", "mer
 QUIET: frozenset[ChangeKind] = frozenset({"joined", "merged"})
 """Changes that are stored but never pushed: a symptom was added to an incident, or an incident
 turned out to be a part of another."""
+END = "end"
+"""Key of the findings about the end of a run."""
 MAX_EVIDENCE = 12
 """Pieces of evidence kept of one incident."""
 MOST_SYMPTOMS = 1000
@@ -58,6 +60,9 @@ class Incident:
     """When it was last opened, raised or corrected: findings at most :data:`JOIN_S` later join."""
     alerted_at: float | None = None
     reminders: int = 0
+    asked_from: float | None = field(default=None, compare=False, metadata=codec.UNSAVED)
+    """When this daemon first asked its sentinel about it: a restart proves nothing, so silence
+    counts from there."""
     over: bool = False
     """Its sentinel reports only past events (``details["over"]``): a new one is pushed again."""
 
@@ -65,6 +70,16 @@ class Incident:
     def fingerprint(self) -> tuple[str, str, str]:
         """Findings with the same fingerprint are the same trouble."""
         return (self.run, self.sentinel, self.key)
+
+    @property
+    def tells_end(self) -> bool:
+        """True when the incident itself is about the end of the run."""
+        return self.key == END or self.details.get("main") is True
+
+    @property
+    def holds_end(self) -> bool:
+        """True when the finding about the end of the run became a symptom of this incident."""
+        return any(tag.endswith(f"|{END}") for tag in self.joined)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict for the store."""
@@ -123,11 +138,14 @@ class Incidents:
         findings: Sequence[tuple[str, Finding]],
         asked: Mapping[str, float],
         now: float,
+        recovered: Callable[[Incident, float], str] = lambda incident, since: "",
     ) -> list[Change]:
         """Take in one round of judgement about ``run``; returns what changed.
 
         ``findings`` are (sentinel, finding); ``asked`` maps every sentinel that was asked in
-        this round to the seconds without a finding after which its incidents are resolved.
+        this round to the seconds without a finding after which its incidents may be resolved.
+        ``recovered`` says, of an incident and by evidence newer than a time (epoch seconds), what
+        is well again; while it has no words the incident stays open.
         """
         changes: list[Change] = []
         seen: set[tuple[str, str, str]] = set()
@@ -143,18 +161,22 @@ class Incidents:
             ]
             incident.over = incident.over or (bool(is_past) and all(is_past))
             clears = asked.get(incident.sentinel)
-            if clears is None or incident.fingerprint in seen:
+            if clears is None:
                 continue
-            if now - incident.last_seen_at >= clears:
-                changes.append(self.resolve(incident, now))
+            if incident.asked_from is None:
+                incident.asked_from = now
+            if incident.fingerprint in seen:
+                continue
+            quiet_since = max(incident.last_seen_at, incident.asked_from)
+            if now - quiet_since >= clears and (words := recovered(incident, quiet_since)):
+                changes.append(self.resolve(incident, now, words))
         return changes
 
-    def resolve(self, incident: Incident, now: float, outcome: str = "") -> Change:
-        """Resolve ``incident``; ``outcome``: how the trouble ended, where that is known."""
+    def resolve(self, incident: Incident, now: float, outcome: str) -> Change:
+        """Resolve ``incident``; ``outcome``: what was seen to be well again."""
         incident.state = "resolved"
         incident.resolved_at = now
-        if outcome:
-            incident.details["outcome"] = outcome
+        incident.details["outcome"] = outcome
         return Change("resolved", incident)
 
     def acknowledge(self, incident: Incident) -> None:
@@ -196,6 +218,7 @@ class Incidents:
             state="open",
             opened_at=now,
             last_seen_at=now,
+            asked_from=now,
             changed_at=now,
             summary=finding.summary,
             fatal=finding.fatal,

@@ -79,6 +79,9 @@ class EventReader(LogReader):
         self._told_to = (last, self._listing_before(len(text), last + 1))
 
     def _read_pieces(self, cut: list[RawLine], now: float, said: list[Observation]) -> None:
+        if self._finder is None:  # every line is read, so program text is followed as usual
+            super()._read_pieces(cut, now, said)
+            return
         self._one_by_one = True
         self._code = self._told_to[1]
         super()._read_pieces(cut, now, said)

@@ -58,13 +58,16 @@ def compose(
         if alerted and not change.worse
         else incident.severity.label.upper(),
     }.get(change.kind, "RESOLVED")
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(incident.summary, 120)}"
-    if change.kind == "resolved":
+    resolved = change.kind == "resolved"
+    what = str(incident.details.get("outcome", "")) if resolved else incident.summary
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    if resolved:
         lasted = span(now - incident.opened_at)
-        body = [f"Over after {lasted}: {incident.trouble}."]
-        if outcome := incident.details.get("outcome"):
-            body.append(f"What happened: {_short(str(outcome), 300)}.")
-        body.append(f"Incident {incident.id}.")
+        body = [
+            f"Seen to be well: {_short(what, 300)}.",
+            f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
+            f"Incident {incident.id}.",
+        ]
         return Message(title, "\n".join(body), "success", incident.id)
     lines = [_short(incident.summary, 300)]
     if change.kind == "raised" and alerted:
@@ -76,10 +79,15 @@ def compose(
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     lines.append(_last_good(checkpoints, incident))
-    step, safe = first_step(incident, entry)
-    lines.append(f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}")
+    lines.append(_first(incident, entry))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+
+
+def _first(incident: Incident, entry: HandbookPage | None) -> str:
+    """The line with the first step."""
+    step, safe = first_step(incident, entry)
+    return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
 
 
 def _corrected(was: str, trouble: str) -> str:
@@ -90,16 +98,56 @@ def _corrected(was: str, trouble: str) -> str:
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push about a run that finished, by its ``status --json``."""
-    now = status["now"]
-    loss = now["values"].get("train_loss")
     lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
+    lines += _reached(status)
+    lines.append("Copy and verify the results, then stop the box: it is still billed.")
+    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+
+
+def failed(
+    name: str,
+    host: str,
+    status: dict[str, Any],
+    cause: Incident | None,
+    entry: HandbookPage | None,
+) -> Message:
+    """The push about a run that failed, where no push about an incident has told its end.
+
+    ``status``: its ``status --json``. ``cause``: the incident that explains the end, told earlier,
+    and ``entry``: the handbook page of its class.
+    """
+    how = _exit_words(status["exit"])
+    lines = [f"The run has failed: {how}."]
+    if cause is not None:
+        lines.append(f"The cause was told before: {_short(cause.summary, 200)}")
+        lines += [f"Symptom: {_short(s, 200)}" for s in cause.symptoms[-1:]]
+    last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
+    lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
+    lines += _reached(status)
+    if cause is None:
+        lines += ["First step: look at the end of its log: middlewatch status", "No open incident"]
+    else:
+        lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
+    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
+    return Message(title, _fit(lines), "failure", cause.id if cause else "")
+
+
+def _exit_words(exit_: dict[str, int | None] | None) -> str:
+    code, signal = (exit_ or {}).get("code"), (exit_ or {}).get("signal")
+    if signal is not None:
+        return f"ended by signal {signal}"
+    return "its exit status is not known" if code is None else f"ended with exit status {code}"
+
+
+def _reached(status: dict[str, Any]) -> list[str]:
+    """Lines with the last step and the newest good checkpoint of a run that ended."""
+    now, lines = status["now"], []
+    loss = now["values"].get("train_loss")
     if now["step"] is not None:
         shown = "" if loss is None else f", loss {number(float(loss))}"
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
-    lines.append(f"Newest good checkpoint: {_short(resume or 'none found', 400)}")
-    lines.append("Copy and verify the results, then stop the box: it is still billed.")
-    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+    return [*lines, f"Newest good checkpoint: {_short(resume or 'none found', 400)}"]
 
 
 def drilled(message: Message) -> Message:

@@ -63,14 +63,27 @@ class Alerter:
         self._context.save_incident(incident)
 
     def alert_end(self, watched: WatchedRun) -> None:
-        """Push that a run finished: once, and only if ``[alerts] finished`` is set."""
+        """Push that a run finished (if ``[alerts] finished`` is set), or that it failed.
+
+        Once for each run. A failed run is told here only where the finding about its end became a
+        part of an incident that was told before: the end of a run is always told.
+        """
         if watched.end_alerted:
             return
         watched.end_alerted = True
-        wanted = self._context.config.alerts.finished and not self._silenced(watched.spec.id, "")
-        if watched.state == "finished" and wanted:
-            name, status = watched.spec.name, self._context.status(watched)
-            self._push(messages.finished(name, self._context.host, status))
+        run, name, host = watched.spec.id, watched.spec.name, self._context.host
+        if self._silenced(run, ""):
+            return
+        if watched.state == "finished" and self._context.config.alerts.finished:
+            self._push(messages.finished(name, host, self._context.status(watched)))
+        if watched.state == "failed":
+            mine = [i for i in self._context.incidents.all() if i.run == run]
+            if not any(i.tells_end for i in mine):
+                worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
+                cause = next((i for i in worst if i.state != "resolved"), None)
+                page = self._context.page_of(cause) if cause else None
+                status = self._context.status(watched)
+                self._push(messages.failed(name, host, status, cause, page))
 
     def remind(self) -> None:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.

@@ -68,7 +68,7 @@ class Publisher:
         for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:
                 for incident in context.incidents.open(run):
-                    context.incidents.resolve(incident, now)
+                    context.incidents.resolve(incident, now, "its run ended a week ago")
                     context.save_incident(incident)
                 context.store.drop("run", run)
                 self._indexes.pop(run, None)

@@ -26,6 +26,7 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
 
@@ -46,6 +47,7 @@ __all__ = [
     "LogGrowth",
     "MemorySample",
     "Observation",
+    "OpenIncident",
     "Phase",
     "ProcessEnded",
     "ProcessSample",

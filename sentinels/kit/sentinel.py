@@ -14,6 +14,7 @@ from .accumulator import Accumulator
 from .classes import row
 from .findings import Finding
 from .handbook import HandbookPage, parse
+from .recovery import OpenIncident
 from .view import View
 
 
@@ -23,7 +24,8 @@ class Sentinel:
 
     ``check(view, limits)`` reports what is wrong *in this view*. It is called again and again, and
     must report a trouble every time while it lasts. When it has not reported a trouble for
-    ``clears_after_s`` seconds, the daemon resolves the incident.
+    ``clears_after_s`` seconds, the daemon asks ``recovered(view, limits, incident)`` what is well
+    again, and resolves the incident once there are words for it.
     """
 
     check: Callable[[View, Any], Iterable[Finding]]
@@ -33,6 +35,9 @@ class Sentinel:
     second, to judge silence, which brings no observations."""
     every_tick: bool = False
     clears_after_s: float = 60.0
+    recovered: Callable[[View, Any, OpenIncident], str] | None = None
+    """Says what was seen to be well again, in words; empty when nothing was. ``None``: its troubles
+    are for good, as the end of a run is."""
     accumulators: tuple[type[Accumulator], ...] = ()
     """Accumulators that it reads (:meth:`View.accumulator`). While all of them are quiet it is not
     called: it would have nothing to report."""

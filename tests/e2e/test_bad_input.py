@@ -162,7 +162,7 @@ def test_the_receiver_is_down_for_a_while(box: Any, program: Program) -> None:
     box.command("start")
     push = box.push(lambda p: "[CRITICAL] gpt on" in p.title)
     assert "loss is" in push.title
-    box.until(lambda: box.ask("incidents")[0]["alerted_at"], "the receiver's answer")
+    box.until(lambda: box.ask("outbox")[0]["sent_at"], "the receiver's answer")
     assert len(box.receiver.pushes) == 1
 
 

@@ -35,7 +35,12 @@ class Watcher(Protocol):
         """End it and what belongs to it; called once, also after a failed start."""
 
 
-LABELS: dict[str, Severity] = {"CRITICAL": "page", "WARNING": "warning", "INFO": "note"}
+LABELS: dict[str, Severity] = {
+    "CRITICAL": "page",
+    "FAILED": "page",
+    "WARNING": "warning",
+    "INFO": "note",
+}
 INCIDENT = re.compile(r"^Incident (\S+?)[:.]", re.MULTILINE)
 STEP = re.compile(r"^First step(?: \(costly\))?: (.*)$", re.MULTILINE)
 CORRECTED = re.compile(r"^Reported as (\S+) before; the cause is (\S+)\.$", re.MULTILINE)

@@ -130,7 +130,8 @@ def test_a_daemon_that_goes_and_comes_back() -> None:
     async def check(screen: Screen) -> None:
         await screen.shows("4,200/5,000")
         screen.daemon.found = DaemonUnreachable("nobody answers", "middlewatch start")
-        screen.mono = 12.0
+        await screen.shows("nobody answers")  # no older answer is on its way any more
+        screen.mono += 12.0
         await screen.shows("no answer for 12 s", "nobody answers", "4,200/5,000")
         back = run()
         back["now"]["step"] = 4321

@@ -226,10 +226,7 @@ def metric_name(name: str) -> str | None:
     """
     if len(name) > 100 or not _MAY_RATE.search(name):
         return None
-    from ...parsers.numbers.keys import (
-        canonical,
-        fold,
-    )  # takes 7 ms, rarely needed
+    from middlewatch.sentinels.kit.metric_keys import canonical, fold  # takes 7 ms, rarely needed
 
     found = canonical(fold(name))
     return found if found in RATINGS else None

@@ -245,10 +245,7 @@ _TOOK = ("_runtime", "_per_second", "_time")
 
 
 def _metrics(entry: Mapping[str, object]) -> dict[str, float]:
-    from ...parsers.numbers.keys import (
-        canonical,
-        fold,
-    )  # rarely needed
+    from middlewatch.sentinels.kit.metric_keys import canonical, fold  # rarely needed
 
     found = {}
     for key, told in entry.items():

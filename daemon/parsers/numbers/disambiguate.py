@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from middlewatch.sentinels.kit.metric_keys import fold, is_adversarial, is_learning, is_loss
+from middlewatch.sentinels.kit.metric_names import PLURAL_STEPS
+
 from .fields import Field
-from .keys import fold, is_adversarial, is_learning, is_loss
-from .metric_names import PLURAL_STEPS
 
 MEASURES = frozenset(
     {"train_loss", "eval_loss", "grad_norm", "tokens_per_s", "samples_per_s", "step_time_s", "mfu"}

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .keys import key_unit
+from middlewatch.sentinels.kit.metric_keys import key_unit
 
 Reading = Literal["plain", "ratio", "inverse"]
 

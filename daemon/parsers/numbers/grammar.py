@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from . import keys, metric_names
+from middlewatch.sentinels.kit import metric_keys as keys
+from middlewatch.sentinels.kit import metric_names
+
 from .disambiguate import COUNTS, settle
 from .fields import NUMBER, RATE_UNITS, TIME_UNITS, Field, unit_factor
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from middlewatch.sentinels.kit.metric_keys import fold, is_learning, is_loss
+
 from . import (
     bars,
     counters,
@@ -23,7 +25,6 @@ from . import (
 )
 from .disambiguate import COUNTS, MEASURES, sum_of_parts
 from .fields import Field, Values, parse_number
-from .keys import fold, is_learning, is_loss
 from .plans import LinePlan, plan_for
 
 __all__ = ["COUNTS", "MEASURES", "LineReport", "examine"]

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
+from middlewatch.sentinels.kit.metric_keys import canonical, fold, is_loss
+
 from .disambiguate import COUNTS
 from .fields import NUMBER_TEXT, SIZE_UNITS, Field, unit_factor
-from .keys import canonical, fold, is_loss
 
 MAX_COLUMNS = 64
 MARKS = "|│┃\t,; "

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..numbers import number, pace
+from ..numbers import number, pace, span
 from ..observations import CheckpointSaved, Phase, Step
 from ..view import View
 from .pauses import ANNOUNCED, Pauses
@@ -122,6 +122,18 @@ def last_sign(view: View) -> tuple[float | None, str]:
     if view.step_times and (newest is None or view.step_times[-1][0] >= newest):
         return view.step_times[-1][0], f"step {number(view.step_times[-1][1])}"
     return newest, "the last report"
+
+
+def shows_again(view: View, since: float) -> str:
+    """The words for a run that reports no step and shows its usual progress again after ``since``
+    (epoch seconds); empty when it does not."""
+    course = _course(view)
+    if course.told == "step":
+        return ""
+    for (before, _), (after, _) in itertools.pairwise(course.marks):
+        if after > since:
+            return f"it went on by itself after {span(after - before)}: a {course.told} came again"
+    return ""
 
 
 def case_of(view: View, patience: SilenceLimits) -> Silence:

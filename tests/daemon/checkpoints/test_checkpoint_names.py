@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.formats import names
-from middlewatch.daemon.parsers.numbers.keys import canonical, fold
+from middlewatch.sentinels.kit.metric_keys import canonical, fold
 
 
 @pytest.mark.parametrize(

@@ -88,15 +88,20 @@ def test_what_was_cached_stays(written: Path, monkeypatch: pytest.MonkeyPatch, h
         monkeypatch.setattr(reading, "_open_direct", lambda *_: -1)
     if how == "before Linux 6.5":
         monkeypatch.setattr(reading, "_CACHESTAT", 100_000)
-    fd = os.open(written, os.O_RDONLY)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-    for offset, count in ((0, 4096), (3 * MIB, MIB), (9 * MIB + 8192, 12288), (20 * MIB, 4099)):
-        os.pread(fd, count, offset)
-    os.close(fd)
-    before = cached(written)
-    assert 0 < sum(before) < len(before) / 4
-    read(written)
-    assert cached(written) == before
+
+    def stays() -> bool:
+        fd = os.open(written, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+        for offset, count in ((0, 4096), (3 * MIB, MIB), (9 * MIB + 8192, 12288), (20 * MIB, 4099)):
+            os.pread(fd, count, offset)
+        os.close(fd)
+        before = cached(written)
+        assert 0 < sum(before) < len(before) / 4
+        read(written)
+        return cached(written) == before
+
+    # The kernel may drop pages of its own accord at any time; our reader would do so every time.
+    assert stays() or stays() or stays()
 
 
 def test_what_was_just_written_is_read_from_the_cache(tmp_path: Path) -> None:

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from middlewatch.daemon.judge.engine import BROKEN_AFTER, Engine, prove
-from middlewatch.daemon.judge.incidents import Incidents
+from middlewatch.daemon.judge.incidents import Incident, Incidents
 from middlewatch.sentinels.kit import (
     Evidence,
     Finding,
     LogEvent,
+    OpenIncident,
     RunFacts,
     Sentinel,
     Severity,
@@ -32,7 +33,17 @@ class Rule:
         self.asked = 0
         self.says: list[Finding] = []
         self.error: Exception | None = None
-        self.sentinel = Sentinel(self.check, Limits(), on, every_tick, clears_after_s=10.0)
+        self.well = "the loss is 0.5 again"
+        self.cases: list[OpenIncident] = []
+        self.sentinel = Sentinel(
+            self.check, Limits(), on, every_tick, clears_after_s=10.0, recovered=self.recovered
+        )
+
+    def recovered(self, view: View, limits: Limits, case: OpenIncident) -> str:
+        self.cases.append(case)
+        if self.error is not None:
+            raise self.error
+        return self.well
 
     def check(self, view: View, limits: Limits) -> Iterator[Finding]:
         self.asked += 1
@@ -77,6 +88,60 @@ def test_only_a_rule_that_was_asked_can_clear() -> None:
     rule.says = []
     assert bench.judge(LogEvent, now=500.0) == []
     assert bench.judge(Step, now=500.0) == ["resolved"]
+
+
+def test_silence_alone_resolves_nothing() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan", key="k", details={"step": 7})]
+    bench.judge(Step)
+    rule.says, rule.well = [], ""
+    assert bench.judge(Step, now=9999.0) == []
+    (case,) = rule.cases
+    assert (case.trouble, case.key, case.quiet_since) == ("loss_nan", "k", 100.0)
+    assert case.details == {"step": 7}
+    rule.well = "the loss is 0.5 again"
+    assert bench.judge(Step, now=10000.0) == ["resolved"]
+    assert bench.incidents.all()[0].details["outcome"] == "the loss is 0.5 again"
+
+
+def test_a_rule_that_cannot_say_whether_it_is_over_keeps_it_open() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    bench.judge(Step)
+    rule.says, rule.error = [], None
+    rule.sentinel = replace(rule.sentinel, recovered=None)
+    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    assert bench.judge(Step, now=9999.0) == []
+
+
+def test_an_error_in_the_question_whether_it_is_over_keeps_it_open() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    bench.judge(Step)
+    rule.says = []
+    rule.sentinel = replace(rule.sentinel, recovered=lambda *_: str(1 // 0))
+    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    assert bench.judge(Step, now=9999.0) == []
+    assert "ZeroDivisionError" in bench.bugs[0]
+
+
+def test_a_restart_proves_nothing() -> None:
+    """Only what was seen after the start of the daemon resolves an incident from before it."""
+    rule = Rule()
+    bench = Bench(rule=rule)
+    rule.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
+    bench.judge(Step)
+    docs = [one.to_json() for one in bench.incidents.all()]
+    bench.incidents = Incidents(map(Incident.from_json, docs))
+    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    rule.says = []
+    assert bench.judge(Step, now=9999.0) == []
+    assert rule.cases == []
+    assert bench.judge(Step, now=10009.0) == ["resolved"]
+    assert rule.cases[0].quiet_since == 9999.0
 
 
 def test_limits_reach_the_rule() -> None:

@@ -35,11 +35,13 @@ class Watch:
     def __init__(self) -> None:
         self.incidents = Incidents()
         self.now = 1000.0
+        self.well = "seen to be well"
+        """What the sentinels say when they are asked whether a trouble is over."""
 
     def say(self, *said: tuple[str, Finding], after: float = 1.0) -> list[Change]:
         """What is worth telling; the rest is only written down."""
         self.now += after
-        changes = self.incidents.update("run", said, ASKED, self.now)
+        changes = self.incidents.update("run", said, ASKED, self.now, lambda one, since: self.well)
         return [c for c in changes if c.kind not in QUIET]
 
     def kinds(self, *said: tuple[str, Finding], after: float = 1.0) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from middlewatch.sentinels.kit import (
     discover,
 )
 from middlewatch.sentinels.kit.pace.suspects import suspects
+from middlewatch.sentinels.kit.recovery import OpenIncident
 
 BEGIN = 1_760_000_000.0
 PID = 100
@@ -234,6 +235,21 @@ def test_a_master_that_never_comes(run: Run) -> None:
     )
     assert "MASTER_ADDR" in finding.remedy
     assert run.first(begin)[0] <= 500
+
+
+def test_it_says_that_reports_came_again(run: Run) -> None:
+    for n in range(20):
+        run.prints(hf(round(0.02 * n, 2))).lives(10, 0.9)
+    run.lives(100)
+    opened_at = run.told[0][0]
+    case = OpenIncident("hang", "progress", opened_at, opened_at)
+    hang = discover()["hang"]
+    assert hang.recovered is not None
+    assert hang.recovered(run.view(), hang.limits, case) == ""
+    run.prints(hf(0.41)).lives(10, 0.9)
+    said = hang.recovered(run.view(), hang.limits, case)
+    assert said.startswith("it went on by itself after ")
+    assert said.endswith(": a report came again")
 
 
 # -- healthy -------------------------------------------------------------------------------------

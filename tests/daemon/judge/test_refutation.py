@@ -1,4 +1,4 @@
-"""How a trouble ended, as a push says it."""
+"""A trouble that never was, and how a push says what changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.incidents import Change, Incidents
-from middlewatch.daemon.judge.refutation import outcome, refuted
+from middlewatch.daemon.judge.refutation import refuted
 from middlewatch.daemon.report.messages import MAX_BODY, compose, drilled
 from middlewatch.sentinels.kit import Finding, ProcessEnded, RunFacts, Sentinel, Severity, View
 
@@ -38,28 +38,6 @@ class Bench:
 
 def body(change: Change) -> str:
     return compose(change, "gpt", "box3", None, (), 2000.0).body
-
-
-def test_a_hang_that_went_on_by_itself() -> None:
-    bench = Bench("hang", "hang")
-    marks = [(1000.0, 10.0), (1010.0, 11.0)]
-    bench.tick(view(1100.0, step_times=marks))
-    bench.says = False
-    assert bench.tick(view(1720.0 - 600.0, step_times=marks)) == []
-    (change,) = bench.tick(view(1731.0, step_times=[*marks, (1730.0, 12.0), (1731.0, 13.0)]))
-    assert change.kind == "resolved"
-    assert "What happened: it went on by itself after 12 min; step 12 now." in body(change)
-
-
-def test_a_hang_whose_run_ended_did_not_go_on() -> None:
-    bench = Bench("hang", "hang")
-    bench.tick(view(1100.0))
-    one = bench.incidents.open()[0]
-    ended = view(1200.0, endings=[ProcessEnded(1200.0, 7, True, exit_code=0)])
-    assert outcome(one, ended) == "the run has ended"
-    assert outcome(one, view(1200.0)) == ""
-    one.trouble = "loss_nan"
-    assert outcome(one, ended) == ""
 
 
 def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.events import EventReader
@@ -70,7 +70,14 @@ def events(reader: LogReader, *chunks: bytes) -> list[Observation]:
     return [o for o in said if isinstance(o, (LogEvent, CheckpointSaved))]
 
 
+LISTING = b"""import torch
+    raise RuntimeError("Loss is nan, stopping training")
+    Killed
+"""
+
+
 @given(LOG, st.lists(st.integers(0, 3000), max_size=4))
+@example(LISTING, [14])
 def test_the_events_are_those_of_the_full_reading(data: bytes, cuts: list[int]) -> None:
     marks = sorted({min(c, len(data)) for c in cuts})
     chunks = [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)], strict=True)]

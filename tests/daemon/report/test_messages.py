@@ -72,7 +72,6 @@ def test_the_push_of_the_contract() -> None:
     [
         ("raised", "warning", "CRITICAL", "It got worse: warning before."),
         ("corrected", "hang", "CORRECTED", "Reported as hang before; the cause is loss_nan."),
-        ("resolved", "", "RESOLVED", "Over after 60 s: loss_nan."),
     ],
 )
 def test_a_later_push_says_what_changed(kind: ChangeKind, was: str, label: str, words: str) -> None:
@@ -80,7 +79,19 @@ def test_a_later_push_says_what_changed(kind: ChangeKind, was: str, label: str, 
     assert message.title.startswith(f"[{label}] run7 on box3: ")
     assert words in message.body
     assert "3fa2c1" in message.body
-    assert message.kind == ("success" if kind == "resolved" else "failure")
+    assert message.kind == "failure"
+
+
+def test_a_resolved_push_says_what_is_well_again() -> None:
+    one = incident(alerted_at=NOW - 30, details={"outcome": "the loss is finite again: 1.8 now"})
+    message = push(one, "resolved")
+    assert message.title == "[RESOLVED] run7 on box3: the loss is finite again: 1.8 now"
+    assert message.kind == "success"
+    assert message.body.split("\n") == [
+        "Seen to be well: the loss is finite again: 1.8 now.",
+        "loss_nan is over after 60 s. It was: loss is NaN since step 4210",
+        "Incident 3fa2c1.",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["raised", "corrected"])

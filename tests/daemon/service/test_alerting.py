@@ -77,7 +77,7 @@ class Desk:
     def clear(self) -> None:
         self.clock.jump(60)
         for change in self.context.incidents.update(
-            "gpt-1", [], {"nan_loss": 60.0}, self.clock.now()
+            "gpt-1", [], {"nan_loss": 60.0}, self.clock.now(), lambda *_: "seen to be well"
         ):
             self.alerter.alert(self.watched, change)
 
@@ -160,6 +160,32 @@ def test_a_run_that_reached_its_end_is_told_once(desk: Any) -> None:
     for _ in range(2):
         d.alerter.alert_end(d.watched)
     assert d.pushed == ["FINISHED"]
+
+
+def test_a_death_that_became_a_symptom_is_told(desk: Any) -> None:
+    d = desk()
+    d.say()
+    d.clock.jump(30)
+    end = Finding("python_exception", Severity.CRITICAL, "ValueError: bad; it ended", key="end")
+    for change in d.context.incidents.update("gpt-1", [("crash", end)], {}, d.clock.now()):
+        d.alerter.alert(d.watched, change)
+    assert d.pushed == ["CRITICAL"]
+    d.watched.state, d.watched.exit = "failed", {"code": 1, "signal": None}
+    for _ in range(2):
+        d.alerter.alert_end(d.watched)
+    assert d.pushed == ["CRITICAL", "FAILED"]
+    doc = next(doc for _, doc in d.context.store.all("message") if "FAILED" in doc["title"])
+    assert doc["title"].endswith(": ended with exit status 1")
+    assert "The cause was told before: loss_nan happened" in doc["body"]
+    assert "Symptom: python_exception: ValueError: bad; it ended" in doc["body"]
+
+
+def test_a_death_that_has_its_own_incident_is_told_once(desk: Any) -> None:
+    d = desk()
+    d.say(trouble="python_exception", key="end")
+    d.watched.state = "failed"
+    d.alerter.alert_end(d.watched)
+    assert d.pushed == ["CRITICAL"]
 
 
 def test_nobody_to_tell(desk: Any) -> None:

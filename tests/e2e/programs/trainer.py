@@ -92,6 +92,9 @@ def main() -> int:
             yield rate
 
     for step, (loss, lr) in enumerate(descend(rates()), 1):
+        if step >= args.at:
+            loss += 50.0 if args.mode == "jump" else 0.0
+            lr *= 0.0 if args.mode == "frozen" else 1.0
         print(f"step {step}/{args.steps} loss {loss:.4g} lr {lr:.2g}")
         if args.mode == "early" and step == args.at:
             return 0

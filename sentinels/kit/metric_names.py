@@ -1,6 +1,6 @@
 """Lists: the keys that trainers use for their numbers, and our names for them.
 
-Keys are written in the form in which ``keys.fold`` compares them: lower case, with ``_`` and
+Keys are written in the form in which ``metric_keys.fold`` compares them: lower case, with ``_`` and
 ``-`` as blanks and camel case taken apart.
 """
 

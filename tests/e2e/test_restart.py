@@ -1,0 +1,67 @@
+"""``kill -9`` of the daemon with ten open incidents: a restart proves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Program = Callable[[str], list[str]]
+LONGEST_S = 65.0
+"""More than the longest ``clears_after_s`` of the sentinels here."""
+
+
+def _open(box: Any) -> dict[str, str]:
+    """Id of every incident that is not resolved, with its class."""
+    return {one["id"]: one["class"] for one in box.ask("incidents")}
+
+
+@pytest.mark.slow
+@pytest.mark.system
+def test_ten_open_incidents(mount: Callable[[str], Path], box: Any, program: Program) -> None:
+    """Nothing is resolved that was not seen to be well, and nothing is pushed twice."""
+    box.configure("[sentinels.hang]\nfloor_s = 4\nfew_steps_s = 4\n")
+    few, saves = mount("size=16m,nr_inodes=200"), box.root / "saves"
+    quick = ("--at", "30", "--sleep", "0.1", "--steps", "100000")
+
+    def trainer(mode: str, *words: str, options: tuple[str, ...] = ()) -> str:
+        command = (*program("trainer"), mode, *quick, *words)
+        return str(box.run(*command, name=mode, options=options))
+
+    trainer("nan")
+    trainer("crash")
+    trainer("early")
+    trainer("jump")
+    trainer("frozen")
+    trainer("litter", "--out", str(few), options=("--checkpoints", str(few)))
+    killed, stopped = trainer("killed"), trainer("stopped")
+    trainer(
+        "saves", "--save-every", "20", "--out", str(saves), options=("--checkpoints", str(saves))
+    )
+    box.run(*program("deadlock"), name="hang")
+    for run, number in ((killed, signal.SIGKILL), (stopped, signal.SIGSTOP)):
+        box.steps(10, run)
+        os.kill(box.status(run)["pid"], number)
+    box.until(lambda: list(saves.glob("step-*.safetensors")), "a save")
+    (saves / "step-000010.safetensors").write_bytes(b"\x00" * 4096)
+
+    def ten() -> bool:
+        return len(set(_open(box).values()) - {"ckpt_not_durable"}) >= 10
+
+    box.until(ten, "ten incidents of ten classes")
+    box.until(lambda: all(m["sent_at"] for m in box.ask("outbox")), "the answers of the receiver")
+    before, told = _open(box), len(box.receiver.pushes)
+    os.kill(box.ask("ping")["pid"], signal.SIGKILL)
+    box.command("start")
+    box.until(lambda: box.ask("overview")["daemon"]["uptime_s"] > LONGEST_S, "a minute")
+    assert before.items() <= _open(box).items()
+    again = box.receiver.pushes[told:]
+    assert not again, "\n\n".join(map(str, again))
+
+    os.kill(box.status(stopped)["pid"], signal.SIGCONT)
+    push = box.push(lambda p: p.title.startswith("[RESOLVED] stopped on"))
+    assert "runs again" in push.body, "what was seen to be well"

@@ -1,0 +1,3 @@
+#!/bin/bash
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+python reinforce.py > rl.log 2>&1

@@ -1,0 +1,6 @@
+#!/bin/bash
+rm -f port
+python volume.py &
+vol=$!
+trap 'kill $vol' EXIT
+timeout 170 python train.py
