@@ -207,6 +207,7 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
     severity, verdict = judged
     steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
+    look_at = [s.pid for s in verdict.odd] or [d.sample.pid for d in trainers(view, work)]
     return Finding(
         trouble="hang",
         key="progress",
@@ -222,6 +223,7 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
             "limit_s": round(case.limit_s, 1),
             "cores": round(work.cores, 3),
             **({"odd": odd} if odd else {}),
+            **({"pid": look_at[0]} if look_at else {}),
         },
     )
 

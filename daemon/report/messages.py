@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
+from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from .first_steps import first_step
+from .words import repeats, sentence
 
 MAX_BODY = 1000
 """Characters of a body without attachments. Programs that receive pushes rely on it."""
@@ -31,15 +35,6 @@ class Message:
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
 
 
-def first_step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
-    """(first step of the remedy, whether it is safe): the finding's own, else the handbook's."""
-    if incident.remedy:
-        return incident.remedy, True
-    if entry and entry.steps:
-        return entry.first_step.text, entry.first_step.safe
-    return "look at the evidence: middlewatch incidents", True
-
-
 def compose(
     change: Change,
     name: str,
@@ -47,8 +42,12 @@ def compose(
     entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
+    spec: RunSpec | None = None,
 ) -> Message:
-    """The push for one change of an incident of run ``name`` on ``host``."""
+    """The push for one change of an incident of run ``name`` on ``host``.
+
+    ``spec``: of the run, for the values in the first step.
+    """
     incident = change.incident
     alerted = incident.alerted_at is not None
     label = {
@@ -60,7 +59,10 @@ def compose(
     }.get(change.kind, "RESOLVED")
     resolved = change.kind == "resolved"
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    if not resolved:
+        what = sentence(what, entry.title if entry else "")
+    told = _short(what, 120)
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {told}"
     if resolved:
         lasted = span(now - incident.opened_at)
         body = [
@@ -69,24 +71,34 @@ def compose(
             f"Incident {incident.id}.",
         ]
         return Message(title, "\n".join(body), "success", incident.id)
-    lines = [_short(incident.summary, 300)]
+    proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
+    # What the title has said, the body does not say again.
+    whole = _short(incident.summary, 300)
+    lines = [] if repeats(whole, (told, *proofs)) else [whole]
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
     # Without an earlier push there is nothing to correct.
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {iso(incident.opened_at)}")
-    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
+    lines += [f"Proof: {_unless_told(text, told)}" for text in proofs]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     lines.append(_last_good(checkpoints, incident))
-    lines.append(_first(incident, entry))
+    lines.append(_first(incident, entry, spec))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
 
 
-def _first(incident: Incident, entry: HandbookPage | None) -> str:
+def _unless_told(proof: str, told: str) -> str:
+    """A proof; of a line of a log that the title has quoted only its place."""
+    place = re.match(r"(\S+:\d+): ", proof)
+    quoted = place is not None and repeats(proof[place.end() :], (told,))
+    return f"{place[1]} (quoted above)" if place is not None and quoted else proof
+
+
+def _first(incident: Incident, entry: HandbookPage | None, spec: RunSpec | None = None) -> str:
     """The line with the first step."""
-    step, safe = first_step(incident, entry)
+    step, safe = first_step(incident, entry, spec)
     return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
 
 

@@ -149,6 +149,7 @@ class Alerter:
             self._context.page_of(change.incident),
             watched.history.checkpoints,
             self._context.clock.now(),
+            watched.spec,
         )
 
     def _push(self, message: messages.Message) -> bool:

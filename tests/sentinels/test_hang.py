@@ -47,6 +47,7 @@ def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> Non
         "silent_s": 75.0,
         "limit_s": 60.0,
         "cores": 0.0,
+        "pid": 100,
     }
 
 
