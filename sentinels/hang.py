@@ -85,7 +85,7 @@ class Limits:
     spin_times: float = 2.0
     """Multiple of the limit at which a run that spins (busy, at the same place in every look) is
     critical; before, it is a warning."""
-    rendezvous_s: float = 180.0
+    rendezvous_s: float = 60.0
     """Longest normal wait of a new run, which has not made a step, for the other processes of its
     job. Nodes are started within minutes; libraries give up after 10 to 30."""
     hardly_times: float = 4.0
@@ -130,9 +130,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:
     """The judgement of a run in which everything fails, whatever its processes do."""
-    known = case.early_s is None
-    warns_s = case.limit_s if known else limits.spin_times * limits.floor_s
-    wakes_s = limits.spin_times * case.limit_s if known else case.early_s or limits.few_steps_s
+    warns_s = limits.spin_times * limits.floor_s if case.unpaced else case.limit_s
+    wakes_s = limits.few_steps_s if case.unpaced else limits.spin_times * case.limit_s
     if case.silent_s < warns_s + limits.evidence_s:
         return None
     severity = Severity.CRITICAL if case.silent_s >= wakes_s else Severity.WARNING
@@ -141,11 +140,11 @@ def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:
 
 
 def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Judged | None:
-    """The judgement of a run that has shown no rhythm yet, before its limit.
+    """The judgement of a run before its limit.
 
-    What loads, compiles or prepares data may be silent for long. One that does nothing at all, and
-    by its stacks waits for other processes or a lock, is told before: as a warning, because another
-    box may be at work.
+    What loads, compiles, prepares data or evaluates may be silent for long. A run that does nothing
+    at all, and by its stacks waits for a lock, for data or for other processes, is told before: as
+    a warning, because another box may be at work.
     """
     since = view.now - case.silent_s
     if progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s) or work.blocked:
@@ -155,7 +154,7 @@ def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or completed(view):
         return None
     verdict = idle_verdict(view, work, since)
-    if verdict.name == "rendezvous":
+    if verdict.name == "rendezvous" and case.unpaced:
         if case.silent_s < limits.rendezvous_s + limits.evidence_s:
             return None
         long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s

@@ -48,6 +48,6 @@ def failing(view: View, case: Silence) -> Failing | None:
         return None
     if view.now - newest > max(RECENT_S, 4 * case.silent_s / count):
         return None
-    if case.early_s is not None and not _TRAINING.search(text):
+    if case.unpaced and not _TRAINING.search(text):
         return None
     return Failing(count, text)

@@ -26,6 +26,9 @@ TWICE = 2
 LINES_S = 60.0
 """Seconds over which usual lines must have come to be a rhythm: the lines of a program that starts
 come within a few seconds."""
+FEW_TIMES = 2.0
+"""While few intervals are known, the longest of them counts this many times, like the slow ones of
+:meth:`.Pace.limit_s`."""
 SOCKET_LOOKS = 15
 """Newest process samples of which one has the bytes of sockets, if they can be read at all."""
 LINES_TIMES = 3.0
@@ -41,7 +44,7 @@ class SilenceLimits:
     first_step_s: float = 1800.0
     few_steps_s: float = 300.0
     phase_times: float = 1.5
-    rendezvous_s: float = 180.0
+    rendezvous_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,16 @@ class Silence:
     longest_s: float = 0.0
     """The longest pause so far, of any kind, after which the run went on."""
     early_s: float | None = None
-    """Seconds from which a run without a rhythm that waits for other processes, by its stacks, is
-    told before the limit; ``None`` for a run whose rhythm is known."""
+    """Seconds from which a run that does nothing, and by its stacks waits for a lock, for data or for
+    other processes, is told before the limit; ``None`` when that is not before it. The limit is
+    longer than the run's own rhythm before that is well known, and after an announcement."""
     look_s: float | None = None
     """Seconds from which its stacks are taken for that."""
+
+    @property
+    def unpaced(self) -> bool:
+        """True for a run that has not shown a rhythm yet."""
+        return self.step_s is None
 
     @property
     def open(self) -> bool:
@@ -151,9 +160,9 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
     marks, pauses, told = _course(view)
     rhythm = pace(marks, pauses.usual_s if pauses else 0.0)
     if rhythm is None:
-        early_s = patience.few_steps_s
-        look_s = min(early_s, patience.rendezvous_s)
-        return Silence(silent, patience.first_step_s, since, early_s=early_s, look_s=look_s)
+        look_s = min(patience.few_steps_s, patience.rendezvous_s)
+        early = {"early_s": patience.few_steps_s, "look_s": look_s}
+        return Silence(silent, patience.first_step_s, since, **early)
     if told == "line":
         longest = max(b[0] - a[0] for a, b in itertools.pairwise(marks))
         limit = max(patience.few_steps_s, LINES_TIMES * longest)
@@ -164,27 +173,33 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
         longest = max(pauses.longest.values(), default=0.0)
         unannounced = _unannounced(marks, pauses, patience)
         limit = max(rhythm.steady_limit_s(patience.floor_s), unannounced)
+    usual = limit
     if rhythm.marks < FEW_STEPS:
-        limit = max(limit, patience.few_steps_s)
+        usual = max(limit, FEW_TIMES * max(b[0] - a[0] for a, b in itertools.pairwise(marks)))
+        limit = max(usual, patience.few_steps_s)
     announced = [p.name for p in announced_phases(view)]
     if announced:
         limit = max(limit, *(_phase(view, pauses, patience, name) for name in set(announced)))
         since += f" ({announced[-1]} announced)"
-    return Silence(silent, limit, since, rhythm.typical_s, longest)
+    early_s = usual if usual < limit else None
+    return Silence(silent, limit, since, rhythm.typical_s, longest, early_s, early_s)
 
 
 def announced_phases(view: View) -> list[Phase]:
     """The announced phases since the last step or report that are not over yet.
 
-    A save is over when the log claims it in the past tense, an evaluation when its result is
-    reported: what follows is not what was announced.
+    A save is over when it lies on disk or the log claims it in the past tense, an evaluation when
+    its result is reported: what follows is not what was announced.
     """
     shown = last_sign(view)[0]
     found: list[Phase] = []
     for phase in view.phases_since_step():
         if phase.name not in ANNOUNCED or (shown is not None and phase.at < shown):
             continue
-        if phase.name == "save" and any(_after(claim, phase) for claim in view.claimed_saves):
+        if phase.name == "save" and (
+            any(_after(claim, phase) for claim in view.claimed_saves)
+            or any(c.saved_at > phase.at for c in view.checkpoints)
+        ):
             continue
         if phase.name == "evaluate" and any(
             _after(step, phase) and _evaluated(step) for step in view.steps
@@ -223,8 +238,8 @@ def _phase(view: View, pauses: Pauses | None, patience: SilenceLimits, name: str
     if seen < TWICE:
         seen, longest = _recent(view, name)
     if seen < TWICE:
-        # Bytes of the sockets show whether an upload moves; where they do, time need not.
-        moves = name == "transfer" and view.process_samples and _sockets_known(view)
+        # Bytes show whether a save or an upload moves; where they do, time need not.
+        moves = name in ("transfer", "save") and _sockets_known(view)
         return patience.few_steps_s if moves else patience.first_step_s
     return max(patience.few_steps_s, patience.phase_times * longest)
 

@@ -68,6 +68,16 @@ _INPUT = (
 )
 _QUEUES = ("python/multiprocessing/queues", "python/multiprocessing/connection")
 _LOCKS = ("python/threading", "python/multiprocessing/synchronize", "filelock/")
+_CHILDREN = (
+    "wait (python/subprocess",
+    "_wait (python/subprocess",
+    "_try_wait (python/subprocess",
+    "communicate (python/subprocess",
+    "join (python/multiprocessing/process",
+    "wait (python/multiprocessing/popen_",
+    "poll (python/multiprocessing/popen_",
+)
+"""Beginnings of frames in which a process waits for the end of a child."""
 _LOADER = "torch/utils/data/dataloader"
 
 
@@ -81,7 +91,7 @@ class StackSummary(NamedTuple):
     pid: int
     rank: int | None
     kind: str
-    """``collective``, ``device``, ``input``, ``lock`` or ``""``."""
+    """``collective``, ``device``, ``input``, ``child``, ``lock`` or ``""``."""
     where: str
     """``all_reduce at train.py:212``: the call that waits, and the line of the run's own code."""
     stack: StackSeen
@@ -188,6 +198,8 @@ def _kind(name: str) -> str:
         return "input"
     if file.startswith(_DEVICE):
         return "device"
+    if name.startswith(_CHILDREN):
+        return "child"
     return "lock" if file.startswith(_LOCKS) else ""
 
 

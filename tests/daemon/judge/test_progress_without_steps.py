@@ -9,6 +9,7 @@ import pytest
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
 from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.sentinels.kit import (
+    CheckpointSeen,
     Finding,
     LogGrowth,
     ProcessesSeen,
@@ -216,6 +217,48 @@ def test_tracebacks_that_are_printed_for_every_batch(run: Run) -> None:
     assert finding.details["verdict"] == "failing"
 
 
+LOCKED = (
+    "acquire (python/threading.py:327)",
+    "get (python/queue.py:171)",
+    "next_batch (train.py:41)",
+)
+CHILD = (
+    "_wait (python/subprocess.py:2014)",
+    "wait (python/subprocess.py:1264)",
+    "evaluate (train.py:55)",
+)
+
+
+def test_few_epochs_and_a_stack_that_waits_for_a_lock(run: Run) -> None:
+    for n in range(1, 4):
+        run.lives(12, 0.9).prints(f"epoch {n:02d} loss 0.4{n}")
+    begin = run.now
+    after_s, finding = run.lives(400, stack=LOCKED).first(begin, Severity.WARNING)
+    assert after_s <= 85
+    assert "waits for a lock (acquire at train.py:41)" in finding.summary
+    assert run.first(begin)[0] <= 320
+
+
+def test_an_announced_evaluation_that_waits_for_a_dead_child(run: Run) -> None:
+    for n in range(1, 61):
+        run.lives(1, 0.9).prints(f"step {n} loss 2.{n}")
+    run.prints("running evaluation")
+    begin = run.now
+    after_s, finding = run.lives(120, stack=CHILD).first(begin, Severity.WARNING)
+    assert after_s <= 85
+    assert "waits for a child process that does nothing" in finding.summary
+
+
+def test_a_save_that_lies_on_disk_is_over(run: Run) -> None:
+    for n in range(1, 61):
+        run.lives(1, 0.9).prints(f"step {n} loss 2.{n}")
+    run.prints("=> saving checkpoint").lives(5, 0.5, 2e6)
+    path = "/data/out/step_60.pt"
+    run.history.checkpoints = [CheckpointSeen(run.now, path, run.now - 1, 9, 1, "torch", 60.0)]
+    begin = run.now
+    assert run.lives(100).first(begin)[0] <= 80
+
+
 RENDEZVOUS = (
     "_create_c10d_store (torch/distributed/rendezvous.py:189)",
     "_env_rendezvous_handler (torch/distributed/rendezvous.py:270)",
@@ -229,12 +272,12 @@ def test_a_master_that_never_comes(run: Run) -> None:
     run.prints("node 1 of 2").lives(8, 1.0)
     begin = run.now
     after_s, finding = run.lives(600, stack=RENDEZVOUS).first(begin, Severity.WARNING)
-    assert after_s <= 200
+    assert after_s <= 80
     assert "waits for the other processes of its job (init_process_group at train.py:12)" in (
         finding.summary
     )
     assert "MASTER_ADDR" in finding.remedy
-    assert run.first(begin)[0] <= 500
+    assert run.first(begin)[0] <= 400
 
 
 def test_it_says_that_reports_came_again(run: Run) -> None:
@@ -259,6 +302,14 @@ def test_data_is_prepared_with_many_bad_files(run: Run) -> None:
     for n in range(500):
         run.prints(f"skipping clip_{n}.wav: too short").lives(1, 0.9)
     assert run.told == []
+
+
+def test_an_announced_evaluation_elsewhere_that_sleeps(run: Run) -> None:
+    for n in range(1, 61):
+        run.lives(1, 0.9).prints(f"step {n} loss 2.{n}")
+    run.prints("running evaluation")
+    polls = ("poll_until_done (judge.py:12)", "evaluate (train.py:55)")
+    assert run.lives(900, stack=polls).told == []
 
 
 def test_lines_of_the_start_are_no_rhythm(run: Run) -> None:
