@@ -205,6 +205,10 @@ class Incidents:
             worst = max(symptoms, key=lambda i: (i is holder, i.severity, -cause_rank(i.trouble)))
             changes = [self._correct(worst, sentinel, finding, now)]
             return changes + [_merge(worst, i, now) for i in symptoms if i is not worst]
+        # What is left of a trouble that is over (a save that a full disk damaged) was told with it.
+        over = (i for i in self._all.values() if i.run == run and i.state == "resolved")
+        if finding.severity < Severity.CRITICAL and any(_holds(i, sentinel, finding) for i in over):
+            return []
         return [self._open(run, sentinel, finding, now)]
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
@@ -336,13 +340,9 @@ def _near(incident: Incident, now: float) -> bool:
 
 def _explained(finding: Finding, cause: Incident, now: float) -> bool:
     """True when an open incident is the cause of ``finding``."""
+    near = _near(cause, now)
     return explains(
-        cause.trouble,
-        cause.severity,
-        finding.trouble,
-        finding.severity,
-        finding.key,
-        near=_near(cause, now),
+        cause.trouble, cause.severity, finding.trouble, finding.severity, finding.key, near=near
     )
 
 

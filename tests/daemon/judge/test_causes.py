@@ -354,7 +354,7 @@ RANKS = {
 LINKED = """
     cgroup_oom_kill host_oom_kill > dataloader_worker_killed memory_pressure process_killed
     shm_exhausted > dataloader_worker_killed
-    disk_full inode_exhausted quota_exceeded > checkpoint_stale ckpt_shrunk ckpt_write_failed saves_left
+    disk_full inode_exhausted quota_exceeded > checkpoint_stale ckpt_shrunk ckpt_write_failed saves_left ckpt_corrupt ckpt_incomplete
     disk_error fs_error hang stopped > checkpoint_stale
     storage_stall > checkpoint_stale input_starved
     ckpt_write_failed > checkpoint_stale ckpt_shrunk saves_left
@@ -393,8 +393,8 @@ def test_what_ends_a_hang() -> None:
 @pytest.mark.parametrize(
     ("severity", "pairs", "digest"),
     [
-        (INFO, 973, "af273927b734e3d2"),
-        (WARNING, 973, "af273927b734e3d2"),
+        (INFO, 976, "9fe056a33a2dc438"),
+        (WARNING, 976, "9fe056a33a2dc438"),
         (CRITICAL, 3130, "326e1106d0467b31"),
     ],
 )
