@@ -223,8 +223,8 @@ LOCKED = (
     "next_batch (train.py:41)",
 )
 CHILD = (
-    "_wait (python/subprocess.py:2014)",
-    "wait (python/subprocess.py:1264)",
+    "Popen._wait (python/subprocess.py:2014)",
+    "Popen.wait (python/subprocess.py:1264)",
     "evaluate (train.py:55)",
 )
 
