@@ -97,11 +97,6 @@ class CheckpointFinder:
         every = dict.fromkeys((*self.roots, path))
         self.roots = tuple(sorted(every, key=lambda p: p in self._learnt and not self._whole(p)))
 
-    def replace(self, folder: SaveFolder) -> None:
-        """Forget what was known of this folder."""
-        self._learnt[folder.path] = folder
-        self.add(folder)
-
     def _whole(self, path: str) -> bool:
         known = self._learnt.get(path)
         return known is None or known.whole

@@ -161,6 +161,10 @@ class Incidents:
             worst = max(symptoms, key=lambda i: (i is holder, i.severity, -cause_rank(i.trouble)))
             changes = [self._correct(worst, sentinel, finding, now)]
             return changes + [merge(worst, i, now) for i in symptoms if i is not worst]
+        # What is left of a trouble that is over (a save that a full disk damaged) was told with it.
+        over = (i for i in self._all.values() if i.run == run and i.state == "resolved")
+        if finding.severity < Severity.CRITICAL and any(holds(i, sentinel, finding) for i in over):
+            return []
         return [self._open(run, sentinel, finding, now)]
 
     def _of_box(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change] | None:

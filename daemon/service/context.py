@@ -85,7 +85,8 @@ class Context:
 
     def incident_json(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""
-        return facts.incident(incident, self.page_of(incident))
+        watched = self.runs.get(incident.run)
+        return facts.incident(incident, self.page_of(incident), watched.spec if watched else None)
 
     def status(self, watched: WatchedRun) -> dict[str, Any]:
         """One run as ``status --json`` shows it."""

@@ -161,7 +161,7 @@ class CheckpointDir(Source):
 
     def replace(self, folder: SaveFolder) -> None:
         """Know this of a folder instead of what was known: others save there as well."""
-        self._finder.replace(folder)
+        self._search.replace(folder)
 
     def fds(self) -> Iterable[int]:
         """The pipes of the verifier and of the guards, while there are some."""

@@ -155,6 +155,11 @@ class FolderSearch:
         self.folders = tuple(dict.fromkeys((*self.folders, path)))
         self._near_first = True
 
+    def replace(self, folder: SaveFolder) -> None:
+        """Forget what was known of this folder, and know this."""
+        self._learnt[folder.path.rstrip("/") or "/"] = folder
+        self._near_first = True
+
     def _of(self, folders: tuple[str, ...]) -> Searched:
         return folders, tuple(self._learnt[f] for f in folders if f in self._learnt)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from middlewatch.sentinels.kit import LogGrowth, Observation, codec
+from middlewatch.sentinels.kit import LineSigns, LogGrowth, Observation, codec
 
 from ..system.errors import Unsupported
 from ..system.far import SLOW_S, Far
@@ -56,6 +56,11 @@ class LogParser(Protocol):
     @property
     def lines(self) -> int:
         """Complete lines so far."""
+        ...
+
+    @property
+    def signs(self) -> LineSigns | None:
+        """What the lines without a report are about; ``None`` when it does not count them."""
         ...
 
     def feed(self, data: bytes, now: float) -> Iterable[Observation]:
@@ -322,6 +327,7 @@ class LogTail(Source):
             lines=self.reader.lines,
             grown_at=self._now.grown_at,
             chunk_bytes=self._now.chunk_bytes,
+            signs=self.reader.signs,
         )
 
 

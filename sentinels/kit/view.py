@@ -132,6 +132,16 @@ class View:
         return max((g.grown_at for g in self.logs.values()), default=None)
 
     @property
+    def heard_at(self) -> float | None:
+        """When a line last came to any log of the run that is no complaint about a failure, and not
+        of a kind that comes all the time beside the steps; ``None`` without a log.
+
+        A log whose lines were not counted is heard with every growth.
+        """
+        told = ((g.grown_at if g.signs is None else g.signs.fresh_at) for g in self.logs.values())
+        return max(told, default=None)
+
+    @property
     def mounts(self) -> list[DiskSample]:
         """The newest sample of every mount that is not read-only.
 
