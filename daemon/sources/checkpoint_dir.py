@@ -129,7 +129,8 @@ class CheckpointDir(Source):
         saved later is read in full, also by a daemon that was restarted. ``learnt``: what is
         known of those of the folders that do not belong to the run alone. Without ``guards`` every
         folder counts as local."""
-        self.name = "checkpoint_dir:" + ",".join(directories)
+        # Folders are added later; by its name a blind spot is recognised again after a restart.
+        self.name = f"checkpoint_dir:{next(iter(directories), '')}"
         self._search = FolderSearch(directories, guards, learnt)
         self._verify = verify
         self._settle_s = settle_s
