@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..config.save_folder import SaveFolder, joined, shape
+from ..config.save_folder import SaveFolder, shape
 from .formats import names
 
 DEEPEST = 3
@@ -71,31 +71,14 @@ class CheckpointFinder:
         self._leads_far = leads_far
         self._barred: Container[str] = ()
         self._root_now = ""
-        self.roots: tuple[str, ...] = ()
-        self._learnt: dict[str, SaveFolder] = {}
+        self._learnt = {f.path.rstrip("/") or "/": f for f in learnt}
+        plain = [f.rstrip("/") or "/" for f in folders]
+        # A folder that counts only in part is searched last: another may contain it.
+        every = dict.fromkeys((*plain, *self._learnt))
+        self.roots = tuple(sorted(every, key=lambda path: not self._whole(path)))
         self._folders: dict[str, _Folder] = {}
         self._left = 0
         self._seen: dict[str, _Folder] = {}
-        for one in learnt:
-            self.add(one)
-        plain = [f.rstrip("/") or "/" for f in folders]
-        self.roots = tuple(
-            dict.fromkeys((*(f for f in plain if f not in self._learnt), *self.roots))
-        )
-
-    def add(self, folder: SaveFolder) -> None:
-        """Search this folder as well, or take more names of it."""
-        path = folder.path.rstrip("/") or "/"
-        known = self._learnt.get(path)
-        if known is not None:
-            folder = joined(known, folder)
-        elif path in self.roots:
-            folder = joined(SaveFolder(path), folder)
-        self._learnt[path] = folder
-        self._folders.pop(path, None)  # it is listed again with the new names
-        # A folder that counts only in part is searched last: another may contain it.
-        every = dict.fromkeys((*self.roots, path))
-        self.roots = tuple(sorted(every, key=lambda p: p in self._learnt and not self._whole(p)))
 
     def _whole(self, path: str) -> bool:
         known = self._learnt.get(path)
