@@ -12,7 +12,7 @@ import dataclasses
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
@@ -23,6 +23,7 @@ from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
+from .verifier import Verifier
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
 VERIFIER_DEADLINE_S = 120.0
@@ -65,39 +66,6 @@ LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0
 """Seconds without a change after which a temporary file, or folder, that no process holds open
 counts as left behind. Twice as long for a folder, whose writer may gather the state of all ranks
 between two files. It is reported as a note, within a minute."""
-
-
-class Verifier(Protocol):
-    """The methods of :class:`..system.worker.JsonWorker` that are used here."""
-
-    @property
-    def waiting(self) -> bool:
-        """True while an answer is outstanding."""
-        ...
-
-    def ask(self, message: Mapping[str, Any], mono: float) -> bool:
-        """Send a question; ``False`` if it could not be sent."""
-        ...
-
-    def answers(self) -> list[dict[str, Any]]:
-        """What has arrived."""
-        ...
-
-    def fileno(self) -> int | None:
-        """The descriptor that the answers come through; ``None`` without a child."""
-        ...
-
-    def overdue(self, mono: float) -> float:
-        """Seconds past the deadline of the outstanding answer; 0 if it is not overdue."""
-        ...
-
-    def restart(self) -> None:
-        """Kill it; the next question starts another one."""
-        ...
-
-    def close(self) -> None:
-        """Kill it for good."""
-        ...
 
 
 class CheckpointDir(Source):

@@ -51,9 +51,7 @@ class _Process:
     __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
     def __init__(self, file: procfs.KeptFile, raw: bytes, seen: procfs.Stat) -> None:
-        self.file = file
-        self.raw = raw
-        self.last = seen
+        self.file, self.raw, self.last = file, raw, seen
         self.ticks = seen.start_ticks
         self.plain: ProcessSample | None = None
         """Sample of ``raw`` without the costly figures; used again while ``raw`` is unchanged."""
@@ -77,8 +75,7 @@ class Processes(Source):
         self.closer_look = False
         """Set while a hang is judged: then every read is a closer look."""
         self._turned_away: set[int] = set()
-        self._spec = spec
-        self._root = root
+        self._spec, self._root = spec, root
         self._known: dict[int, _Process] = {}
         self._ranks = {rank.pid: rank for rank in spec.ranks}
         self._main = (spec.pid, spec.start_ticks)
@@ -379,8 +376,8 @@ class Processes(Source):
         record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
         if record is None or not self._is_main(record):
             return None
-        known = record.exit_code is not None or record.signal is not None
-        return (record.exit_code, record.signal) if known else None
+        status = record.exit_code, record.signal
+        return None if status == (None, None) else status
 
     def _is_main(self, record: ExitRecord) -> bool:
         """True for a record of this main process; the file may be of an earlier start."""
@@ -398,7 +395,5 @@ def _content(file: procfs.KeptFile) -> bytes:
 
 
 def _hidden(pid: int, root: str) -> PermissionError:
-    return PermissionError(
-        f"process {pid} is hidden from us: {root} is mounted with hidepid;"
-        " watch as root or as the user who runs the training"
-    )
+    as_whom = "watch as root or as the user who runs the training"
+    return PermissionError(f"process {pid} is hidden: {root} is mounted with hidepid; {as_whom}")

@@ -6,6 +6,7 @@ from .accumulator import Accumulator
 from .findings import Evidence, Finding, Severity
 from .handbook import HandbookPage, RemedyStep
 from .last_words import LastWords
+from .line_signs import LineSigns
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -14,7 +15,6 @@ from .observations import (
     DiskSample,
     Durability,
     GpuSample,
-    LineSigns,
     LogEvent,
     LogGrowth,
     MemorySample,
