@@ -15,14 +15,13 @@ Sources: A save under a temporary name needs space for the old and the new one a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import REACH, Trend, clock
-from .kit.numbers import size, span
+from .kit.numbers import median, size, span
 from .kit.recovery import OpenIncident
 from .kit.saves.pattern import Saves, intervals, pruned, prunes, saves_on
 from .kit.saves.save_log import SaveLog
@@ -263,14 +262,18 @@ def _filling(
     """A mount that something else fills: logs, a cache, another program."""
     if saves is not None and saves.every_s is None:
         return None
-    own = _own_rates(view, limits, log, now, saves)
-    space = log.space.get(now.mount)
-    need = saves.bytes if saves else 0
-    found = [(_soon(space, now.free_bytes, need, limits, own[0]), "bytes")]
-    inodes = log.inodes.get(now.mount)
-    if now.total_inodes and now.free_inodes is not None:
-        few = saves.files if saves else 0
-        found.append((_soon(inodes, now.free_inodes, few, limits, own[1]), "inodes"))
+    need, few = (saves.bytes, saves.files) if saves else (0, 0)
+    every_s = saves.every_s if saves else None
+    if saves is not None and every_s is not None and every_s < limits.short_s:
+        space, inodes = _used(view, log, now, saves)
+        found = [(_beside(space, now.free_bytes, need, limits, every_s), "bytes")]
+        if now.total_inodes and now.free_inodes is not None:
+            found.append((_beside(inodes, now.free_inodes, few, limits, every_s), "inodes"))
+    else:
+        found = [(_soon(log.space.get(now.mount), now.free_bytes, need, limits), "bytes")]
+        if now.total_inodes and now.free_inodes is not None:
+            trend = log.inodes.get(now.mount)
+            found.append((_soon(trend, now.free_inodes, few, limits), "inodes"))
     known = [(forecast, unit) for forecast, unit in found if forecast is not None]
     if not known:
         return None
@@ -281,7 +284,7 @@ def _filling(
     shown = size(free) if in_bytes else f"{free} inodes"
     at = clock(view.now + left_s, view.now)
     what = "too full for the next save" if saves else "full"
-    gone = now.free_bytes <= need if in_bytes else free <= (saves.files if saves else 0)
+    gone = now.free_bytes <= need if in_bytes else free <= few
     return Finding(
         trouble="saves_left",
         key=now.mount,
@@ -307,40 +310,38 @@ def _filling(
     )
 
 
-def _own_rates(
-    view: View, limits: Limits, log: SaveLog, now: DiskSample, saves: Saves | None
-) -> tuple[float, float]:
-    """Bytes and inodes a second that the saves use, where these come so often that the trend of the
-    free space contains them."""
-    if saves is None or saves.every_s is None or saves.every_s >= limits.short_s:
-        return 0.0, 0.0
-    space, inodes = (
-        [max(0, one.own) for one in measure] for measure in _used(view, log, now, saves)
-    )
-    return (
-        sum(space) / len(space) / saves.every_s if space else math.inf,
-        sum(inodes) / len(inodes) / saves.every_s if inodes else math.inf,
-    )
-
-
-def _soon(
-    trend: Trend | None, free: int, need: int, limits: Limits, own: float
+def _beside(
+    used: list[_Used], free: int, need: int, limits: Limits, every_s: float
 ) -> tuple[float, float] | None:
-    """(seconds until ``need`` no longer fits, rate per second of other files); ``None``: not soon.
+    """(seconds until a save no longer fits, rate per second of other files); ``None``: not soon.
 
-    ``own``: the rate of the saves.
+    By the space that was left after each of the saves, which come often: at other moments a save
+    under a temporary name takes some.
     """
+    if len(used) < limits.settled_saves:
+        return None
+    took, own = median(one.took for one in used), median(one.own for one in used)
+    if took <= 2 * max(0.0, own):
+        return None
+    left_s = max(0, free - need) * every_s / took
+    if left_s >= min(limits.ahead_s, REACH * len(used) * every_s):
+        return None
+    return left_s, (took - own) / every_s
+
+
+def _soon(trend: Trend | None, free: int, need: int, limits: Limits) -> tuple[float, float] | None:
+    """(seconds until ``need`` no longer fits, rate per second); ``None``: not soon."""
     if trend is None:
         return None
     usual, lately = trend.fall(), trend.fall(newest=16)
     if usual is None or lately is None:
         return None
     rate = min(usual, lately)
-    if rate <= 0 or rate - own < own:
+    if rate <= 0:
         return None
     left_s = max(0, free - need) / rate
     reach = min(limits.ahead_s, REACH * trend.span_s())
-    return (left_s, rate - own) if left_s < reach else None
+    return (left_s, rate) if left_s < reach else None
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
