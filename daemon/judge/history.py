@@ -288,7 +288,9 @@ class RunHistory:
         known = {mark[1] for mark in self.step_times}
         own = (s for s in self.steps if s.at < since or (s.at <= last and s.number in known))
         self.steps = deque(own, self.steps.maxlen)
-        self.events = deque((e for e in self.events if e.at <= last), self.events.maxlen)
+        # A traceback is complete only when the next line has come.
+        own_events = (e for e in self.events if e.at <= since + grace_s)
+        self.events = deque(own_events, self.events.maxlen)
         self.phases = deque((p for p in self.phases if p.at <= last), self.phases.maxlen)
 
     def view(self, now: float) -> View:

@@ -34,7 +34,7 @@ ORPHANS_S = 15.0
 ranks that notice the end of their launcher are gone by then (torch checks every 5 s)."""
 HANDED_S = 30.0
 """Seconds in which ``middlewatch run`` hands its run to the daemon itself."""
-LAST_LINES_S = 2.0
+LAST_LINES_S = 1.0
 """Seconds after an end in which what comes into its logs is of the run that ended: its last lines
 are read within a second, and the next program needs longer to import anything."""
 _PROOF_LINES = 200
@@ -248,7 +248,9 @@ class Finding:
                 self._ends[run] = _places(watched)
             if since is not None:
                 watched.history.cut(since, LAST_LINES_S)
-                if not fresh:  # by now its own last lines were read
+                if (
+                    self._context.clock.now() - since >= LAST_LINES_S
+                ):  # by now its own last lines were read
                     self._left.add(run)
                     watched.stop_sources(self._context.pump, LogTail)
         if run not in self._context.asides and (words := self._followed(watched)):

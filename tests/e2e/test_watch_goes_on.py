@@ -16,6 +16,7 @@ TRAINING = """
 import pathlib, sys, time
 here = pathlib.Path(__file__).parent
 end = here / f"{pathlib.Path(__file__).stem}.end"
+time.sleep(4)  # what importing a framework takes
 first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 for step in range(first, 5000):
     print(f"step {step}/5000 loss {0.4 + 2 / (1 + step / 40):.4f} lr 0.001", flush=True)
@@ -116,7 +117,7 @@ def bench(box: Any) -> Iterator[Bench]:
 @pytest.mark.slow
 def test_the_jobs_of_a_queue_are_watched_one_after_the_other(box: Any, bench: Bench) -> None:
     jobs = [bench.program(f"train_{name}") for name in ("one", "two", "three")]
-    bench.shell(f"({'; '.join(jobs)}) > queue.log 2>&1")
+    bench.shell(f"({'; '.join(jobs)}; echo all done) > queue.log 2>&1")
     box.until(lambda: (bench.folder / "queue.log").exists())
     box.until(lambda: "step 3" in (bench.folder / "queue.log").read_text())
     box.command("watch", "--json")
