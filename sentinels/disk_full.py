@@ -162,7 +162,7 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     proof = (_proof(was_full),) if was_full else ()
     yield Finding(
         trouble=error.trouble if was_full is None else "disk_full",
-        key="write",
+        key="write" if was_full is None else was_full.mount,
         severity=severity if view.live or not overcame else Severity.INFO,
         fatal=error.fatal and not overcame,
         summary=f"{what}: {error.text.strip()[:160]}",

@@ -271,12 +271,25 @@ class RunHistory:
         elif self.not_finite_since is None:
             self.not_finite_since = (seen.at, seen.number)
 
-    def cut(self, at: float) -> None:
-        """Forget what logs said after ``at``: another run wrote it."""
-        self.steps = deque((s for s in self.steps if s.at < at), self.steps.maxlen)
-        self.step_times = deque((s for s in self.step_times if s[0] < at), self.step_times.maxlen)
-        self.events = deque((e for e in self.events if e.at < at), self.events.maxlen)
-        self.phases = deque((p for p in self.phases if p.at < at), self.phases.maxlen)
+    def cut(self, since: float, grace_s: float) -> None:
+        """Forget what another run has written, which was started at ``since`` (epoch seconds).
+
+        Lines of this run may be read up to ``grace_s`` later, but where the steps begin anew the
+        other one speaks.
+        """
+        last = since + grace_s
+        marks = list(self.step_times)
+        for place in range(1, len(marks)):
+            if marks[place][0] >= since and marks[place][1] < marks[place - 1][1]:
+                last = min(last, marks[place][0])
+                del marks[place:]
+                break
+        self.step_times = deque((m for m in marks if m[0] <= last), self.step_times.maxlen)
+        known = {mark[1] for mark in self.step_times}
+        own = (s for s in self.steps if s.at < since or (s.at <= last and s.number in known))
+        self.steps = deque(own, self.steps.maxlen)
+        self.events = deque((e for e in self.events if e.at <= last), self.events.maxlen)
+        self.phases = deque((p for p in self.phases if p.at <= last), self.phases.maxlen)
 
     def view(self, now: float) -> View:
         """The view at ``now``. It has the buffers themselves, not copies: sentinels only read."""

@@ -161,6 +161,10 @@ class Incidents:
             worst = max(symptoms, key=lambda i: (i is holder, i.severity, -cause_rank(i.trouble)))
             changes = [self._correct(worst, sentinel, finding, now)]
             return changes + [merge(worst, i, now) for i in symptoms if i is not worst]
+        # What is left of a trouble that is over (a save that a full disk damaged) was told with it.
+        over = (i for i in self._all.values() if i.run == run and i.state == "resolved")
+        if finding.severity < Severity.CRITICAL and any(holds(i, sentinel, finding) for i in over):
+            return []
         return [self._open(run, sentinel, finding, now)]
 
     def _of_box(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change] | None:
@@ -186,7 +190,7 @@ class Incidents:
         own = self._same([(run, sentinel, finding.key)])
         if own is not None and own is not holder:
             changes.append(merge(holder, own, now))
-        if holder.shared:  # the end of one run is not that of the others
+        if holder.shared:
             finding = replace(finding, fatal=False)
         return changes + self._again(holder, finding, now)
 
@@ -199,6 +203,8 @@ class Incidents:
         if finding.place:
             users = self.users(finding.place)
             incident.runs = list(dict.fromkeys([incident.run, *users]))
+        if incident.shared:  # the end of one run is not that of the others
+            incident.fatal = False
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(

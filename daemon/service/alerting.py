@@ -201,6 +201,7 @@ class Alerter:
             self._context.clock.now(),
             [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
             watched.history.claimed_saves,
+            watched.spec,
         )
 
     def _push(self, message: messages.Message, run: str = "") -> bool:

@@ -29,11 +29,13 @@ from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
+from ..sources.own_loop import OwnLoop
 from ..system import sdnotify
 from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
+from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
 from ..system.store import Store
 from .alerting import Alerter
@@ -66,6 +68,8 @@ class App:
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
         )
         self.context.drill = drill
+        self._watch_of_loop = LoopWatch(self._loop, clock, self.log_line)
+        self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, incidents, self.log_line)
@@ -98,7 +102,9 @@ class App:
         """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
         context = self.context
-        for source in (Nvml(self._clock), self._kernel):
+        own = OwnLoop(self._watch_of_loop)
+        copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
+        for source in (Nvml(self._clock), self._kernel, own, *copies):
             context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
@@ -120,6 +126,7 @@ class App:
         gc.collect()
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
+        self._watch_of_loop.start()
         try:
             self._loop.run()
         finally:
@@ -140,9 +147,10 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._save, self._alerter.outbox.close]
+        parts = [self._watch_of_loop.close, self._save, self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
+        parts += [self._inotify.close, self.context.guards.close]
+        parts += [self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
         self.log_line("stopped")
@@ -193,12 +201,13 @@ class App:
         self.context.runs[run] = watched
         mirror = context.config.mirror.to
         watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
-        watched.saves.others = lambda: [r for r in context.living_runs() if r is not watched]
+        watched.saves.others = lambda: [r for r in context.runs.values() if r is not watched]
         watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
+            watched.guards = context.guards
             watched.start_sources(
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )

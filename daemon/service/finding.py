@@ -242,13 +242,15 @@ class Finding:
         if run not in self._ends and self._source is not None:
             self._source.hurry()
         if run not in self._left:
-            if self._context.clock.now() - ended <= LAST_LINES_S:
+            fresh = self._context.clock.now() - ended <= LAST_LINES_S
+            since = self._next_since(watched)
+            if fresh or run not in self._ends or since is not None:
                 self._ends[run] = _places(watched)
-            if (since := self._next_since(watched)) is not None:
-                self._left.add(run)
-                self._ends[run] = _places(watched)
-                watched.history.cut(since)
-                watched.stop_sources(self._context.pump, LogTail)
+            if since is not None:
+                watched.history.cut(since, LAST_LINES_S)
+                if not fresh:  # by now its own last lines were read
+                    self._left.add(run)
+                    watched.stop_sources(self._context.pump, LogTail)
         if run not in self._context.asides and (words := self._followed(watched)):
             self._context.asides[run] = words
 

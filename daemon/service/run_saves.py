@@ -21,6 +21,7 @@ from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from ..sources.save_folders import NOTICE_S, SaveFolders
 from ..system.clock import Clock
+from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
 from ..system.worker import JsonWorker
 
@@ -65,15 +66,18 @@ class RunSaves:
         """Saves of which it is not known whether this run wrote them."""
         self.promised: dict[str, str] = {}
         """Path of a save that a push called still being checked -> id of the incident."""
+        self._ended = False
+        """The main process of the run is gone."""
         self._taken_at = float("-inf")
         """When a folder was found last, epoch seconds."""
         self._search: SaveFolders | None = None
         self._pump: Pump | None = None
+        self._guards: Guards | None = None
         self._pumped: list[Pumped] = []
 
-    def start(self, pump: Pump) -> None:
-        """Begin to follow the known folders, and to look for more."""
-        self._pump = pump
+    def start(self, pump: Pump, guards: Guards | None = None) -> None:
+        """Begin to follow the known folders, and to look for more; ``guards`` reach what is far."""
+        self._pump, self._guards = pump, guards
         if self._run.spec.checkpoint_dirs:
             self._follow(pump)
         self._search = SaveFolders(self._question, self._writers, self._grown_at, self._take)
@@ -87,7 +91,9 @@ class RunSaves:
             earlier=run.index["checkpoints"],
             since=run.facts.watched_since,
             learnt=run.spec.save_folders,
+            guards=self._guards,
         )
+        self.source.writer_gone = self._ended
         self._pumped.append(pump.add(self.source, run.add_observations))
 
     def stop(self, pump: Pump) -> None:
@@ -99,8 +105,9 @@ class RunSaves:
     def see(self, one: CheckpointSaved | ProcessEnded, now: float) -> None:
         """The log claims a save, or a process of the run has ended."""
         if isinstance(one, ProcessEnded):
-            if one.main and self.source is not None:
-                self.source.writer_gone = True
+            self._ended = self._ended or one.main
+            if self.source is not None:
+                self.source.writer_gone = self._ended
             if one.main and self._search is not None:
                 self._search.ended(now)
         elif self._search is not None:
@@ -142,16 +149,37 @@ class RunSaves:
         else:
             for folder in fresh:
                 self.source.add(folder)
+        for other in self.others():
+            other.saves.give_up(fresh)
         self.learnt()
+
+    def give_up(self, theirs: Iterable[SaveFolder]) -> None:
+        """Another run saves to a folder that was taken for this run's alone: of such a folder only
+        what is known to be this run's counts from now on, by its own name."""
+        run = self._run
+        for one in theirs:
+            mine = next((f for f in run.spec.save_folders if f.path == one.path), None)
+            if mine is None or not mine.whole or one.whole:
+                continue
+            known = [c.path for c in run.history.checkpoints if c.path.startswith(f"{one.path}/")]
+            tops = (path[len(one.path) + 1 :].partition("/")[0] for path in known)
+            own = tuple(f"={top}" for top in tops if not one.holds(top))
+            shared = SaveFolder(mine.path, mine.why, whole=False, names=own[-64:])
+            folders = (shared if f is mine else f for f in run.spec.save_folders)
+            run.spec = replace(run.spec, save_folders=tuple(folders))
+            if self.source is not None:
+                self.source.replace(shared)
 
     def _question(self) -> dict[str, Any]:
         run, spec = self._run, self._run.spec
-        others = [other.saves.known_to_others(spec.cwd) for other in self.others()][:32]
+        known = sorted(self.others(), key=lambda other: -(other.ended_at or float("inf")))
+        others = [other.saves.known_to_others(spec.cwd) for other in known[:32]]
         never = [{"cwd": "", "pids": [], "dirs": list(self.never)}] if self.never else []
         return {
             "pids": self._pids(),
             "cwd": spec.cwd,
             "started_at": run.facts.started_at if spec.pid is not None else 0.0,
+            "command": [word[:400] for word in spec.command[:64]],
             "beside": [] if spec.cwd else [log.rpartition("/")[0] for log in spec.logs],
             "known": [
                 {"path": f.path, "whole": f.whole, "names": f.names}
@@ -168,6 +196,8 @@ class RunSaves:
             "cwd": spec.cwd,
             "pids": self._pids() if spec.cwd == cwd else [],
             "started_at": run.facts.started_at,
+            "ended_at": run.ended_at,
+            "command": [word[:200] for word in spec.command[:32]] if spec.cwd == cwd else [],
             "dirs": [f for f in spec.checkpoint_dirs if spec.folder(f).whole],
             "claims": [{"path": claim.path} for claim in claims if claim.path],
         }

@@ -19,6 +19,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.numbers import size
+from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
@@ -31,7 +32,7 @@ from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
 from ..mirror.source import Copies, RunCheckpoints
 from ..parsers.last_words import hear
-from ..parsers.reader import LogReader
+from ..parsers.recurring import LiveReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
 from ..sources.cpu_quota import CpuQuota
@@ -42,6 +43,7 @@ from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
+from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
 from ..system.source import Source
@@ -102,7 +104,7 @@ class WatchedRun:
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
         self._saved = memory
-        self._readers: dict[str, LogReader] = {}
+        self._readers: dict[str, LiveReader] = {}
         self._tails: dict[str, LogTail] = {}
         self.saves = RunSaves(self)
         self.saves.promised.update(memory.get("promised", {}))
@@ -111,6 +113,7 @@ class WatchedRun:
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
+        self.guards: Guards | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -122,7 +125,7 @@ class WatchedRun:
     def start_sources(
         self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
-        """Start every source of a run that has not ended.
+        """Start every source of a run that has not ended; ``guards`` reach what is far.
 
         ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
         the run that the configuration names (origin -> epoch seconds).
@@ -133,10 +136,9 @@ class WatchedRun:
         offsets: Mapping[str, Any] = self._saved.get("tails", {})
         for path in spec.logs:
             offset = offsets.get(path)
-            reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
-            tail = LogTail(
-                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
-            )
+            reader = LiveReader.restore(path, offset["reader"]) if offset else LiveReader(path)
+            via = spec.log_via.get(path)
+            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=self.guards)
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
@@ -147,7 +149,7 @@ class WatchedRun:
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
                 self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
-        self.saves.start(pump)
+        self.saves.start(pump, self.guards)
 
     def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
         """Close every source, or those of one kind."""
@@ -188,16 +190,17 @@ class WatchedRun:
                 self.index_stale = True
 
     def look_closer(self, view: View, silence_s: float, limits: HangLimits | None) -> None:
-        """Sample wait channels and I/O at every read while no step came for ``silence_s`` seconds.
+        """Sample wait channels and I/O at every read after ``silence_s`` seconds without progress.
 
         If the silence may be a hang by ``limits`` (``None``: never), take stacks as well.
         """
-        marks = self.history.step_times
         if self._processes is None:
             return
-        silent = bool(marks) and view.now - marks[-1][0] > silence_s
+        shown, _ = last_sign(view)
+        begun = max(self.facts.started_at, self.facts.watched_since)
+        silent = view.now - (begun if shown is None else shown) > silence_s
         self._processes.closer_look = silent
-        if limits is None or not (silent or not marks):
+        if limits is None or not silent:
             self._forget_stacks()
         elif view.now >= self._suspected_at + SUSPECT_S:
             self._suspected_at = view.now

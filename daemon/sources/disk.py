@@ -26,7 +26,7 @@ from middlewatch.sentinels.kit import DiskSample, Observation
 
 from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
-from ..system.mounts import Mount, Mounts, is_remote
+from ..system.mounts import Mount, Mounts, is_local
 from ..system.source import Source
 from ..system.worker import JsonWorker
 
@@ -36,7 +36,8 @@ can be written to it either (our choice)."""
 REMOTE_EVERY = 5
 """Reads between two queries of a network file system: each is a call over the network."""
 SETTLE_EVERY = 60
-"""Reads after which the mounts are resolved again: something may be mounted over a path."""
+"""Reads after which the mounts are resolved again: a link may lead elsewhere now. When something is
+mounted or unmounted, that is done at once."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which a child is replaced: it may hang on a mount that was unmounted and
 mounted again, and would never answer."""
@@ -184,6 +185,7 @@ class Disks(Source):
         self._remotes: dict[str, _Remote] = {}
         self._reads = 0
         self._stale = True
+        self._watch = mounted.TableWatch(f"{self._root}{mounted.TABLE}")
 
     def arrange(self, places: Mapping[str, Iterable[str]], runs: Mapping[str, PlacesOfRun]) -> None:
         """Watch these places from the next read on; see the class."""
@@ -215,6 +217,8 @@ class Disks(Source):
 
     def read(self, now: float) -> Iterable[Observation]:
         """Sample local volumes, and ask the children about the network ones."""
+        # Something may be mounted over a local path: then that must not be asked directly.
+        self._stale = self._watch.changed() or self._stale
         if self._stale or self._reads % SETTLE_EVERY == 0:
             self._settle()
         out = []
@@ -248,7 +252,8 @@ class Disks(Source):
         return f"not watched, because only {MOST_CHILDREN} network mounts are: {others}"
 
     def close(self) -> None:
-        """End the children."""
+        """End the children, and close the table of mounts."""
+        self._watch.close()
         for remote in self._remotes.values():
             remote.child.close()
         self._remotes.clear()
@@ -287,7 +292,7 @@ class Disks(Source):
             same = theirs if theirs is not None and theirs.device == mount.device else mount
             place = _Place(found, same, holds, mount.read_only, run)
             mount = same
-            if is_remote(mount.fstype):
+            if not is_local(mount.fstype):
                 _merge(remote, mount.device, place, mount.point)
             else:
                 self._settle_local(local, place)

@@ -18,6 +18,7 @@ from ..config.run_spec import RunSpec
 from ..launch.exit_record import ExitRecord, read_exit
 from ..system import procfs
 from ..system.exit_status import ExitStatuses
+from ..system.sockets import SocketBytes
 from ..system.source import Source
 
 MOST = 256
@@ -29,6 +30,8 @@ judged, every read is a closer look (``closer_look``)."""
 TREE_EVERY = 5
 """Reads between two searches among the pids that are new on the box. Listing /proc and reading the
 parents of new pids costs a tenth of asking every process for its children."""
+SOCKETS_EVERY = 5
+"""Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
 FORGET_EVERY = 300
 """Reads after which pids that did not belong to the run are checked again."""
 EXIT_FILE_READS = 3
@@ -80,6 +83,8 @@ class Processes(Source):
         self._ranks = {rank.pid: rank for rank in spec.ranks}
         self._main = (spec.pid, spec.start_ticks)
         self._reads = 0
+        self._sockets: SocketBytes | None = None
+        """Exists while a silence is judged."""
         self._stale = True
         self._elsewhere: set[int] = set()
         self._zombies: set[_Identity] = set()
@@ -112,13 +117,14 @@ class Processes(Source):
             self._exits.follow(self._unfollowed)
         self._unfollowed.clear()
         closer = self.closer_look or self._reads % CLOSER_EVERY == 0
+        moved = self._socket_bytes()
         samples = []
         for pid, process in list(self._known.items()):
             seen = self._look(process)
             if seen is None or seen.ended:
                 out += self._end(pid, process, seen, now)
             else:
-                samples.append(self._sample(process, seen, closer))
+                samples.append(self._sample(process, seen, closer, moved.get(pid)))
         out += self._tell_main(now)
         out.append(ProcessesSeen(now, tuple(samples)))
         self._reads += 1
@@ -282,7 +288,19 @@ class Processes(Source):
             process.last, process.raw, process.plain = seen, raw, None
         return seen
 
-    def _sample(self, process: _Process, seen: procfs.Stat, closer: bool) -> ProcessSample:
+    def _socket_bytes(self) -> dict[int, int]:
+        """Bytes of the sockets of each process, while a silence is judged and it is time."""
+        if not self.closer_look:
+            self._sockets = None
+            return {}
+        if self._reads % SOCKETS_EVERY:
+            return {}
+        self._sockets = self._sockets or SocketBytes(self._root)
+        return self._sockets.read(tuple(self._known))
+
+    def _sample(
+        self, process: _Process, seen: procfs.Stat, closer: bool, moved: int | None
+    ) -> ProcessSample:
         if process.plain is not None and not closer:
             return process.plain
         io = procfs.io(seen.pid, self._root) if closer else None
@@ -298,6 +316,7 @@ class Processes(Source):
             write_bytes=io.wchar if io else None,
             rss_bytes=seen.rss_bytes,
             wchan=procfs.wchan(seen.pid, self._root) if closer else None,
+            socket_bytes=moved,
         )
         if not closer:
             process.plain = sample

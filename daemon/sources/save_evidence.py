@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -159,20 +159,35 @@ def claimed(path: str, processes: Sequence[Process], beside: Sequence[str]) -> l
     return list(dict.fromkeys(found))
 
 
-def program_of(processes: Sequence[Process], claims: Iterable[str], started_at: float) -> Program:
-    """What is known of one program by its processes, the main one first."""
+def program_of(
+    processes: Sequence[Process],
+    claims: Iterable[str],
+    started_at: float,
+    ended: tuple[Sequence[str], str] = ((), ""),
+) -> Program:
+    """What is known of one program by its processes, the main one first.
+
+    ``ended``: (command line, working directory) of a program that has no processes any more.
+    """
     first = processes[:4]
-    words = frozenset(w.lower() for p in first for arg in p.argv for w in _WORDS.findall(arg))
+    lines = [p.argv for p in first] or [tuple(ended[0])]
+    words = frozenset(w.lower() for line in lines for arg in line for w in _WORDS.findall(arg))
     text = "\n".join(dict.fromkeys(_script(p) for p in first))
+    if not first:
+        text = _script_of(*ended, str)
     held = frozenset(p.lasting(path) for p, path, _ in open_for_writing(processes[:16], 1))
     pid = processes[0].pid if processes else 0
     return Program(pid, words, text, started_at, tuple(claims), held)
 
 
 def _script(process: Process) -> str:
-    for word in process.argv[1:]:
+    return _script_of(process.argv, process.cwd, process.outside)
+
+
+def _script_of(argv: Sequence[str], cwd: str, outside: Callable[[str], str]) -> str:
+    for word in argv[1:]:
         if word.endswith((".py", ".sh")):
-            return read_text(process.outside(_joined(process.cwd, word)))
+            return read_text(outside(_joined(cwd, word)))
     return ""
 
 

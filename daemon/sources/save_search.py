@@ -51,6 +51,8 @@ class _Rival(NamedTuple):
     program: Program
     reach: tuple[str, ...]
     """Folders that it writes to."""
+    until: float = float("inf")
+    """Epoch seconds: when it ended."""
 
 
 class Search:
@@ -60,6 +62,7 @@ class Search:
         self._box = Processes(proc)
         self.cwd = str(question.get("cwd") or "")
         self.started_at = float(question.get("started_at") or 0.0)
+        self.command: Sequence[str] = question.get("command") or ()
         self.beside = [self.cwd] if self.cwd else list(question.get("beside") or ())
         self.claims: Sequence[Mapping[str, Any]] = question.get("claims") or ()
         self.writing: Sequence[Sequence[Any]] = question.get("writing") or ()
@@ -181,16 +184,20 @@ class Search:
     def _folder(self, place: _Place) -> SaveFolder | None:
         """The folder of a save, and what of it is the run's; ``None``: whose it is is not known."""
         folder, _, name = place.path.rpartition("/")
-        against = [r.program for r in self._rivals(place.path)]
-        against = [one for one in against if one.started_at <= place.saved_at + YOUNG_S]
+        against = [
+            rival.program
+            for rival in self._rivals(place.path)
+            if rival.program.started_at - YOUNG_S <= place.saved_at <= rival.until + YOUNG_S
+        ]
         if against:
             mine = self._mine()
             home = next((h for h in self.homes if _below(place.path, h)), folder)
             inside = place.path[len(home) :]
-            if not evidence.speaks_for(mine, place.path, inside, against) or any(
-                evidence.speaks_for(one, place.path, inside, [mine]) for one in against
-            ):
+            ours = evidence.speaks_for(mine, place.path, inside, against)
+            theirs = any(evidence.speaks_for(one, place.path, inside, [mine]) for one in against)
+            if ours == theirs:
                 self.unclear.append(place.path)
+            if theirs or not ours:
                 return None
             return SaveFolder(folder or "/", place.why, whole=False, names=(f"={name}",))
         above = str(above_steps(Path(folder or "/")))
@@ -212,7 +219,8 @@ class Search:
 
     def _mine(self) -> Program:
         claims = evidence.claims_of(self.claims)
-        return evidence.program_of(self.processes, claims, self.started_at)
+        ended = (self.command, self.cwd)
+        return evidence.program_of(self.processes, claims, self.started_at, ended)
 
     def _rivals(self, path: str) -> list[_Rival]:
         """Those who may have written it instead. Where an option names a folder as this run's,
@@ -235,16 +243,21 @@ class Search:
                 processes = self._living(other.get("pids") or ())
                 told = evidence.claims_of(other.get("claims") or ())
                 began = float(other.get("started_at") or 0.0)
-                yield _Rival(evidence.program_of(processes, told, began), reach)
+                ended = (other.get("command") or (), str(other.get("cwd") or ""))
+                until = other.get("ended_at")
+                yield _Rival(
+                    evidence.program_of(processes, told, began, ended),
+                    reach,
+                    float("inf") if until is None else float(until),
+                )
 
     def _other_rivals(self) -> Iterator[_Rival]:
         """Programs that nobody watches, in the same working directory."""
-        if not self.processes:
-            return
         family = {int(pid) for other in self.others for pid, _ in other.get("pids") or ()}
         for process in self.processes:
             family |= {process.pid, *(p.pid for p in self._box.ancestors(process))}
-        family |= {p.pid for p in self._box.descendants(self.processes[0].pid)}
+        for process in self.processes[:1]:
+            family |= {p.pid for p in self._box.descendants(process.pid)}
         for process in evidence.rivals(self._box, family, self.homes):
             told = evidence.program_of([process], (), process.started_at)
             yield _Rival(told, tuple(self.homes))

@@ -244,8 +244,8 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("io_error", Group.CRASH),
     TroubleClass("ckpt_mismatch", Group.CRASH),
     # When a run is ended from outside, a damaged save may be a consequence, but never the cause.
-    TroubleClass("ckpt_corrupt", Group.CRASH, Lines.RULE, explains_not=("process_killed", "sigterm_received"), bad_save=True),
-    TroubleClass("ckpt_incomplete", Group.CRASH, fallout=True, bad_save=True),
+    TroubleClass("ckpt_corrupt", Group.CRASH, Lines.RULE, part_of=_FULL, explains_not=("process_killed", "sigterm_received"), bad_save=True),
+    TroubleClass("ckpt_incomplete", Group.CRASH, part_of=_FULL, fallout=True, bad_save=True),
     TroubleClass("preempted", Group.CRASH, notice=True, grace=True),
     TroubleClass("slurm_time_limit", Group.CRASH, notice=True, grace=True),
     TroubleClass("slurm_cancelled", Group.CRASH, notice=True, grace=True),

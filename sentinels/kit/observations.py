@@ -15,7 +15,7 @@ from .parts_used import PartsUsed
 
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
-PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
+PhaseName = Literal["start", "compile", "load", "evaluate", "save", "transfer", "done"]
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 GoneWith = Literal["", "session", "container", "box"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
@@ -95,6 +95,25 @@ class CheckpointSaved:
     line: int = 0
 
 
+class LineSigns(NamedTuple):
+    """What the lines of one log are about that report no step or metric, counted while it is
+    followed live. Times are epoch seconds, 0 for never."""
+
+    usual: int = 0
+    """Lines of a shape that came before: the program says the same again."""
+    usual_at: float = 0.0
+    fresh: int = 0
+    """Lines of a new shape."""
+    fresh_at: float = 0.0
+    """When the newest line came that is neither a complaint nor of a shape that comes between
+    reports all the time (a thread that reports the memory, say)."""
+    complaints: int = 0
+    """Lines that say that something failed or was left out."""
+    complaint_at: float = 0.0
+    complaint: str = ""
+    """The newest of them, at most 160 characters."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogGrowth:
     """The size of a log file, and when it last grew."""
@@ -107,6 +126,8 @@ class LogGrowth:
     """When bytes last arrived, or when the log was first read."""
     chunk_bytes: int = 0
     """Bytes of the newest growth: multiples of 4096 every time mean block buffering."""
+    signs: LineSigns | None = None
+    """What its lines are about; ``None`` when they were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +151,9 @@ class ProcessSample:
     rss_bytes: int | None = None
     wchan: str | None = None
     """Kernel function in which its first thread sleeps."""
+    socket_bytes: int | None = None
+    """Bytes that came and went through its sockets since they were first looked at, while a silence
+    is judged; ``None`` when not known."""
 
 
 @dataclass(frozen=True, slots=True)

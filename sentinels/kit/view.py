@@ -100,6 +100,14 @@ class View:
         found = self.accumulators.get(kind)
         return found if isinstance(found, kind) else None
 
+    def stalled_since(self, kind: str) -> float | None:
+        """Since when a source of this kind (``log_tail``) does not answer; ``None`` if all do.
+
+        What such a source would have shown since then is not known.
+        """
+        late = (s for s in self.sources if s.state == "stalled")
+        return min((s.since for s in late if s.source.partition(":")[0] == kind), default=None)
+
     def all_quiet(self, kinds: Iterable[type[Accumulator]]) -> bool:
         """True when all these accumulators are quiet, or not in this view."""
         for kind in kinds:
@@ -122,6 +130,16 @@ class View:
     def grown_at(self) -> float | None:
         """When any log of the run last grew; ``None`` without a log."""
         return max((g.grown_at for g in self.logs.values()), default=None)
+
+    @property
+    def heard_at(self) -> float | None:
+        """When a line last came to any log of the run that is no complaint about a failure, and not
+        of a kind that comes all the time beside the steps; ``None`` without a log.
+
+        A log whose lines were not counted is heard with every growth.
+        """
+        told = ((g.grown_at if g.signs is None else g.signs.fresh_at) for g in self.logs.values())
+        return max(told, default=None)
 
     @property
     def mounts(self) -> list[DiskSample]:

@@ -126,7 +126,8 @@ def test_the_jobs_of_a_queue_are_watched_one_after_the_other(box: Any, bench: Be
     box.command("start")
     bench.end("train_one")
     second = bench.run("train_two")
-    assert bench.ended(first)["state"] == "finished"
+    ended = bench.ended(first)
+    assert ended["state"] == "finished", (ended["state_reason"], ended["now"], box.log())
     box.steps(5, run=second["run"])
     bench.end("train_two", "crash")
     third = bench.run("train_three")

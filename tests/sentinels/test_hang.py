@@ -29,6 +29,14 @@ def first_told(story: Story, most_s: int, *processes: object) -> tuple[float, Fi
 # -- hangs -------------------------------------------------------------------------------------
 
 
+def test_steps_that_cannot_be_seen_are_not_missed(story: Story) -> None:
+    story.train(60).idle(90)
+    assert len(story.asks("hang")) == 1
+    story.source("log_tail:/far/a.log", "stalled", 80)
+    assert story.asks("hang") == []
+    assert story.idle(3600).asks("hang") == []
+
+
 def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> None:
     after_s, finding = first_told(story.train(60), 90)
     assert after_s == 75
@@ -47,6 +55,7 @@ def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> Non
         "silent_s": 75.0,
         "limit_s": 60.0,
         "cores": 0.0,
+        "pid": 100,
     }
 
 
@@ -118,9 +127,9 @@ def test_reports_without_a_step_are_signs_of_life(story: Story) -> None:
     for _ in range(40):
         story.idle(60).step(0.0, number=None, train_loss=2.0)
         assert story.idle(16).asks("hang") == []
-    after_s, finding = first_told(story, 1900)
-    assert after_s == pytest.approx(1799, abs=2)
-    assert finding.summary.startswith("no progress since the last report for 30 min")
+    after_s, finding = first_told(story, 300)
+    assert after_s == pytest.approx(3 * 76 - 16 + 15, abs=2)
+    assert finding.summary.startswith("no progress since the last report for 4 min")
 
 
 # -- healthy silence ---------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Looks for the folders to which a run saves; a program of its own, as any of them may hang.
 
 A question is one line: ``pids`` (``[[pid, start_ticks], …]``, the main process first), ``cwd`` and
-``started_at`` of the run, ``claims`` of its log (``path``, ``text``), ``writing`` (``[[pid,
+``started_at`` and ``command`` of the run, ``claims`` of its log (``path``, ``text``), ``writing`` (``[[pid,
 path], …]``: files that were open for writing a moment ago), ``known`` folders (``path``, ``whole``,
-``names``) and ``others``: the same of the other runs under watch, and the folders (``dirs``) that
-are theirs. The answer is one line: ``folders`` (``path``, ``why``, ``whole``, ``names``) that are
+``names``) and ``others``: the same of the other runs, when they ended (``ended_at``), and the folders
+(``dirs``) that are theirs. The answer is one line: ``folders`` (``path``, ``why``, ``whole``, ``names``) that are
 new, or have new names, and ``unclear``: saves that another program may have written; or ``error``.
 """
 

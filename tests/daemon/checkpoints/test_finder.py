@@ -10,12 +10,14 @@ import pytest
 
 from middlewatch.daemon.checkpoints import finder
 from middlewatch.daemon.checkpoints.finder import CheckpointFinder
+from middlewatch.daemon.config.save_folder import SaveFolder
+from middlewatch.daemon.sources.far_scan import FolderSearch
 
 LATER = 4e9
 """A look so late that every modification time is trusted."""
 
 
-def found(finder: CheckpointFinder, now: float = LATER) -> dict[str, str | None]:
+def found(finder: CheckpointFinder | FolderSearch, now: float = LATER) -> dict[str, str | None]:
     return {Path(path).name: place.kind for path, place in finder.scan(now).items()}
 
 
@@ -126,6 +128,7 @@ def test_a_big_folder_is_not_listed_at_every_look(tmp_path: Path) -> None:
 SCAN = """
 import sys
 from middlewatch.daemon.checkpoints.finder import CheckpointFinder
+from middlewatch.daemon.config.save_folder import SaveFolder
 try:
     CheckpointFinder([sys.argv[1]]).scan(0.0)
 except PermissionError:
@@ -175,3 +178,39 @@ def test_a_watched_folder_may_be_called_data(tmp_path: Path) -> None:
     touch(tmp_path / "data" / "cache" / "part_7.pt")
     touch(tmp_path / "data" / "part_8.pt")
     assert found(CheckpointFinder([str(tmp_path / "data")])) == {"part_8.pt": None}
+
+
+def test_of_a_shared_folder_only_known_names_count(tmp_path: Path) -> None:
+    for name in (
+        "net_1.pt",
+        "net_2.pt",
+        "other_1.pt",
+        "net_3.pt.tmp",
+        "state_1/model.pt",
+        "x/a.pt",
+    ):
+        touch(tmp_path / name)
+    shared = SaveFolder(str(tmp_path), "", whole=False, names=("net_#.pt", "state_#"))
+    finder = FolderSearch([str(tmp_path)], learnt=[shared])
+    assert found(finder).keys() == {"net_1.pt", "net_2.pt", "net_3.pt.tmp", "state_1"}
+    finder.add(SaveFolder(str(tmp_path), "", whole=False, names=("=other_1.pt",)))
+    assert "other_1.pt" in found(finder)
+    finder.replace(SaveFolder(str(tmp_path), "", whole=False, names=("=net_1.pt",)))
+    assert found(finder).keys() == {"net_1.pt"}
+    finder.add(SaveFolder(str(tmp_path / "x"), ""))
+    assert found(finder).keys() == {"net_1.pt", "a.pt"}
+
+
+def test_names_that_nothing_else_shows_count_in_a_folder(tmp_path: Path) -> None:
+    for name in ("step_1.pt", "7.blob", "notes.txt"):
+        touch(tmp_path / name)
+    finder = FolderSearch([str(tmp_path)])
+    assert found(finder).keys() == {"step_1.pt"}
+    finder.add(SaveFolder(str(tmp_path), "", names=("#.blob",)))
+    assert found(finder).keys() == {"step_1.pt", "7.blob"}
+
+
+def test_the_folder_of_a_job_with_a_number_is_no_checkpoint(tmp_path: Path) -> None:
+    touch(tmp_path / "123456/checkpoints/last.ckpt")
+    touch(tmp_path / "20000/model.pt")
+    assert found(CheckpointFinder([str(tmp_path)])) == {"last.ckpt": None, "20000": "folder"}

@@ -424,7 +424,7 @@ RANKS = {
 LINKED = """
     cgroup_oom_kill host_oom_kill > dataloader_worker_killed memory_pressure process_killed
     shm_exhausted > dataloader_worker_killed
-    disk_full inode_exhausted quota_exceeded > checkpoint_stale ckpt_shrunk ckpt_write_failed saves_left
+    disk_full inode_exhausted quota_exceeded > checkpoint_stale ckpt_shrunk ckpt_write_failed saves_left ckpt_corrupt ckpt_incomplete
     disk_error fs_error hang stopped > checkpoint_stale
     storage_stall > checkpoint_stale input_starved
     ckpt_write_failed > checkpoint_stale ckpt_shrunk saves_left

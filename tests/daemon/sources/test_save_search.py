@@ -269,6 +269,9 @@ def test_two_runs_in_one_folder_with_different_programs(start: Callable[..., Run
 def test_two_runs_in_one_folder_with_different_options(start: Callable[..., Run]) -> None:
     one, two = start(BESIDE, "lion"), start(BESIDE, "bear")
     assert one.saves() == ["lion_best.pt", "out_lion/step_1.pt"]
+    search = Search(two.question())
+    assert len(search.look()) == 2
+    assert search.unclear == []
     assert two.saves() == ["bear_best.pt", "out_bear/step_1.pt"]
 
 
@@ -291,6 +294,21 @@ log = open(f"{home}/train.log", "w"); log.write("x"); log.flush()"""
     one, two = start(code), start(code)
     assert one.saves() == [f"outputs/{one.child.pid}/checkpoints/last.ckpt"]
     assert two.saves(others=[other(one)]) == [f"outputs/{two.child.pid}/checkpoints/last.ckpt"]
+
+
+def test_an_ended_run_is_told_apart_by_its_command(start: Callable[..., Run]) -> None:
+    one, two = start(BESIDE, "lion"), start(BESIDE, "bear")
+    one.close()
+    assert one.saves(command=["python", "train.py", "lion"]) == [
+        "lion_best.pt",
+        "out_lion/step_1.pt",
+    ]
+    assert two.saves() == [
+        "bear_best.pt",
+        "lion_best.pt",
+        "out_bear/step_1.pt",
+        "out_lion/step_1.pt",
+    ]
 
 
 def test_an_ended_run_is_still_looked_after(start: Callable[..., Run]) -> None:

@@ -237,6 +237,7 @@ from middlewatch.daemon.sources.log_tail import LogTail
 
 class Reader:
     lines = 0
+    signs = None
     def feed(self, data, now):
         self.lines += data.count(b"\\n")
         return []
