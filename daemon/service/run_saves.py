@@ -114,6 +114,15 @@ class RunSaves:
             text = self._run.log_line_text(one.file, one.line) or one.path or "saved"
             self._search.claimed(one, text.strip(), now)
 
+    def notes(self, now: float) -> list[str]:
+        """Sentences for a person."""
+        found = []
+        if self.unclear:
+            shown = ", ".join(self.unclear[:4])
+            found.append(f"who saved {shown} is not known: others work in that folder too")
+        trouble = self._search.trouble(now) if self._search and self.open else ""
+        return [*found, trouble] if trouble else found
+
     @property
     def open(self) -> bool:
         """Whether the sources are open."""
@@ -174,7 +183,6 @@ class RunSaves:
         run, spec = self._run, self._run.spec
         known = sorted(self.others(), key=lambda other: -(other.ended_at or float("inf")))
         others = [other.saves.known_to_others(spec.cwd) for other in known[:32]]
-        never = [{"cwd": "", "pids": [], "dirs": list(self.never)}] if self.never else []
         return {
             "pids": self._pids(),
             "cwd": spec.cwd,
@@ -185,7 +193,8 @@ class RunSaves:
                 {"path": f.path, "whole": f.whole, "names": f.names}
                 for f in map(spec.folder, spec.checkpoint_dirs)
             ],
-            "others": [*others, *never],
+            "others": others,
+            "never": self.never,
         }
 
     def known_to_others(self, cwd: str) -> dict[str, Any]:

@@ -341,9 +341,7 @@ class WatchedRun:
                 "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
-        if self.saves.unclear:
-            shown = ", ".join(self.saves.unclear[:4])
-            notes.append(f"who saved {shown} is not known: others work in that folder too")
+        notes += self.saves.notes(self.clock.now())
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         for tail in self._tails.values():

@@ -168,15 +168,12 @@ class SaveFolders(Source):
             self._take(found, unclear)
         return ()
 
-    def stalled(self, now: float) -> str | None:
-        """How long a look has been overdue."""
+    def trouble(self, now: float) -> str:
+        """Why nothing is found at present; empty when all is well. A remark, not a failed source:
+        a mount that does not answer is told by the source that watches it."""
         late = self._worker.overdue(now)
-        return f"a look is overdue by {late:.0f} s" if late > 0 else None
-
-    @property
-    def impaired(self) -> str:
-        """Why the newest look failed; empty when it did not."""
-        return self._error and f"the search for checkpoint folders failed: {self._error}"
+        why = f"a look is overdue by {late:.0f} s" if late > 0 else self._error
+        return why and f"checkpoint folders are not looked for now: {why}"
 
     def close(self) -> None:
         """End the child."""

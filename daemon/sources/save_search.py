@@ -71,6 +71,7 @@ class Search:
             SaveFolder(f["path"], "", bool(f["whole"]), tuple(f["names"]))
             for f in question.get("known") or ()
         ]
+        self.never = [os.path.realpath(str(folder)) for folder in question.get("never") or ()]
         self.processes = self._living(question.get("pids") or ())
         self.homes = {self.cwd, *(p.lasting(p.cwd) for p in self.processes[:4] if p.cwd)} - {""}
         self.hints: list[Hint] = []
@@ -149,6 +150,8 @@ class Search:
         except OSError:
             return None
         if seen.st_mtime < self.started_at - YOUNG_S or is_foreign(path, self.homes):
+            return None
+        if self.never and any(_below(os.path.realpath(path), folder) for folder in self.never):
             return None
         name = os.path.basename(path)
         if os.path.isdir(path):

@@ -99,7 +99,7 @@ steps(30, 100000)
     names = {name: watch(box, p, name) for name, p in (("lion", one), ("bear", two))}
     work = box.root / "work"
     for name, run in names.items():
-        wanted = [f"ckpt/{name}_1.safetensors", f"{name}.safetensors"]
+        wanted = sorted([f"ckpt/{name}_1.safetensors", f"{name}.safetensors"])
         box.until(lambda r=run, w=wanted: paths(box, r, work) == w, f"the saves of {name}")
 
 

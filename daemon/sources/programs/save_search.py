@@ -4,7 +4,7 @@ A question is one line: ``pids`` (``[[pid, start_ticks], …]``, the main proces
 ``started_at`` and ``command`` of the run, ``claims`` of its log (``path``, ``text``), ``writing`` (``[[pid,
 path], …]``: files that were open for writing a moment ago), ``known`` folders (``path``, ``whole``,
 ``names``) and ``others``: the same of the other runs, when they ended (``ended_at``), and the folders
-(``dirs``) that are theirs. The answer is one line: ``folders`` (``path``, ``why``, ``whole``, ``names``) that are
+(``dirs``) that are theirs; ``never``: folders that we write to. The answer is one line: ``folders`` (``path``, ``why``, ``whole``, ``names``) that are
 new, or have new names, and ``unclear``: saves that another program may have written; or ``error``.
 """
 

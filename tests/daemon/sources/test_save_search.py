@@ -239,6 +239,11 @@ def test_settings_that_the_program_was_given(
     assert f"{name} says " in found[0].why
 
 
+def test_our_own_copies_are_no_saves_of_the_run(start: Callable[..., Run]) -> None:
+    run = start('save("ckpt/last.pt"); save("mirror/gpt/last.pt")')
+    assert run.saves(never=[str(run.folder / "mirror")]) == ["ckpt/last.pt"]
+
+
 def test_a_folder_of_the_environment(start: Callable[..., Run], tmp_path: Path) -> None:
     run = start(f'save("{tmp_path}/far/last.pt")', OUTPUT_DIR=str(tmp_path / "far"))
     assert run.saves() == ["../far/last.pt"]
