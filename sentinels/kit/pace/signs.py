@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..accumulator import Accumulator
-from ..observations import LineSigns, LogGrowth, Observation, Step
+from ..line_signs import LineSigns
+from ..observations import LogGrowth, Observation, Step
 from .pauses import Pauses
 
 KEPT = 128
