@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, Sentinel, Severity, View
@@ -118,7 +119,7 @@ def _used(
     inodes: list[_Used] = []
     before: tuple[int, int | None] | None = None
     size_, files = 0, 0
-    for save, after in zip(own, [*own[1:], None], strict=True):
+    for save, after in zip_longest(own, own[1:]):
         size_, files = size_ + save.bytes, files + save.files
         if after is None:
             level: tuple[int, int | None] | None = now.free_bytes, now.free_inodes
