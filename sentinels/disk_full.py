@@ -94,7 +94,7 @@ def _full(now: DiskSample, error: LogEvent | None, since: float | None) -> Findi
         trouble="disk_full",
         key=now.mount,
         severity=Severity.CRITICAL,
-        fatal=error is not None,
+        fatal=error is not None and error.fatal,
         summary=f"{now.mount} is full: {size(now.free_bytes)} of {size(now.total_bytes)} left",
         evidence=(_proof(now), *_said(error)),
         file=error.file if error else "",
@@ -121,7 +121,7 @@ def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding |
         trouble="disk_full",
         key=now.mount,
         severity=Severity.CRITICAL if saves.grows or error else Severity.WARNING,
-        fatal=error is not None,
+        fatal=error is not None and error.fatal,
         summary=f"{'a write failed, and ' if error else ''}the next checkpoint ({size(saves.bytes)}"
         f"{due}) will not fit on {now.mount}: {size(now.free_bytes)} free",
         evidence=(_proof(now), *_said(error)),

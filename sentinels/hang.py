@@ -66,7 +66,8 @@ class Limits:
     floor_s: float = 60.0
     """Shortest silence that opens a case."""
     evidence_s: float = 15.0
-    """How long the processes are looked at before a verdict: three looks five seconds apart."""
+    """How long the processes are looked at before a verdict, within the silence: three looks five
+    seconds apart."""
     first_step_s: float = 1800.0
     """Longest normal silence before the first steps, and in a phase that the log announced."""
     few_steps_s: float = 300.0
@@ -112,10 +113,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if view.ending is not None:
         return
     case = case_of(view, silence_limits(limits))
-    if case.silent_s < limits.floor_s + limits.evidence_s:
-        return  # no case opens earlier
+    if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
+        return  # no case opens earlier; the closer look begins at half of the shortest silence
     fails = failing(view, case)
-    late = case.silent_s >= case.limit_s + limits.evidence_s
+    late = case.silent_s >= case.limit_s
     if not late and not case.worth_a_look and fails is None:
         return
     work = work_of(view.process_samples, view.now, limits.evidence_s)
@@ -135,7 +136,7 @@ def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:
     """The judgement of a run in which everything fails, whatever its processes do."""
     warns_s = limits.spin_times * limits.floor_s if case.unpaced else case.limit_s
     wakes_s = limits.few_steps_s if case.unpaced else limits.spin_times * case.limit_s
-    if case.silent_s < warns_s + limits.evidence_s:
+    if case.silent_s < warns_s:
         return None
     severity = Severity.CRITICAL if case.silent_s >= wakes_s else Severity.WARNING
     does = f"fails over and over: {fails.times} lines like {fails.text[:120]!r}, and no step"
@@ -158,12 +159,12 @@ def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return None
     verdict = idle_verdict(view, work, since)
     if verdict.name == "rendezvous" and case.unpaced:
-        if case.silent_s < limits.rendezvous_s + limits.evidence_s:
+        if case.silent_s < limits.rendezvous_s:
             return None
         long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s
         return _Judged(Severity.CRITICAL if long else Severity.WARNING, verdict)
     early_s = case.early_s or limits.first_step_s
-    if verdict.name == "idle" or case.silent_s < early_s + limits.evidence_s:
+    if verdict.name == "idle" or case.silent_s < early_s:
         return None
     return _Judged(Severity.WARNING, verdict)
 

@@ -29,6 +29,8 @@ come within a few seconds."""
 FEW_TIMES = 2.0
 """While few intervals are known, the longest of them counts this many times, like the slow ones of
 :meth:`.Pace.limit_s`."""
+AHEAD_S = 15.0
+"""Seconds before a limit from which stacks are taken, so that three of them are there in time."""
 SOCKET_LOOKS = 15
 """Newest process samples of which one has the bytes of sockets, if they can be read at all."""
 LINES_TIMES = 3.0
@@ -79,7 +81,8 @@ class Silence:
     @property
     def worth_a_look(self) -> bool:
         """True when stacks may already help to judge it."""
-        return self.open or (self.look_s is not None and self.silent_s >= self.look_s)
+        limit_s = self.limit_s if self.look_s is None else min(self.limit_s, self.look_s)
+        return self.silent_s >= limit_s - AHEAD_S
 
     @property
     def limit_steps(self) -> float | None:
@@ -156,7 +159,7 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
     away = view.now - view.gap_s if view.gap_s else last
     unread = view.stalled_since("log_tail")  # steps that come since then are not seen
     silent = min(view.now, unread or view.now) - max(last, saved, away)
-    if silent < patience.floor_s:
+    if silent < patience.floor_s - AHEAD_S:
         return Silence(silent, patience.floor_s, since)  # no limit is shorter than this
     marks, pauses, told = _course(view)
     rhythm = pace(marks, pauses.usual_s if pauses else 0.0)
