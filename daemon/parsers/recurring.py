@@ -31,7 +31,8 @@ BACKGROUND = 0.75
 background. The lines of an evaluation come one after the other, so it is not."""
 
 _COMPLAINT = re.compile(
-    rb"(?<!0 )(?<!no )\b(?:\w*(?:error|exception)s?\b(?!\W{0,3}(?:rate\W{0,3})?[-+.]?0)"
+    rb"(?-i:\b[A-Z]\w*(?:Error|Exception)\b(?!\W{0,3}[-+]?0\.))"
+    rb"|(?<!0 )(?<!no )\b(?:\w*(?:error|exception)s?\b(?!\W{0,3}(?:rate\W{0,3})?[-+.]?0)"
     rb"|fail(?:ed|ures?|s|ing)?\b(?!\W{0,3}0)|skip(?:ped|ping|s)?\b(?!\W{0,3}0)|corrupt\w*|cannot\b|can't\b|could not\b"
     rb"|unable\b|retry\w*|retries\b|ignor(?:ed|ing)\b|discard\w*|dropp(?:ed|ing)\b|refused\b|timed? ?out\b|warn(?:ing)?\b"
     rb"|rejected\b|aborted\b|bad batch|giving up)",
