@@ -20,6 +20,8 @@ from .kit.numbers import pace, span
 from .kit.pace.silence import SilenceLimits, case_of
 from .kit.recovery import OpenIncident
 
+OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror"})
+"""Sources that all runs of the box share."""
 TOGETHER_S = 60.0
 """Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
 for the same reason."""
@@ -53,6 +55,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             + ("; the run makes no progress either" if standing else ""),
             evidence=(Evidence("process", f"{source.source}: {source.detail}", source.at),),
             details={"source": source.source},
+            place=f"source:{source.source}" if source.source in OF_BOX and not standing else "",
+            since=source.since,
         )
 
 

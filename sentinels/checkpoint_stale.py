@@ -44,6 +44,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the newest save is old, compared with the run's own save interval."""
     if not view.live or view.ending is not None or not view.step_times:
         return
+    if view.stalled_since("checkpoint_dir") is not None:
+        return  # a save would not be seen
     saves = expected(view)
     if saves is None or saves.every_s is None:
         return

@@ -89,6 +89,7 @@ def _finding(
             "speed": None if ratio is None else round(ratio, 3),
             "cgroup": last.cgroup,
         },
+        place=f"cpu:{last.cgroup}",
     )
 
 

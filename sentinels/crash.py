@@ -1,7 +1,8 @@
 """The program failed: an error in its log, a fatal signal, or a bad exit status.
 
 Decides: The main process ended by a signal or with a bad exit status. The class is that of the
-    earliest root error near the end, else the one that the signal or exit status implies. Or a
+    first cause near the end (kit/first_cause.py: an error of the program, else the first rank that
+    ended badly, else an error of a collective), else the one that the signal or exit status implies. Or a
     fatal error is in the log, and after it come no step, no further line and no end of the process.
     An error that was followed by two steps does not count.
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
@@ -18,31 +19,23 @@ Sources: A shell reports signals as 128+n, and 126 and 127 if nothing was starte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, View
 from .kit.classes import Lines, row, which
+from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, kernel_fault
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
-from .kit.troubles import Troubles, describe_event
+from .kit.troubles import Troubles, describe_event, last_exception
 from .kit.vanished import killed_for_memory, vanished
 
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
-_SIGNALS = {
-    1: ("process_killed", "lost its terminal (SIGHUP)"),
-    2: ("interrupted", "was interrupted (SIGINT)"),
-    4: ("segfault", "crashed (SIGILL)"),
-    6: ("segfault", "aborted (SIGABRT)"),
-    7: ("segfault", "crashed (SIGBUS)"),
-    8: ("segfault", "crashed (SIGFPE)"),
-    9: ("process_killed", "was killed (SIGKILL)"),
-    11: ("segfault", "crashed (SIGSEGV)"),
-    15: ("sigterm_received", "was ended from outside (SIGTERM)"),
-}
 _NEVER_STARTED = (126, 127)
+TIMED_OUT = 124
+"""Exit status of ``timeout`` (coreutils) when it has ended its command."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +65,6 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield from _ended(view, limits, ending)
 
 
-def root(events: Sequence[LogEvent]) -> LogEvent | None:
-    """The earliest fatal root; else the earliest root; else the earliest of all."""
-    for wanted in (
-        [e for e in events if e.role == "root" and e.fatal],
-        [e for e in events if e.role == "root"],
-        list(events),
-    ):
-        if wanted:
-            return min(wanted, key=lambda e: (e.at, e.line))
-    return None
-
-
 def _troubles(view: View, since: float) -> list[LogEvent]:
     """Events since ``since`` that were not followed by two steps: others were overcome."""
     return [
@@ -102,7 +83,10 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if view.step_times:
         since = min(since, view.step_times[-1][0])
     events = _troubles(view, since)
-    cause = root([e for e in events if _may_end(e, told)])
+    cause = first_cause(view, [e for e in events if _may_end(e, told)], limits.near_s)
+    fault = kernel_fault(view, KERNEL_S)
+    if fault and (cause is None or cause.trouble == "segfault"):
+        cause = fault
     gone = vanished(view, ending)
     if gone and gone.notice and (cause is None or cause.at >= gone.notice.at):
         cause = gone.notice
@@ -125,7 +109,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary += f" after step {number(step.number)}"
     if gone and gone.left:
         summary += f"; {gone.left} of its processes are still alive"
-    last = cause or (events[-1] if events else None)
+    last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
     status = {
         "exitcode": ending.exit_code,
@@ -146,6 +130,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         file=cause.file if cause else "",
         line=cause.line if cause else 0,
         details={**details, **{k: v for k, v in status.items() if v is not None}},
+        replaces=("error",),
     )
 
 
@@ -154,10 +139,12 @@ def _manner(ending: ProcessEnded) -> tuple[str, str]:
     code, signal = ending.exit_code, ending.signal
     if signal is None and code is None:
         return "", "is gone (its exit status is unknown)"
-    if signal is None and code is not None and code - 128 in _SIGNALS:
-        return _SIGNALS[code - 128]
+    if signal is None and code is not None and code - 128 in SIGNALS:
+        return SIGNALS[code - 128]
     if signal is not None:
-        return _SIGNALS.get(signal, ("process_killed", f"was ended by signal {signal}"))
+        return SIGNALS.get(signal, ("process_killed", f"was ended by signal {signal}"))
+    if code == TIMED_OUT:
+        return "sigterm_received", "was ended by its time limit (`timeout`, exit status 124)"
     return "launch_error" if code in _NEVER_STARTED else "", f"ended with exit status {code}"
 
 
@@ -179,7 +166,8 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     fatal = (e for e in view.events if e.fatal and e.trouble not in ELSEWHERE and e.at >= since)
     if next(fatal, None) is None:
         return  # the usual case: no work in every tick of a healthy run
-    cause = root([e for e in _troubles(view, since) if e.fatal and e.trouble not in ELSEWHERE])
+    told = [e for e in _troubles(view, since) if e.fatal and e.trouble not in ELSEWHERE]
+    cause = first_cause(view, told, limits.near_s)
     if cause is None or view.steps_after(cause.at, cause.line, cause.file):
         return
     rhythm = pace(view.step_times)

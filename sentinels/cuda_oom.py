@@ -2,7 +2,8 @@
 
 Decides: The newest such line of the log that was not followed by a step. If steps follow, or the
     program says that it continues with less (a search for the batch size, a halved micro-batch), it
-    is a note. If the process ends, or no step follows for a while, the run has failed.
+    is a note. If the process ends, or no step follows for a while, the run has failed. Where the
+    message shows more memory reserved and unused than was asked for, it is fragmentation.
 Classes: cuda_oom accel_oom
 Sources: Our choice: 20 s or three usual step times without a step, because a program that handles
     the error prints the same message. Before the first step the step time is unknown, and a model
@@ -11,6 +12,7 @@ Sources: Our choice: 20 s or three usual step times without a step, because a pr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +22,19 @@ from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
 
 CLASSES = ("cuda_oom", "accel_oom")
+
+LEAST_BYTES = 256 << 20
+"""Reserved bytes without a use below which fragmentation is not named: the allocator always keeps
+some. Our choice."""
+_UNITS = {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_AMOUNT = r"(\d+(?:\.\d+)?) ([KMG]iB)"
+_IDLE = re.compile(rf"{_AMOUNT} is reserved by PyTorch but unallocated")
+_USED = re.compile(rf"{_AMOUNT} already allocated")
+_RESERVED = re.compile(rf"{_AMOUNT} reserved in total by PyTorch")
+_FRAGMENTED = (
+    "the memory is there, but in pieces: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True and "
+    "start again from the newest checkpoint; the batch need not be smaller"
+)
 
 
 @dataclass(frozen=True)
@@ -41,17 +56,43 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     count = sum(1 for e in view.events if e.trouble == event.trouble)
     lost = not recovered and _lost(view, event, limits)
+    idle = _unallocated(event.text)
+    asked = event.details.get("requested_bytes")
+    split = idle >= max(asked, LEAST_BYTES) if isinstance(asked, (int, float)) else False
     yield Finding(
         trouble=event.trouble,
         key=event.trouble,
         severity=Severity.CRITICAL if lost else Severity.INFO,
         fatal=lost,
-        summary=_summary(event),
+        summary=_summary(event)
+        + (f", {idle / 2**30:.2f} GiB reserved but unused" if split else ""),
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
-        details={**event.details, "rank": event.rank, "count": count},
+        remedy=_FRAGMENTED if split else "",
+        details={
+            **event.details,
+            "rank": event.rank,
+            "count": count,
+            **({"unallocated_bytes": round(idle)} if idle else {}),
+        },
     )
+
+
+def _unallocated(text: str) -> float:
+    """Bytes that PyTorch has reserved and does not use, by its message; 0 when it does not say.
+
+    If they are more than what was asked for, the memory is there, but in pieces.
+    """
+    said = _IDLE.search(text)
+    if said:
+        return _bytes(said)
+    used, reserved = _USED.search(text), _RESERVED.search(text)
+    return max(0.0, _bytes(reserved) - _bytes(used)) if used and reserved else 0.0
+
+
+def _bytes(said: re.Match[str]) -> float:
+    return float(said[1]) * _UNITS[said[2]]
 
 
 def _lost(view: View, event: LogEvent, limits: Limits) -> bool:

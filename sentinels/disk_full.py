@@ -56,7 +56,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
             continue
         if _is_full(now, limits):
-            finding: Finding | None = _full(now, fresh)
+            finding: Finding | None = _full(now, fresh, _full_since(view, limits, now.mount))
         else:
             finding = _too_small(view, now, fresh)
         if finding:
@@ -79,17 +79,29 @@ def _said(error: LogEvent | None) -> tuple[Evidence, ...]:
     return () if error is None else (Evidence("log", error.text, error.at),)
 
 
-def _full(now: DiskSample, error: LogEvent | None) -> Finding:
+def _full_since(view: View, limits: Limits, mount: str) -> float | None:
+    """When the mount became full, as far as its samples reach."""
+    since = None
+    for sample in reversed(view.disks[mount]):
+        if not _is_full(sample, limits):
+            break
+        since = sample.at
+    return since
+
+
+def _full(now: DiskSample, error: LogEvent | None, since: float | None) -> Finding:
     return Finding(
         trouble="disk_full",
         key=now.mount,
         severity=Severity.CRITICAL,
-        fatal=error is not None,
+        fatal=error is not None and error.fatal,
         summary=f"{now.mount} is full: {size(now.free_bytes)} of {size(now.total_bytes)} left",
         evidence=(_proof(now), *_said(error)),
         file=error.file if error else "",
         line=error.line if error else 0,
         details={"path": now.mount, "free_bytes": now.free_bytes},
+        place=now.place,
+        since=since,
     )
 
 
@@ -109,7 +121,7 @@ def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding |
         trouble="disk_full",
         key=now.mount,
         severity=Severity.CRITICAL if saves.grows or error else Severity.WARNING,
-        fatal=error is not None,
+        fatal=error is not None and error.fatal,
         summary=f"{'a write failed, and ' if error else ''}the next checkpoint ({size(saves.bytes)}"
         f"{due}) will not fit on {now.mount}: {size(now.free_bytes)} free",
         evidence=(_proof(now), *_said(error)),
@@ -150,7 +162,7 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     proof = (_proof(was_full),) if was_full else ()
     yield Finding(
         trouble=error.trouble if was_full is None else "disk_full",
-        key="write",
+        key="write" if was_full is None else was_full.mount,
         severity=severity if view.live or not overcame else Severity.INFO,
         fatal=error.fatal and not overcame,
         summary=f"{what}: {error.text.strip()[:160]}",

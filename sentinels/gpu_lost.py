@@ -3,8 +3,8 @@
 Decides: Two NVML answers in a row say that the GPU is lost; or a fatal GPU line in a log is not
     followed by two steps; or a counter of uncorrected memory errors has grown. If steps continue, a
     lost GPU is only a warning: CUDA contexts that exist keep working when only the container lost
-    its access. A memory error is only a warning if the run does not use that GPU, because it ends
-    the program that reads the bad memory cell, now or later.
+    its access. A GPU that no run is known to use is only a warning about the box. A memory error is
+    critical, because it ends the program that reads the bad memory cell, now or later.
 Classes: gpu_lost xid cuda_ecc nvswitch
 Sources: NVIDIA's Xid catalogue: 13, 31, 43 and 45 come from the application and are no fault of the
     GPU; a row that cannot be remapped is its criterion for replacing a GPU. Two answers, because a
@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, View
-from .kit.gpus import newest, used
+from .kit.gpus import newest
 from .kit.recovery import OpenIncident, went_on
 
 CLASSES = ("gpu_lost", "xid", "cuda_ecc", "nvswitch")
@@ -45,34 +44,36 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         (e for e in reversed(view.events) if _fatal(e) and not view.went_on_after(e)), None
     )
     spoken = False
-    for index, samples in view.gpus.items():
-        newest = list(islice(reversed(samples), max(1, limits.answers)))
-        if len(newest) < max(1, limits.answers) or not all(s.lost for s in newest):
+    for index, samples in (*view.gpus.items(), *view.stray_gpus.items()):
+        answers = newest(samples, limits.answers)
+        if len(answers) < max(1, limits.answers) or not all(s.lost for s in answers):
             continue
-        spoken = True
-        yield _lost(view, limits, index, newest[0], _since(samples), event)
+        spoken = spoken or index in view.gpus or not view.gpus_known
+        yield _lost(view, limits, index, answers[0], _since(samples), event)
     if event is not None and not spoken:
-        yield _told(event, Severity.CRITICAL)
+        card = event.details.get("gpu")
+        stray = event.file == "nvml" and card is not None and card not in view.gpus
+        yield _told(event, Severity.WARNING if stray else Severity.CRITICAL)
     yield from _memory(view)
 
 
 def _memory(view: View) -> Iterator[Finding]:
     """Findings about GPUs with new uncorrected memory errors, or rows that cannot be remapped."""
-    bad = [s[-1] for s in view.gpus.values() if s and (s[-1].ecc_new or s[-1].remap_failed)]
-    if not bad:
-        return
-    ours = {index for index, _ in used(view)}
-    for card in bad:
+    cards = [s[-1] for s in (*view.gpus.values(), *view.stray_gpus.values()) if s]
+    for card in cards:
+        if not (card.ecc_new or card.remap_failed):
+            continue
         name = f"GPU {card.index} {card.name}".rstrip()
         count = card.ecc_new or 0
         what = f"has counted {count} uncorrected ECC error{'s' if count > 1 else ''} of its memory"
         yield Finding(
             trouble="cuda_ecc",
             key=f"memory{card.index}",
-            severity=Severity.CRITICAL if count and card.index in ours else Severity.WARNING,
+            severity=Severity.CRITICAL if count and card.index in view.gpus else Severity.WARNING,
             summary=f"{name} {what if count else 'cannot replace a faulty row of its memory'}",
             evidence=(Evidence("gpu", f"GPU {card.index} {card.uuid}: {card.error or what}"),),
             details={"gpu": card.index, "errors": count, "remap_failed": card.remap_failed},
+            place=card.place,
         )
 
 
@@ -95,24 +96,30 @@ def _lost(
     event: LogEvent | None,
 ) -> Finding:
     goes_on = view.steps_after(since + limits.goes_on_s) > 0
+    ours = index in view.gpus
     name = f"GPU {index} {newest.name}".rstrip()
     told = (Evidence("log", event.text, event.at),) if event else ()
     return Finding(
         trouble="gpu_lost",
         key=f"gpu{index}",
-        severity=Severity.WARNING if goes_on else Severity.CRITICAL,
-        fatal=not goes_on,
-        summary=f"{name} is lost to the driver"
-        + (
-            "; the run still makes steps: it uses another GPU, or only telemetry is lost"
-            if goes_on
-            else ""
-        ),
+        severity=Severity.CRITICAL if ours and not goes_on else Severity.WARNING,
+        fatal=ours and not goes_on,
+        summary=f"{name} is lost to the driver{_whose(ours=ours, goes_on=goes_on)}",
         evidence=(Evidence("gpu", f"GPU {index} {newest.uuid}: {newest.error}", since), *told),
         file=event.file if event else "",
         line=event.line if event else 0,
         details={"gpu": index},
+        place=newest.place,
+        since=since,
     )
+
+
+def _whose(*, ours: bool, goes_on: bool) -> str:
+    if not ours:
+        return "; no run is known to use it"
+    if not goes_on:
+        return ""
+    return "; the run still makes steps: it uses another GPU, or only telemetry is lost"
 
 
 def _told(event: LogEvent, severity: Severity) -> Finding:
@@ -126,7 +133,16 @@ def _told(event: LogEvent, severity: Severity) -> Finding:
         file=event.file,
         line=event.line,
         details=dict(event.details),
+        place=_place(event),
+        since=event.at or None,
     )
+
+
+def _place(event: LogEvent) -> str:
+    """The GPU, if the box reported it: then all runs on that GPU are told of it together."""
+    if event.file not in ("nvml", "kernel"):
+        return ""
+    return f"gpu:{event.details.get('gpu', event.details.get('gpu_bus', ''))}:{event.trouble}"
 
 
 def _key(event: LogEvent) -> str:
@@ -161,7 +177,8 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     if case.trouble != "gpu_lost" or not case.key.startswith("gpu"):
         return went_on(view, case)
     index = case.details.get("gpu")
-    samples = view.gpus.get(index, ()) if isinstance(index, int) else ()
+    cards = {**view.stray_gpus, **view.gpus}
+    samples = cards.get(index, ()) if isinstance(index, int) else ()
     answers = newest(samples, limits.answers)
     if len(answers) < max(1, limits.answers) or any(s.lost for s in answers):
         return ""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .kit import Evidence, Finding, GpuSample, Sentinel, Severity, View
-from .kit.gpus import at_work, newest, used
+from .kit.gpus import at_work, newest, possible
 from .kit.numbers import median
 from .kit.recovery import OpenIncident
 
@@ -51,7 +51,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings about busy GPUs that are slowed down in most of the newest samples."""
     if not view.live or view.ending is not None:
         return
-    for index, samples in used(view):
+    for index, samples in possible(view):
         last = samples[-1]
         if not last.throttle and not _dropped(last, limits.clock_ratio):
             continue  # the usual case: no sign of it in the newest sample
@@ -112,6 +112,8 @@ def _finding(index: int, recent: Sequence[GpuSample], reason: str, words: str) -
             "reason": reason,
             "clock_ratio": None if part is None else round(part, 3),
         },
+        place=last.place,
+        since=recent[-1].at,
     )
 
 
@@ -125,7 +127,8 @@ def _clock(last: GpuSample) -> str:
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once the GPU is not slowed down in any of the newest samples."""
     index = case.details.get("gpu")
-    recent = newest(view.gpus.get(index, ()) if isinstance(index, int) else (), limits.looks)
+    cards = dict(possible(view))
+    recent = newest(cards.get(index, ()) if isinstance(index, int) else (), limits.looks)
     if len(recent) < limits.looks or recent[-1].at <= case.quiet_since:
         return ""
     if any(s.throttle or _dropped(s, limits.clock_ratio) for s in recent):

@@ -1,11 +1,14 @@
 """The processes of the run are alive, but it makes no progress.
 
 Decides: First, silence: no step, and no phase that the log announced, for longer than this run ever
-    paused. Then the activity of its processes decides: a run that uses CPU, reads or writes makes
+    paused. A run that reports no step is judged by what it shows instead: reports without a step,
+    one line an epoch, or lines of the same shape. Then the activity of its processes decides: a run that uses CPU, reads or writes makes
     progress; one that does none of this hangs; one that is busy but at the same place in every
     stack spins. The stacks, or else the kernel functions in which the processes sleep, give the
     verdict: waiting in a collective (and for which rank), for data or for a lock, spinning, or
-    idle. Processes in state D, stopped processes and finished runs have rules of their own. In a
+    idle. A run in which every batch fails makes no progress either, however much it computes and
+    writes; and one that has made no step and waits for the other processes of its job is told
+    before the limit. Processes in state D, stopped processes and finished runs have rules of their own. In a
     finished log only lines that report a hang count.
 Classes: hang
 Sources: Limits were measured on 79 real logs (457 run-hours): silence of the log alone gives a
@@ -13,7 +16,8 @@ Sources: Limits were measured on 79 real logs (457 run-hours): silence of the lo
     (0.02 and 0.2 core, 1 MiB/s) come from a dozen real process states. Three looks five seconds
     apart, and the two limits for a spinning run, are our choice. That GPUs in a hanging collective
     show full utilisation at 20 to 40 % of their usual power is known from practice. The longest
-    healthy silence was 17 min, hence 30 min for phases and first steps.
+    healthy silence was 17 min, hence 30 min for phases and first steps. Twenty complaints that
+    are three quarters of all lines, and 8 KiB/s through sockets in every look, are our choice.
 """
 
 from __future__ import annotations
@@ -35,17 +39,22 @@ from .kit import (
     View,
 )
 from .kit.numbers import span
+from .kit.pace.failing import Failing, failing
 from .kit.pace.pauses import Pauses
-from .kit.pace.silence import Silence, case_of
+from .kit.pace.signs import ReportPauses, Signs
+from .kit.pace.silence import Silence, case_of, shows_again
 from .kit.pace.stack_summary import describe_groups, folded, stack_summaries
 from .kit.pace.suspects import silence_limits
 from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, moves_again
-from .kit.troubles import Troubles
+from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
+BEFORE_S = 10.0
+"""Seconds before a silence in which an exception may be the reason of it: a last step or two still
+come from what was in a queue. Our choice."""
 LONGEST_LOOK_S = 100.0
 """Most seconds of process samples that are judged at once; two minutes of them are kept."""
 
@@ -57,7 +66,8 @@ class Limits:
     floor_s: float = 60.0
     """Shortest silence that opens a case."""
     evidence_s: float = 15.0
-    """How long the processes are looked at before a verdict: three looks five seconds apart."""
+    """How long the processes are looked at before a verdict, within the silence: three looks five
+    seconds apart."""
     first_step_s: float = 1800.0
     """Longest normal silence before the first steps, and in a phase that the log announced."""
     few_steps_s: float = 300.0
@@ -79,6 +89,9 @@ class Limits:
     spin_times: float = 2.0
     """Multiple of the limit at which a run that spins (busy, at the same place in every look) is
     critical; before, it is a warning."""
+    rendezvous_s: float = 60.0
+    """Longest normal wait of a new run, which has not made a step, for the other processes of its
+    job. Nodes are started within minutes; libraries give up after 10 to 30."""
     hardly_times: float = 4.0
     """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
@@ -100,14 +113,60 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if view.ending is not None:
         return
     case = case_of(view, silence_limits(limits))
-    if case.silent_s < case.limit_s + limits.evidence_s:
+    if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
+        return  # no case opens earlier; the closer look begins at half of the shortest silence
+    fails = failing(view, case)
+    late = case.silent_s >= case.limit_s
+    if not late and not case.worth_a_look and fails is None:
         return
     work = work_of(view.process_samples, view.now, limits.evidence_s)
     if work is None or any(p.state in ("T", "t") for p in view.process_samples[-1].processes):
         return  # no evidence, no verdict; a stopped process has its own sentinel
-    judged = _judge(view, limits, work, case)
+    judged = _failed(case, fails, limits) if fails else None
+    if judged is None:
+        if late:
+            judged = _judge(view, limits, work, case)
+        elif case.early_s is not None:
+            judged = _early(view, limits, work, case)
     if judged is not None:
         yield _finding(view, work, judged, case)
+
+
+def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:
+    """The judgement of a run in which everything fails, whatever its processes do."""
+    warns_s = limits.spin_times * limits.floor_s if case.unpaced else case.limit_s
+    wakes_s = limits.few_steps_s if case.unpaced else limits.spin_times * case.limit_s
+    if case.silent_s < warns_s:
+        return None
+    severity = Severity.CRITICAL if case.silent_s >= wakes_s else Severity.WARNING
+    does = f"fails over and over: {fails.times} lines like {fails.text[:120]!r}, and no step"
+    return _Judged(severity, HangVerdict("failing", does, "read the first of these errors"))
+
+
+def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Judged | None:
+    """The judgement of a run before its limit.
+
+    What loads, compiles, prepares data or evaluates may be silent for long. A run that does nothing
+    at all, and by its stacks waits for a lock, for data or for other processes, is told before: as
+    a warning, because another box may be at work.
+    """
+    since = view.now - case.silent_s
+    if progress(view, work, since, limits.evidence_s, limits.busy_bytes_per_s) or work.blocked:
+        return None
+    if work.cores >= limits.idle_cores or work.runnable_ratio >= limits.busy_runnable_ratio:
+        return None
+    if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or completed(view):
+        return None
+    verdict = idle_verdict(view, work, since)
+    if verdict.name == "rendezvous" and case.unpaced:
+        if case.silent_s < limits.rendezvous_s:
+            return None
+        long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s
+        return _Judged(Severity.CRITICAL if long else Severity.WARNING, verdict)
+    early_s = case.early_s or limits.first_step_s
+    if verdict.name == "idle" or case.silent_s < early_s:
+        return None
+    return _Judged(Severity.WARNING, verdict)
 
 
 def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Judged | None:
@@ -150,15 +209,21 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
 def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> Finding:
     severity, verdict = judged
     steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
+    error = last_exception(view, view.now - case.silent_s - BEFORE_S)
+    said = f"; before that: {describe_event(error)}" if error else ""
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
+    look_at = [s.pid for s in verdict.odd] or [d.sample.pid for d in trainers(view, work)]
     return Finding(
         trouble="hang",
         key="progress",
         severity=severity,
         fatal=severity is Severity.CRITICAL,
         summary=f"no progress since {case.since} for {span(case.silent_s)} (usual limit "
-        f"{span(case.limit_s)}{steps}); the run {verdict.does}",
-        evidence=tuple(_evidence(view, work, verdict, view.now - case.silent_s)),
+        f"{span(case.limit_s)}{steps}); the run {verdict.does}{said}",
+        evidence=(
+            *((Evidence("log", error.text, error.at),) if error else ()),
+            *_evidence(view, work, verdict, view.now - case.silent_s),
+        ),
         remedy=verdict.remedy,
         details={
             "verdict": verdict.name,
@@ -166,6 +231,7 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
             "limit_s": round(case.limit_s, 1),
             "cores": round(work.cores, 3),
             **({"odd": odd} if odd else {}),
+            **({"pid": look_at[0]} if look_at else {}),
         },
     )
 
@@ -203,8 +269,8 @@ def _line(p: ProcessSample) -> str:
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
-    """Words once steps come again."""
-    return moves_again(view, case)
+    """Words once steps come again, or what this run shows instead of steps."""
+    return moves_again(view, case) or shows_again(view, case.opened_at)
 
 
 SENTINEL = Sentinel(
@@ -213,6 +279,6 @@ SENTINEL = Sentinel(
     on=(LogEvent, Step, ProcessesSeen, StackSeen),
     every_tick=True,
     clears_after_s=5.0,
-    also_reads=(Pauses,),
+    also_reads=(Pauses, ReportPauses, Signs),
     recovered=recovered,
 )

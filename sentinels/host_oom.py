@@ -1,9 +1,10 @@
 """The kernel killed a process because memory ran out.
 
-Decides: The OOM kill counter of the control group rose. The process that ended at about that time
-    is the victim; if it was the main process, the run has failed. Without a counter, a line of the
-    kernel log counts if it names a process of this run. In a finished log every line about such a
-    kill is reported as it is.
+Decides: The OOM kill counter of the control group rose, and a process of this run ended at about
+    that time: that is the victim. If it was the main process, the run has failed. If no process of
+    the run ended, the victim was another program in the same control group. Without a counter, a
+    line of the kernel log counts if it names a process of this run. In a finished log every line
+    about such a kill is reported as it is.
 Classes: cgroup_oom_kill host_oom_kill
 Sources: The counter is read all the time, because exit status 137 is also caused by docker stop,
     preemption or a person; only the counter proves an OOM kill. Two seconds for reading it and 15 s
@@ -37,7 +38,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the cgroup's kill counter rose, or a log line reports an OOM kill."""
     rise = _rise(view)
-    if rise:
+    if rise and _victims(view, limits, *rise):
         finding = _counted(view, limits, *rise)
         # The end of the victim may be seen after the counter rose, and with it that of the run.
         known = not view.live or view.ending is not None
@@ -90,17 +91,26 @@ def _rise(view: View) -> tuple[MemorySample, MemorySample] | None:
     return None
 
 
+def _victims(
+    view: View, limits: Limits, before: MemorySample, after: MemorySample
+) -> list[ProcessEnded]:
+    """The processes of the run that may have been killed when the counter rose."""
+    begin, end = before.at - limits.near_s, after.at + limits.near_s
+    return [e for e in view.endings if begin <= e.at <= end and e.exit_code != 0]
+
+
 def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySample) -> Finding:
     kills = (after.oom_kills or 0) - (before.oom_kills or 0)
-    begin, end = before.at - limits.near_s, after.at + limits.near_s
-    dead = [e for e in view.endings if begin <= e.at <= end and e.exit_code != 0]
+    dead = _victims(view, limits, before, after)
     main = any(e.main for e in dead)
     victim = next((e for e in dead if e.main), dead[0] if dead else None)
     who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
     limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
     fate = "; the run has ended" if main else "; the run itself is still alive"
-    if not main and view.ending is not None:
-        fate = ""
+    later = None if main else view.ending
+    ended = main or (later is not None and later.exit_code != 0 and later.at >= before.at)
+    if later is not None:
+        fate = "; the run has ended since" if ended else ""
     evidence = [
         Evidence(
             "cgroup",
@@ -117,7 +127,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
         trouble="cgroup_oom_kill" if after.limit_bytes is not None else "host_oom_kill",
         key="oom_kill",
         severity=Severity.CRITICAL,
-        fatal=main,
+        fatal=ended,
         summary=f"{who} was killed because memory ran out ({limit}){fate}",
         evidence=tuple(evidence),
         details={

@@ -73,6 +73,7 @@ def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | 
             " files fail although there may be free space",
             evidence=(proof,),
             details=details,
+            place=now.place,
         )
     if view.ending is not None:
         return None

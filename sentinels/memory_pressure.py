@@ -132,6 +132,7 @@ def _squeezed(view: View, use: MemoryUse, newest: MemorySample) -> Finding:
         f" {waited:.0f} % of the time is spent waiting for it",
         evidence=(_proof(use, newest),),
         details={"left_bytes": use.left, "total_bytes": use.total, "waiting_percent": waited},
+        place=f"memory:{newest.cgroup}",
     )
 
 
@@ -151,6 +152,7 @@ def _running_out(
             "per_hour": round(rate * 3600),
             "limit_at": view.now + left_s,
         },
+        place=f"memory:{newest.cgroup}",
     )
 
 

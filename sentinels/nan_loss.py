@@ -60,12 +60,16 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
+    # No loss scaler makes the losses of training and evaluation non-finite at once.
+    both = bool(values.lasting("train_loss")) and bool(values.lasting("eval_loss"))
     for metric, severity in (
         ("train_loss", Severity.CRITICAL),
         ("eval_loss", Severity.WARNING),
         ("grad_norm", Severity.WARNING),
     ):
-        patience = 1 if metric == "eval_loss" else in_a_row
+        patience = 1 if metric == "eval_loss" or (metric == "train_loss" and both) else in_a_row
+        if metric == "grad_norm" and view.live:
+            patience += 1  # gradients are first: the loss that follows is the same trouble
         streaks = values.lasting(metric)
         if streaks:
             yield from _lasting(streaks[0], view, patience, severity)

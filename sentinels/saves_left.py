@@ -2,8 +2,9 @@
 
 Decides: How much space each save uses for good is read from the free space after the last two
     saves, which includes what the trainer deletes: a trainer that keeps two checkpoints gives no
-    finding, one that deletes nothing gives one at its third save. Reported when only two more saves
-    fit; hours earlier if every save used more space; or when something else fills the disk. Bytes
+    finding, one that deletes nothing gives one at its third save. What goes beyond the size of the
+    saves that were kept is not theirs. Reported when only two more saves fit; hours earlier if
+    every save used more space; or when something else fills the disk: a trouble of the box. Bytes
     and inodes are judged in the same way; no finding while half of the disk is free.
 Classes: saves_left
 Sources: A save under a temporary name needs space for the old and the new one at once, so the peak
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import zip_longest
+from typing import NamedTuple
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, Sentinel, Severity, View
 from .kit.forecast import REACH, Trend, clock
-from .kit.numbers import size, span
+from .kit.numbers import median, size, span
 from .kit.recovery import OpenIncident
 from .kit.saves.pattern import Saves, intervals, pruned, prunes, saves_on
 from .kit.saves.save_log import SaveLog
@@ -40,7 +42,19 @@ class Limits:
     many_saves: int = 10
     """The same for a report hours ahead: hardly any trainer keeps that many."""
     short_s: float = 900.0
-    """If saves come more often than this, the growth of other files cannot be told from theirs."""
+    """If saves come more often than this, their part of the growth is subtracted, and the rest has
+    to be the larger part: it cannot be told from theirs at single moments."""
+
+
+SLACK = 1.25
+"""A save takes this many times its size at most: blocks of files and folders are not full."""
+
+
+class _Used(NamedTuple):
+    """What went from a save to the next, and the part of it that the saves can have used."""
+
+    took: int
+    own: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +98,54 @@ def _fewest(
     """Bytes or inodes, whichever allow fewer saves; ``None`` if enough saves fit."""
     if saves is None or not saves.grows:
         return None
-    space = [free for free, _ in _levels(view, log, now.mount, saves)]
+    space, inodes = _used(view, log, now, saves)
     found = [_left(view, limits, saves, "bytes", saves.bytes, now.free_bytes, space)]
     if now.total_inodes and now.free_inodes is not None:
-        few = [inodes for _, inodes in _levels(view, log, now.mount, saves) if inodes is not None]
-        found.append(_left(view, limits, saves, "inodes", saves.files, now.free_inodes, few))
+        found.append(_left(view, limits, saves, "inodes", saves.files, now.free_inodes, inodes))
     return min((one for one in found if one is not None), key=lambda one: one.saves, default=None)
 
 
-def _levels(view: View, log: SaveLog, mount: str, saves: Saves) -> list[tuple[int, int | None]]:
-    """Free (bytes, inodes) after each save of this run except the newest, oldest first."""
+def _used(
+    view: View, log: SaveLog, now: DiskSample, saves: Saves
+) -> tuple[list[_Used], list[_Used]]:
+    """(bytes, inodes) that each save of this run used, but for the first, oldest first.
+
+    What a save can have used is its size, of saves that are deleted only the part that is kept.
+    """
     own = [s for s in log.saves if s.at >= view.run.watched_since and s.at <= saves.newest_at]
     reach = 0.5 * min(intervals(s.at for s in reversed(own)), default=0.0)
-    ends = [a for a, b in pairwise(own) if b.at - a.at > reach]
-    return [save.levels[mount] for save in ends if mount in save.levels]
+    kept = SLACK * _kept(view, log)
+    space: list[_Used] = []
+    inodes: list[_Used] = []
+    before: tuple[int, int | None] | None = None
+    size_, files = 0, 0
+    for save, after in zip_longest(own, own[1:]):
+        size_, files = size_ + save.bytes, files + save.files
+        if after is None:
+            level: tuple[int, int | None] | None = now.free_bytes, now.free_inodes
+        elif after.at - save.at > reach:
+            level = save.levels.get(now.mount)
+        else:
+            continue  # another file of the same save comes
+        if level is None:
+            continue
+        if before is not None:
+            space.append(_part(before[0] - level[0], kept * size_))
+            if before[1] is not None and level[1] is not None:
+                inodes.append(_part(before[1] - level[1], kept * files + 1))
+        before, size_, files = level, 0, 0
+    return space, inodes
+
+
+def _part(took: int, most: float) -> _Used:
+    return _Used(took, min(took, int(most)))
+
+
+def _kept(view: View, log: SaveLog) -> float:
+    """Part of the saves of this run that is still there; one that was written over is not."""
+    seen = [s.path for s in log.saves if s.at >= view.run.started_at]
+    here = {c.path for c in view.checkpoints}
+    return len(here.intersection(seen)) / len(seen) if seen else 1.0
 
 
 def _left(
@@ -107,11 +155,10 @@ def _left(
     unit: str,
     need: int,
     free: int,
-    before: list[int],
+    used: list[_Used],
 ) -> _Left | None:
     """How many saves fit; ``None`` while that is enough, or not known yet."""
-    levels = [*before, free]
-    took = [older - newer for older, newer in pairwise(levels)]
+    took = [one.own for one in used]
     keep = view.run.keep_saves
     # The best checkpoint may be kept besides the last ones, so one more than ``keep`` is normal.
     here = len(view.checkpoints)
@@ -124,6 +171,9 @@ def _left(
             took = took[len(took) - gone :] if 0 < gone < len(took) else took * (gone > 0)
         elif fit <= limits.saves:
             return _Left(unit, fit, need, free, _due(saves, fit))
+    lately = used[-limits.many_saves :]
+    if sum(one.took for one in lately) > 2 * sum(one.own for one in lately):
+        return None  # most of it went to other files
     each = _each(view, limits, took)
     if each is not None and each > 0:
         need = max(need, int(each)) if not prunes(view) else need
@@ -211,15 +261,20 @@ def _filling(
     view: View, limits: Limits, log: SaveLog, now: DiskSample, saves: Saves | None
 ) -> Finding | None:
     """A mount that something else fills: logs, a cache, another program."""
-    if saves is not None and (saves.every_s is None or saves.every_s < limits.short_s):
+    if saves is not None and saves.every_s is None:
         return None
-    space = log.space.get(now.mount)
-    need = saves.bytes if saves else 0
-    found = [(_soon(space, now.free_bytes, need, limits), "bytes")]
-    inodes = log.inodes.get(now.mount)
-    if now.total_inodes and now.free_inodes is not None:
-        few = saves.files if saves else 0
-        found.append((_soon(inodes, now.free_inodes, few, limits), "inodes"))
+    need, few = (saves.bytes, saves.files) if saves else (0, 0)
+    every_s = saves.every_s if saves else None
+    if saves is not None and every_s is not None and every_s < limits.short_s:
+        space, inodes = _used(view, log, now, saves)
+        found = [(_beside(space, now.free_bytes, need, limits, every_s), "bytes")]
+        if now.total_inodes and now.free_inodes is not None:
+            found.append((_beside(inodes, now.free_inodes, few, limits, every_s), "inodes"))
+    else:
+        found = [(_soon(log.space.get(now.mount), now.free_bytes, need, limits), "bytes")]
+        if now.total_inodes and now.free_inodes is not None:
+            trend = log.inodes.get(now.mount)
+            found.append((_soon(trend, now.free_inodes, few, limits), "inodes"))
     known = [(forecast, unit) for forecast, unit in found if forecast is not None]
     if not known:
         return None
@@ -230,7 +285,7 @@ def _filling(
     shown = size(free) if in_bytes else f"{free} inodes"
     at = clock(view.now + left_s, view.now)
     what = "too full for the next save" if saves else "full"
-    gone = now.free_bytes <= need if in_bytes else free <= (saves.files if saves else 0)
+    gone = now.free_bytes <= need if in_bytes else free <= few
     return Finding(
         trouble="saves_left",
         key=now.mount,
@@ -252,7 +307,27 @@ def _filling(
             "full_at": view.now + left_s,
             "per_hour": round(rate * 3600),
         },
+        place=now.place,
     )
+
+
+def _beside(
+    used: list[_Used], free: int, need: int, limits: Limits, every_s: float
+) -> tuple[float, float] | None:
+    """(seconds until a save no longer fits, rate per second of other files); ``None``: not soon.
+
+    By the space that was left after each of the saves, which come often: at other moments a save
+    under a temporary name takes some.
+    """
+    if len(used) < limits.settled_saves:
+        return None
+    took, own = median(one.took for one in used), median(one.own for one in used)
+    if took <= 2 * max(0.0, own):
+        return None
+    left_s = max(0, free - need) * every_s / took
+    if left_s >= min(limits.ahead_s, REACH * len(used) * every_s):
+        return None
+    return left_s, (took - own) / every_s
 
 
 def _soon(trend: Trend | None, free: int, need: int, limits: Limits) -> tuple[float, float] | None:

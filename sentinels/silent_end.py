@@ -1,8 +1,10 @@
 """The run's process is gone, and nothing says why.
 
-Decides: The main process ended with status 0 before its planned end, or its exit status is unknown;
-    no fatal line explains it, and no other rule does. The boot id, process 1, the terminal and the
-    remaining processes distinguish a reboot, a new container, a closed terminal and a kill.
+Decides: The main process ended with status 0 or with a status that nobody saw, and neither its
+    counters nor its last words show that it meant to: the plan was not reached, no early stop, no
+    end and no result was announced. It is critical where evidence shows that the run was cut off (a
+    reboot, a new container, a closed terminal, workers left behind), or where it exited with 0
+    clearly before its plan without a word; else it is a warning that says what was seen.
 Classes: silent_end
 Sources: The planned number of steps is read from the log or the command line. The last report may
     be one logging interval before the end, hence 1 % of tolerance (our choice).
@@ -15,7 +17,8 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.classes import DECIDED_BY_NUMBERS
-from .kit.numbers import number
+from .kit.ends import counted, end_of, last_line, place
+from .kit.first_cause import KERNEL_S, kernel_fault
 from .kit.progress import completed, planned
 from .kit.vanished import killed_for_memory, vanished
 
@@ -33,7 +36,7 @@ class Limits:
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """A finding if the main process ended without a known reason before its planned end."""
+    """A finding if the main process ended without a known reason, and not as it meant to."""
     ending = view.ending
     if not view.live or ending is None or view.now - ending.at < limits.settle_s:
         return
@@ -42,32 +45,37 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return  # crash reports it
     if any(_may_end(e) and not view.went_on_after(e) for e in view.events):
         return  # a line of its log explains it
-    reached = view.last_step.number if view.last_step else None
-    if reached is None and view.step_times:
-        reached = view.step_times[-1][1]
-    total = planned(view)
-    if completed(view, limits.slack_ratio):
+    if kernel_fault(view, KERNEL_S):
+        return  # crash reports it
+    end = end_of(view, ending, limits.slack_ratio)
+    if end.well:
         return
-    if known and (total is None or reached is None):
-        return  # exit status 0, and it is not known that steps are missing
     gone = vanished(view, ending)
     if gone and (gone.notice or killed_for_memory(view, ending)):
         return  # crash or host_oom reports it
+    reached, total = counted(view)
+    where, line = place(view), last_line(view)
     how = "with exit status 0" if known else "with an unknown exit status"
-    at = "before its first step" if reached is None else f"at step {number(reached)}"
-    of = "" if total is None else f" of {number(total)}"
+    at = f"at {where}" if where else "before its first step"
+    if gone and gone.words:
+        summary = f"the run {gone.words} {at}"
+    elif known:
+        summary = f"the run ended {at} {how}" + (
+            f"; {end.why}" if end.why else ", and nothing says why"
+        )
+    else:
+        after = f" after {where}" if where else "" if line else " before its first step"
+        summary = f"the process is gone{after}; its exit status is not known"
+        summary += f"; {end.why}" if end.how == "cut" else ""
+        summary += f"; last line: {line[:100]}" if line else ""
     yield Finding(
         trouble="silent_end",
         key="end",
-        severity=Severity.CRITICAL,
+        severity=Severity.CRITICAL if end.how in ("cut", "early") else Severity.WARNING,
         fatal=True,
-        summary=(
-            f"the run {gone.words} {at}{of}"
-            if gone and gone.words
-            else f"the run ended {at}{of} {how}, and nothing says why"
-        ),
+        summary=summary,
         remedy=gone.remedy if gone else "",
-        evidence=_evidence(ending, how),
+        evidence=_evidence(ending, how, line),
         details={
             "exitcode": ending.exit_code,
             "step": reached,
@@ -77,7 +85,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
+def _evidence(ending: ProcessEnded, how: str, line: str) -> tuple[Evidence, ...]:
     shown = [Evidence("process", f"pid {ending.pid} is gone {how}", ending.at)]
     told = {
         "box": "the boot id has changed since the run was last seen: the box was rebooted",
@@ -86,6 +94,8 @@ def _evidence(ending: ProcessEnded, how: str) -> tuple[Evidence, ...]:
     }.get(ending.gone_with)
     if told:
         shown.append(Evidence("process", told, ending.at))
+    if line:
+        shown.append(Evidence("log", line, ending.at))
     return tuple(shown)
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
-from .kit.gpus import newest, used
+from .kit.gpus import newest, possible, used
 from .kit.numbers import median, number, span
 from .kit.pace.quota import Quota
 from .kit.pace.throughput import LogGap, Speed, Throughput
@@ -115,7 +115,7 @@ def _known(view: View) -> bool:
         share = quota.share(quota.last.at, 120.0)
         if share is not None and share >= 0.5:
             return True
-    return any(_held_back(newest(samples, 8)) for _, samples in used(view))
+    return any(_held_back(newest(samples, 8)) for _, samples in possible(view))
 
 
 def _held_back(recent: Sequence[GpuSample]) -> bool:

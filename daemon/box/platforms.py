@@ -144,6 +144,7 @@ class _Box:
         self.own = own
         self.variables = set(own) | set(procfs.environ(1, f"{self.root}/proc"))
         self._points: set[str] | None = None
+        self._seen: list[mounts.Mount] | None = None
         self._texts: dict[str, str] = {}
 
     def look(self, kind: str, mark: str) -> str:
@@ -169,6 +170,10 @@ class _Box:
 
     def _file(self, mark: str) -> str:
         mark = os.path.expanduser(mark)  # "~root", not "~": a person may ask as another user
+        if mark in self._mounts():
+            return mark
+        if not self._may_touch(mark):
+            return ""
         if "*" not in mark:
             return mark if os.path.lexists(self.root + mark) else ""
         with contextlib.suppress(OSError, ValueError):
@@ -176,10 +181,20 @@ class _Box:
             return "" if found is None else str(found).removeprefix(self.root)
         return ""
 
+    def _may_touch(self, mark: str) -> bool:
+        """False on a network or FUSE file system that may not answer: a sign there is not looked
+        for. The one that holds everything answers, or this program would not run."""
+        mount, _ = mounts.Mounts(self._table(), self.root).resolve(mark.partition("*")[0])
+        return mount is None or mounts.is_local(mount.fstype) or mount.point == "/"
+
+    def _table(self) -> list[mounts.Mount]:
+        if self._seen is None:
+            self._seen = mounts.readable_table(f"{self.root}{mounts.TABLE}")
+        return self._seen
+
     def _mounts(self) -> set[str]:
         if self._points is None:
-            seen = mounts.readable_table(f"{self.root}{mounts.TABLE}")
-            self._points = {mount.point for mount in seen}
+            self._points = {mount.point for mount in self._table()}
         return self._points
 
     def _host(self) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..config.save_folder import SaveFolder, joined, shape
+from ..config.save_folder import SaveFolder, shape
 from .formats import names
 
 DEEPEST = 3
@@ -54,52 +54,46 @@ class _Folder:
 
 
 class CheckpointFinder:
-    """Scans the watched folders; one that does not exist yet is skipped until it does."""
+    """Scans the watched folders; one that does not exist yet is skipped until it does.
 
-    def __init__(self, folders: Sequence[str], learnt: Sequence[SaveFolder] = ()) -> None:
+    With ``leads_far``, links for which it is true are not followed. :attr:`far` has the watched
+    folders in which something was left out.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[str],
+        learnt: Sequence[SaveFolder] = (),
+        leads_far: Callable[[str], bool] | None = None,
+    ) -> None:
         """``learnt``: what is known of some of the folders; of the others everything counts."""
-        self.roots: tuple[str, ...] = ()
-        self._learnt: dict[str, SaveFolder] = {}
+        self.far: set[str] = set()
+        self._leads_far = leads_far
+        self._barred: Container[str] = ()
+        self._root_now = ""
+        self._learnt = {f.path.rstrip("/") or "/": f for f in learnt}
+        plain = [f.rstrip("/") or "/" for f in folders]
+        # A folder that counts only in part is searched last: another may contain it.
+        every = dict.fromkeys((*plain, *self._learnt))
+        self.roots = tuple(sorted(every, key=lambda path: not self._whole(path)))
         self._folders: dict[str, _Folder] = {}
         self._left = 0
         self._seen: dict[str, _Folder] = {}
-        for one in learnt:
-            self.add(one)
-        plain = [f.rstrip("/") or "/" for f in folders]
-        self.roots = tuple(
-            dict.fromkeys((*(f for f in plain if f not in self._learnt), *self.roots))
-        )
-
-    def add(self, folder: SaveFolder) -> None:
-        """Search this folder as well, or take more names of it."""
-        path = folder.path.rstrip("/") or "/"
-        known = self._learnt.get(path)
-        if known is not None:
-            folder = joined(known, folder)
-        elif path in self.roots:
-            folder = joined(SaveFolder(path), folder)
-        self._learnt[path] = folder
-        self._folders.pop(path, None)  # it is listed again with the new names
-        # A folder that counts only in part is searched last: another may contain it.
-        every = dict.fromkeys((*self.roots, path))
-        self.roots = tuple(sorted(every, key=lambda p: p in self._learnt and not self._whole(p)))
-
-    def replace(self, folder: SaveFolder) -> None:
-        """Forget what was known of this folder."""
-        self._learnt[folder.path] = folder
-        self.add(folder)
 
     def _whole(self, path: str) -> bool:
         known = self._learnt.get(path)
         return known is None or known.whole
 
-    def scan(self, now: float) -> dict[str, CheckpointPath]:
+    def scan(self, now: float, barred: Container[str] = ()) -> dict[str, CheckpointPath]:
         """All checkpoints that exist now, by path. ``now``: wall time in epoch seconds.
 
-        Raises OSError when watched folders exist and none of them can be read.
+        ``barred``: folders that are not touched, nor what is in them. Raises OSError when watched
+        folders exist and none of them can be read.
         """
         self._left = MOST_NAMES
         self._seen = {}
+        self._barred = barred
+        self.far.clear()
         places: dict[str, CheckpointPath] = {}
         refused = [error for root in self.roots if (error := self._root(root, now, places))]
         if refused and not self._seen:
@@ -108,6 +102,7 @@ class CheckpointFinder:
         return places
 
     def _root(self, path: str, now: float, places: dict[str, CheckpointPath]) -> OSError | None:
+        self._root_now = path
         try:
             self._visit(path, os.stat(path).st_mtime_ns, 0, now, places)
         except (FileNotFoundError, NotADirectoryError):
@@ -141,6 +136,9 @@ class CheckpointFinder:
         """Visit folders, the one changed last first, until :data:`MOST_NAMES` are listed."""
         found = []
         for path in paths:
+            if path in self._barred:
+                self.far.add(self._root_now)
+                continue
             mtime_ns = _mtime_ns(path)
             if mtime_ns is not None:
                 found.append((mtime_ns, path))
@@ -159,8 +157,15 @@ class CheckpointFinder:
         files: list[os.DirEntry[str]] = []
         folders: list[os.DirEntry[str]] = []
         for entry in found:
-            if entry.is_symlink() and not self._leads_out(entry.path):
+            if entry.path in self._barred:
+                self.far.add(self._root_now)
                 continue
+            if entry.is_symlink():
+                if self._leads_far is not None and self._leads_far(entry.path):
+                    self.far.add(self._root_now)
+                    continue
+                if not self._leads_out(entry.path):
+                    continue
             (folders if entry.is_dir() else files).append(entry)
         folder = _Folder(mtime_ns, entries=len(found), again_at=now + len(found) / _NAMES_PER_S)
         if now - mtime_ns / 1e9 < _SETTLED_S:

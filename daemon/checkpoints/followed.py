@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
+from zlib import crc32
 
 from middlewatch.sentinels.kit import CheckpointSeen
 from middlewatch.sentinels.kit.numbers import size, span
@@ -41,6 +42,10 @@ class FilesFingerprint(NamedTuple):
     equal size, or changed and its time set back."""
     weights: bool = False
     """True for a single file, for a folder of a known format, and where a file holds weights."""
+
+
+Look = Callable[[CheckpointPath], FilesFingerprint | None]
+"""Gives the state of the files; ``None`` when that is not known now."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,17 +87,23 @@ class Followed:
         """Path of the file or folder."""
         return self.place.path
 
-    def check_files(self, place: CheckpointPath, now: float) -> bool:
-        """Look at the files again; returns whether they have changed. ``now``: epoch seconds."""
+    def check_files(
+        self, place: CheckpointPath, now: float, look: Look | None = None, *, seldom: bool = True
+    ) -> bool:
+        """Look at the files again; returns whether they have changed. ``now``: epoch seconds.
+
+        ``look``: in place of :func:`fingerprint_of`. With ``seldom`` the files of a settled folder
+        are looked at every sixteenth time only.
+        """
         moved = place.mtime_ns != self.place.mtime_ns
         self.place = place
-        if self.settled and not moved and place.kind is not None:
+        if seldom and self.settled and not moved and place.kind is not None:
             self.skipped += 1
             if self.skipped < FULL_LOOK_EVERY:
                 return False
             self.skipped = 0
-        mark = fingerprint_of(place)
-        if mark == self.fingerprint:
+        mark = (look or fingerprint_of)(place)
+        if mark is None or mark == self.fingerprint:
             return False
         if mark.bytes > self.fingerprint.bytes or mark.newest_ns > self.fingerprint.newest_ns:
             self.grew_at = now
@@ -304,6 +315,17 @@ class Followed:
         )
 
 
+def remembered(entry: Mapping[str, object], now: float) -> CheckpointSeen:
+    """What an entry of the index says of a checkpoint that cannot be looked at now."""
+    sizes = [n if isinstance(n, int) else 0 for n in (entry.get("bytes"), entry.get("files"))]
+    newest_ns = round(_when(entry.get("saved_at"), 0.0) * 1e9)
+    mark = FilesFingerprint(sizes[0], sizes[1], newest_ns, weights=True)
+    place = CheckpointPath(str(entry.get("path")), None, leftover=False, mtime_ns=0)
+    followed = Followed(place, mark, now)
+    followed.earlier = entry
+    return followed.restored(now)
+
+
 def _when(text: object, otherwise: float) -> float:
     try:
         return epoch(str(text))
@@ -311,24 +333,33 @@ def _when(text: object, otherwise: float) -> float:
         return otherwise
 
 
-def fingerprint_of(place: CheckpointPath) -> FilesFingerprint:
-    """State of the files now; all zero when they are gone or their folder cannot be read."""
+def fingerprint_of(
+    place: CheckpointPath, leads_far: Callable[[str], bool] | None = None
+) -> FilesFingerprint:
+    """State of the files now; all zero when they are gone or their folder cannot be read.
+
+    The same in every process. Links for which ``leads_far`` is true are not followed.
+    """
     total = files = newest = mixed = 0
     weights = place.kind != "folder"
     with contextlib.suppress(OSError):
-        for name, found in _members(place):
+        for name, found in _members(place, leads_far):
             total += found.st_size
             files += 1
             newest = max(newest, found.st_mtime_ns)
-            mixed ^= hash((name, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
+            named = crc32(name.encode("utf-8", "surrogateescape"))  # hash() differs by process
+            times = (found.st_mtime_ns, found.st_ctime_ns)
+            mixed ^= hash((named, found.st_size, *times, found.st_ino))
             weights = weights or names.is_weights(name)
     return FilesFingerprint(total, files, newest, mixed, weights)
 
 
-def _members(place: CheckpointPath) -> Iterator[tuple[str, os.stat_result]]:
+def _members(
+    place: CheckpointPath, leads_far: Callable[[str], bool] | None
+) -> Iterator[tuple[str, os.stat_result]]:
     """Names and stats of the files that make up a checkpoint."""
     if place.kind is not None:
-        for part in recognise.parts(place.path):
+        for part in recognise.parts(place.path, leads_far=leads_far):
             yield part.base, part.stat
         return
     try:
@@ -338,7 +369,7 @@ def _members(place: CheckpointPath) -> Iterator[tuple[str, os.stat_result]]:
     stem = names.index_stem(place.path)
     if stem is not None:
         folder, _, base = stem.rpartition("/")
-        for part in recognise.parts(folder or "/", deepest=0):
+        for part in recognise.parts(folder or "/", deepest=0, leads_far=leads_far):
             if part.base.startswith(base) and names.shard(part.base) is not None:
                 yield part.base, part.stat
 

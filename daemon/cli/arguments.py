@@ -99,7 +99,7 @@ def _runs(add: Add) -> None:
     sub = add(
         "watch",
         "watch:watch",
-        "watch a run that is already going; with no option, find the runs of this box",
+        "watch a run that is already going; with no option, find the runs of this box, now and later",
         "middlewatch watch --pid 4711 --log train.log",
     )
     sub.add_argument("--pid", type=int, help="process id of the run")
@@ -114,6 +114,11 @@ def _runs(add: Add) -> None:
         help="folder in which it saves checkpoints (repeatable)",
     )
     sub.add_argument("--name", help="name of the run")
+    sub.add_argument(
+        "--once",
+        action="store_true",
+        help="find the runs of this moment only; ends an earlier watch for new ones",
+    )
     _json(sub)
     sub = add(
         "resume",

@@ -12,7 +12,7 @@ from ..launch.discover import FoundRun, attached, describe, discover
 from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from . import console
-from .context import state
+from .context import client, state
 from .daemon import ensure
 from .run import NO_FOLDER, hand_over
 
@@ -20,14 +20,20 @@ from .run import NO_FOLDER, hand_over
 def watch(args: argparse.Namespace) -> int:
     """Watch runs that have been started already; exit 1 when none was found."""
     specs = _wanted(args)
+    every = args.pid is None and not args.log
+    if specs or every:
+        ensure(args)
+    if every:
+        client(args).ask("finding", on=not args.once)
     if not specs:
         if args.json:
             console.as_json([])
         else:
             print("no training run was found on this box")
+            if every and not args.once:
+                print("  new ones will be found and watched (watch --once ends that)")
             print("  name one: middlewatch watch --pid PID --log FILE")
         return 1
-    ensure(args)
     told = []
     for spec in specs:
         answer = hand_over(args, _plain(spec))
@@ -39,8 +45,12 @@ def watch(args: argparse.Namespace) -> int:
         print(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
         print(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
         print(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
+        if spec.provisional:
+            print(f"  provisional  {spec.provisional}: no push until it shows that it trains")
         for note in spec.notes:
             print(f"  note         {console.clean(note)}")
+    if every and not args.once and not args.json:
+        print("new runs of this box will be found and watched, too (watch --once ends that)")
     if args.json:
         console.as_json(told)
     return 0

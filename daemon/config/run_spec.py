@@ -63,6 +63,15 @@ class RunSpec:
     """What could not be found or watched: sentences for a person."""
     resumed_from: str | None = None
     """Id of the earlier run that this one continues."""
+    attempt: int = 1
+    """Which start of the same command this is, by a wrapper or a person."""
+    parent_pid: int | None = None
+    """What started it: the shell, queue or wrapper; with ``parent_ticks`` as ``pid`` with
+    ``start_ticks``."""
+    parent_ticks: int | None = None
+    provisional: str = ""
+    """Why it was taken for a training, if only by how it looks (``it holds a GPU``): until it has
+    shown that it trains nothing about it is pushed. Empty for every other run."""
     id: str = ""
 
     def learnt(self, folders: Iterable[SaveFolder]) -> RunSpec:
@@ -93,6 +102,9 @@ class RunSpec:
         data: dict[str, Any] = codec.dump(self, RunSpec)
         if not self.save_folders:  # as in older versions
             del data["save_folders"]
+        for name, usual in _LATER.items():
+            if data[name] == usual:
+                del data[name]
         return data
 
     @classmethod
@@ -102,6 +114,10 @@ class RunSpec:
         Raises ValueError for a value of the wrong type.
         """
         return codec.load(cls, data)
+
+
+_LATER = {"attempt": 1, "parent_pid": None, "parent_ticks": None, "provisional": ""}
+"""Fields that 0.1.0 does not know, and their defaults: most runs are written as it wrote them."""
 
 
 def run_id(name: str) -> str:

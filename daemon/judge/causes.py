@@ -7,6 +7,9 @@ forecast explains nothing, and only the trouble that it predicted explains it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from middlewatch.sentinels.kit import Severity
 from middlewatch.sentinels.kit.classes import Group, row, which
 
@@ -28,13 +31,48 @@ def linked(cause: str, symptom: str) -> bool:
     return cause in known.part_of or cause in known.forecasts
 
 
+LOGIC = frozenset(
+    [
+        *("KeyError", "IndexError", "LookupError", "TypeError", "AttributeError", "NameError"),
+        *("UnboundLocalError", "AssertionError", "ZeroDivisionError", "NotImplementedError"),
+        *("SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError"),
+        "RecursionError",
+    ]
+)
+"""Exceptions by which Python reports a mistake in a program: nothing outside of it raises them."""
+_OF_FILES = re.compile(
+    r"OSError|IOError|Errno|[Nn]o space|disk|quota|[Ww]rit|[Rr]ead-only|[Ff]ile|[Ss]torage|database"
+)
+"""A disk in trouble raises exceptions about files and writing."""
+
+
+def can_raise(group: Group, details: Mapping[str, object]) -> bool:
+    """Whether a trouble of this group can raise the exception that a finding reports.
+
+    ``details``: those of the finding; ``exception`` and ``message`` are its Python name and text.
+    """
+    name = str(details.get("exception") or "").rpartition(".")[2]
+    if not name or not group.outside:
+        return True
+    if group is Group.DISK:
+        return bool(_OF_FILES.search(f"{name} {details.get('message') or ''}"))
+    return name not in LOGIC
+
+
 def explains(
-    cause: str, cause_severity: Severity, symptom: str, severity: Severity, key: str, *, near: bool
+    cause: str,
+    cause_severity: Severity,
+    symptom: str,
+    severity: Severity,
+    key: str,
+    *,
+    near: bool,
+    details: Mapping[str, object] | None = None,
 ) -> bool:
     """True when a finding of class ``symptom`` belongs to an incident of class ``cause``.
 
-    ``key``: the key of the symptom's finding. ``near``: the two came within :data:`JOIN_S` of each
-    other.
+    ``key`` and ``details``: those of the symptom's finding. ``near``: the two came within
+    :data:`JOIN_S` of each other.
     """
     if linked(cause, symptom):
         return True
@@ -44,6 +82,10 @@ def explains(
     if above.group is Group.SAVE or (below.group is Group.SAVE and not above.hardware):
         return symptom == cause
     if symptom in above.explains_not or cause_severity is not Severity.CRITICAL:
+        return False
+    if symptom != cause and not above.group.can_cause(below.group):
+        return False
+    if below.group is Group.CRASH and not can_raise(above.group, details or {}):
         return False
     if severity is Severity.CRITICAL:
         return above.rank <= below.rank

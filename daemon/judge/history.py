@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,10 +14,12 @@ from middlewatch.sentinels.kit import (
     CheckpointSeen,
     DiskSample,
     GpuSample,
+    LastWords,
     LogEvent,
     LogGrowth,
     MemorySample,
     Observation,
+    PartsUsed,
     Phase,
     ProcessEnded,
     ProcessesSeen,
@@ -28,6 +31,8 @@ from middlewatch.sentinels.kit import (
     accumulators,
     codec,
 )
+
+from .gpus import KnownGpus
 
 CURVE_POINTS = 480
 """Points kept of a loss curve; when full, every second one is dropped and the stride doubles."""
@@ -85,6 +90,15 @@ class BoxHistory:
         else:
             self.gpus.setdefault(seen.index, deque(maxlen=BOX_SAMPLES)).append(seen)
 
+    def some_gpus(self, indexes: Iterable[int]) -> dict[int, Sequence[GpuSample]]:
+        """The samples of these GPUs, by index."""
+        return {index: self.gpus[index] for index in sorted(indexes) if index in self.gpus}
+
+    @property
+    def cards(self) -> list[GpuSample]:
+        """The newest sample of every GPU."""
+        return [samples[-1] for samples in self.gpus.values() if samples]
+
 
 @dataclass(slots=True)
 class _Saved:
@@ -106,6 +120,12 @@ class RunHistory:
     def __init__(self, facts: RunFacts, box: BoxHistory, *, live: bool = True) -> None:
         self.facts = facts
         self.box = box
+        self.disks: dict[str, deque[DiskSample]] = {}
+        """Samples of the mounts that this run uses."""
+        self.parts: PartsUsed | None = None
+        self.gpus = KnownGpus()
+        self.stray_gpus: frozenset[int] = frozenset()
+        """GPUs of the box that no run is known to use."""
         self.live = live
         self.ended = False
         self.gap_at: float | None = None
@@ -124,6 +144,8 @@ class RunHistory:
         self.phases: deque[Phase] = deque(maxlen=64)
         self.claimed_saves: deque[CheckpointSaved] = deque(maxlen=64)
         self.logs: dict[str, LogGrowth] = {}
+        self.last_words: dict[str, LastWords] = {}
+        """By file; set once the main process has ended."""
         self.process_samples: deque[ProcessesSeen] = deque(maxlen=LOOKS)
         self.stacks: deque[StackSeen] = deque(maxlen=STACKS)
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
@@ -138,6 +160,13 @@ class RunHistory:
         self._fed: dict[type, tuple[Accumulator, ...]] = {}
         for kind in {kind for accumulator in self.accumulators for kind in accumulator.takes}:
             self._fed[kind] = tuple(one for one in self.accumulators.values() if kind in one.takes)
+
+    def pids(self) -> list[int]:
+        """The processes of the run in the newest sample: ranks, then its main process, first."""
+        main = self.facts.pid
+        seen = self.process_samples[-1].processes if self.process_samples else ()
+        ranked = sorted(seen, key=lambda p: (p.rank is None, p.pid != main, p.start_ticks))
+        return [p.pid for p in ranked] or ([] if main is None else [main])
 
     def keep_time(self, now: float, mono: float) -> None:
         """Notice that the wall clock was set, or that the box slept or the daemon was stopped.
@@ -204,8 +233,13 @@ class RunHistory:
             self.stacks.append(seen)
         elif isinstance(seen, SourceState):
             self.sources[seen.source] = seen
-        elif isinstance(seen, (DiskSample, GpuSample)):
+        elif isinstance(seen, DiskSample):
+            self.disks.setdefault(seen.mount, deque(maxlen=BOX_SAMPLES)).append(seen)
+        elif isinstance(seen, GpuSample):  # given to the run itself: it is one of its own
             self.box.add(seen)
+            self.gpus.of_run = (self.gpus.of_run or frozenset()) | {seen.index}
+        elif isinstance(seen, PartsUsed):
+            self.parts = seen
 
     def _add_step(self, seen: Step) -> None:
         if seen.total is not None and seen.number is not None:
@@ -237,6 +271,28 @@ class RunHistory:
         elif self.not_finite_since is None:
             self.not_finite_since = (seen.at, seen.number)
 
+    def cut(self, since: float, grace_s: float) -> None:
+        """Forget what another run has written, which was started at ``since`` (epoch seconds).
+
+        Lines of this run may be read up to ``grace_s`` later, but where the steps begin anew the
+        other one speaks.
+        """
+        last = since + grace_s
+        marks = list(self.step_times)
+        for place in range(1, len(marks)):
+            if marks[place][0] >= since and marks[place][1] < marks[place - 1][1]:
+                last = min(last, marks[place][0])
+                del marks[place:]
+                break
+        self.step_times = deque((m for m in marks if m[0] <= last), self.step_times.maxlen)
+        known = {mark[1] for mark in self.step_times}
+        own = (s for s in self.steps if s.at < since or (s.at <= last and s.number in known))
+        self.steps = deque(own, self.steps.maxlen)
+        # A traceback is complete only when the next line has come.
+        own_events = (e for e in self.events if e.at <= since + grace_s)
+        self.events = deque(own_events, self.events.maxlen)
+        self.phases = deque((p for p in self.phases if p.at <= last), self.phases.maxlen)
+
     def view(self, now: float) -> View:
         """The view at ``now``. It has the buffers themselves, not copies: sentinels only read."""
         shown = self._shown
@@ -253,12 +309,15 @@ class RunHistory:
             phases=self.phases,
             claimed_saves=self.claimed_saves,
             logs=self.logs,
+            last_words=self.last_words,
             process_samples=self.process_samples,
             stacks=self.stacks,
             endings=self.endings,
-            disks=self.box.disks,
+            disks=self.disks,
             memory=self.memory,
-            gpus=self.box.gpus,
+            gpus=self.box.some_gpus(self.gpus.of_run or ()),
+            stray_gpus=self.box.some_gpus(self.stray_gpus),
+            gpus_known=self.gpus.of_run is not None,
             saving_at=self.saving_at,
             checkpoints=self.checkpoints,
             sources=tuple(self.sources.values()),

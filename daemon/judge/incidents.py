@@ -10,117 +10,67 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import replace
 
-from middlewatch.sentinels.kit import Evidence, Finding, Severity, codec
+from middlewatch.sentinels.kit import Finding, Severity
 
-from .causes import JOIN_S, cause_rank, ends_hang, explains, linked
+from .causes import cause_rank
+from .incident import (
+    MAX_EVIDENCE,
+    MOST_SYMPTOMS,
+    QUIET,
+    Change,
+    ChangeKind,
+    Incident,
+    age,
+    forget,
+    holds,
+    is_cause,
+    is_symptom,
+    may_meet,
+    merge,
+    note,
+    tag_of,
+)
 
-State = Literal["open", "acknowledged", "resolved"]
-ChangeKind = Literal["opened", "raised", "corrected", "resolved", "joined", "merged"]
-QUIET: frozenset[ChangeKind] = frozenset({"joined", "merged"})
-"""Changes that are stored but never pushed: a symptom was added to an incident, or an incident
-turned out to be a part of another."""
-END = "end"
-"""Key of the findings about the end of a run."""
-MAX_EVIDENCE = 12
-"""Pieces of evidence kept of one incident."""
-MOST_SYMPTOMS = 1000
-"""Symptoms kept of one incident, the newest. Our choice: more than the ranks of any run that we
-know of, and some 300 kB at most."""
+__all__ = [
+    "MAX_EVIDENCE",
+    "MOST_SYMPTOMS",
+    "QUIET",
+    "Change",
+    "ChangeKind",
+    "Incident",
+    "Incidents",
+]
 
-
-@dataclass(slots=True)
-class Incident:
-    """One trouble of one run, over time. Times are epoch seconds."""
-
-    id: str
-    run: str
-    trouble: str
-    sentinel: str
-    key: str
-    severity: Severity
-    state: State
-    opened_at: float
-    last_seen_at: float
-    summary: str
-    count: int = 1
-    resolved_at: float | None = None
-    fatal: bool = False
-    remedy: str = ""
-    evidence: list[Evidence] = field(default_factory=list)
-    details: dict[str, object] = field(default_factory=dict)
-    symptoms: list[str] = field(default_factory=list)
-    """Other findings that this incident explains, one line each, in their newest wording."""
-    joined: list[str] = field(default_factory=list)
-    """Tags (:func:`_tag`) of the findings in ``symptoms``, in the same order. A finding with one of
-    these tags stays part of this incident while it is open."""
-    changed_at: float | None = None
-    """When it was last opened, raised or corrected: findings at most :data:`JOIN_S` later join."""
-    alerted_at: float | None = None
-    reminders: int = 0
-    asked_from: float | None = field(default=None, compare=False, metadata=codec.UNSAVED)
-    """When this daemon first asked its sentinel about it: a restart proves nothing, so silence
-    counts from there."""
-    over: bool = False
-    """Its sentinel reports only past events (``details["over"]``): a new one is pushed again."""
-
-    @property
-    def fingerprint(self) -> tuple[str, str, str]:
-        """Findings with the same fingerprint are the same trouble."""
-        return (self.run, self.sentinel, self.key)
-
-    @property
-    def tells_end(self) -> bool:
-        """True when the incident itself is about the end of the run."""
-        return self.key == END or self.details.get("main") is True
-
-    @property
-    def holds_end(self) -> bool:
-        """True when the finding about the end of the run became a symptom of this incident."""
-        return any(tag.endswith(f"|{END}") for tag in self.joined)
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain dict for the store."""
-        data: dict[str, Any] = codec.dump(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Incident:
-        """Load what :meth:`to_json` gave, also that of another version. Raises ValueError."""
-        return codec.load(cls, data)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of an incident."""
-
-    kind: ChangeKind
-    incident: Incident
-    was: str = ""
-    """``corrected``: the class before. ``raised``: the severity before. ``merged``: the id of the
-    incident that it is a part of now."""
-    worse: bool = False
-    """A correction that also raised the severity."""
+SHARED_S = 5.0
+"""Seconds without a finding of any run before a trouble of the box may be over."""
 
 
 class Incidents:
     """All incidents of all runs that are still of interest."""
 
-    def __init__(self, known: Iterable[Incident] = ()) -> None:
+    def __init__(
+        self,
+        known: Iterable[Incident] = (),
+        users: Callable[[str], Sequence[str]] = lambda place: (),
+    ) -> None:
         self._all: dict[str, Incident] = {i.id: i for i in known}
+        self.users = users
+        """The living runs that use a place of the box."""
 
     def all(self) -> list[Incident]:
         """Every incident, oldest first."""
-        return sorted(self._all.values(), key=_age)
+        return sorted(self._all.values(), key=age)
 
     def open(self, run: str | None = None) -> list[Incident]:
-        """Incidents that are not resolved, oldest first; only those of ``run`` if given."""
+        """Incidents that are not resolved, oldest first; only those that concern ``run`` if given."""
         found = [
-            i for i in self._all.values() if i.state != "resolved" and (run is None or i.run == run)
+            i
+            for i in self._all.values()
+            if i.state != "resolved" and (run is None or i.concerns(run))
         ]
-        return sorted(found, key=_age) if len(found) > 1 else found
+        return sorted(found, key=age) if len(found) > 1 else found
 
     def get(self, incident_id: str) -> Incident | None:
         """The incident with this id, if it is known."""
@@ -165,8 +115,10 @@ class Incidents:
                 continue
             if incident.asked_from is None:
                 incident.asked_from = now
-            if incident.fingerprint in seen:
+            if incident.fingerprint in seen or (incident.shared and incident.last_seen_at == now):
                 continue
+            if incident.shared:  # the other runs are judged a moment earlier or later
+                clears = max(clears, SHARED_S)
             quiet_since = max(incident.last_seen_at, incident.asked_from)
             if now - quiet_since >= clears and (words := recovered(incident, quiet_since)):
                 changes.append(self.resolve(incident, now, words))
@@ -185,27 +137,74 @@ class Incidents:
             incident.state = "acknowledged"
 
     def _take(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change]:
-        same = self._same(run, sentinel, finding.key)
+        if finding.place:
+            told = self._of_box(run, sentinel, finding, now)
+            if told is not None:
+                return told
+        same = self._same([(run, sentinel, key) for key in (finding.key, *finding.replaces)])
         if same:
             return self._again(same, finding, now)
-        others = self.open(run)
-        holder = next((i for i in others if _holds(i, sentinel, finding)), None)
+        others = [i for i in self.open(run) if may_meet(finding, i)]
+        holder = next((i for i in others if holds(i, sentinel, finding)), None)
         if holder and not (
             cause_rank(finding.trouble) < cause_rank(holder.trouble)
-            and _explains(finding, holder, now)
+            and is_cause(finding, holder, now)
         ):
             return self._join(holder, sentinel, finding, now)
         if not holder:
-            causes = [i for i in others if _explained(finding, i, now)]
+            causes = [i for i in others if is_symptom(finding, i, now)]
             cause = min(causes, key=lambda i: cause_rank(i.trouble), default=None)
             if cause:
                 return self._join(cause, sentinel, finding, now)
-        symptoms = [i for i in others if i is holder or _explains(finding, i, now)]
+        symptoms = [i for i in others if i is holder or is_cause(finding, i, now)]
         if symptoms:
             worst = max(symptoms, key=lambda i: (i is holder, i.severity, -cause_rank(i.trouble)))
             changes = [self._correct(worst, sentinel, finding, now)]
-            return changes + [_merge(worst, i, now) for i in symptoms if i is not worst]
+            return changes + [merge(worst, i, now) for i in symptoms if i is not worst]
+        # What is left of a trouble that is over (a save that a full disk damaged) was told with it.
+        over = (i for i in self._all.values() if i.run == run and i.state == "resolved")
+        if finding.severity < Severity.CRITICAL and any(holds(i, sentinel, finding) for i in over):
+            return []
         return [self._open(run, sentinel, finding, now)]
+
+    def _of_box(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change] | None:
+        """Take in what the run reports of a place of the box, if that is an incident already.
+
+        The run is one of those concerned then, and nothing is told anew. ``None``: there is none.
+        """
+        holder = next(
+            (
+                i
+                for i in self._all.values()
+                if i.state != "resolved"
+                and (i.place, i.sentinel, i.key) == (finding.place, sentinel, finding.key)
+            ),
+            None,
+        )
+        if holder is None:
+            return None
+        changes: list[Change] = []
+        if not holder.concerns(run):
+            holder.runs.append(run)
+            changes.append(Change("joined", holder))
+        own = self._same([(run, sentinel, finding.key)])
+        if own is not None and own is not holder:
+            changes.append(merge(holder, own, now))
+        if holder.shared:
+            finding = replace(finding, fatal=False)
+        return changes + self._again(holder, finding, now)
+
+    def _settle_place(self, incident: Incident, finding: Finding, now: float) -> None:
+        """Note which runs a trouble of the box concerns, and when it began."""
+        incident.since = (
+            now if finding.since is None and now > incident.opened_at else finding.since
+        )
+        incident.place, incident.runs = finding.place, []
+        if finding.place:
+            users = self.users(finding.place)
+            incident.runs = list(dict.fromkeys([incident.run, *users]))
+        if incident.shared:  # the end of one run is not that of the others
+            incident.fatal = False
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(
@@ -226,31 +225,35 @@ class Incidents:
             evidence=list(finding.evidence[:MAX_EVIDENCE]),
             details=dict(finding.details),
         )
+        self._settle_place(incident, finding, now)
         self._all[incident.id] = incident
         return Change("opened", incident)
 
-    def _same(self, run: str, sentinel: str, key: str) -> Incident | None:
-        for incident in self._all.values():
-            if incident.state != "resolved" and incident.fingerprint == (run, sentinel, key):
-                return incident
-        return None
+    def _same(self, wanted: Sequence[tuple[str, str, str]]) -> Incident | None:
+        found = (i for i in self._all.values() if i.fingerprint in wanted and i.state != "resolved")
+        return next(found, None)
 
     def _again(self, incident: Incident, finding: Finding, now: float) -> list[Change]:
         incident.last_seen_at = now
         incident.count += 1
-        incident.fatal = incident.fatal or finding.fatal
         prefix = f"{incident.sentinel}|{incident.key}|"
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
+        replaced = incident.key in finding.replaces
+        anew = replaced or (finding.fatal > incident.fatal and not other)
+        incident.key = finding.key if replaced else incident.key
+        incident.fatal = incident.fatal or finding.fatal
+        if finding.place and not incident.place:
+            self._settle_place(incident, finding, now)
         if finding.severity > incident.severity:
             was = incident.severity.label
             self._restate(incident, finding, now)
             incident.state = "open"  # the person acknowledged a lower severity
             change = Change("raised", incident, was)
-        elif other and cause_rank(finding.trouble) < cause_rank(before):
+        elif anew or (other and cause_rank(finding.trouble) < cause_rank(before)):
             self._restate(incident, finding, now)
             change = Change("corrected", incident, before)
-        elif other and _note(
+        elif other and note(
             incident, prefix + finding.trouble, f"{finding.trouble}: {finding.summary}"
         ):
             return [Change("joined", incident)]
@@ -261,8 +264,8 @@ class Incidents:
                 incident.summary, incident.remedy = finding.summary, finding.remedy
             return []
         if other:
-            _forget(incident, prefix + finding.trouble)
-            _note(incident, prefix + before, line)
+            forget(incident, prefix + finding.trouble)
+            note(incident, prefix + before, line)
         return [change]
 
     def _restate(self, incident: Incident, finding: Finding, now: float) -> None:
@@ -287,11 +290,11 @@ class Incidents:
             incident.summary, incident.remedy = finding.summary, finding.remedy
             incident.details = dict(finding.details)
         line = f"{finding.trouble}: {finding.summary}"
-        mild, grave = (_tag(sentinel, finding.key, s) for s in (Severity.INFO, Severity.CRITICAL))
+        mild, grave = (tag_of(sentinel, finding.key, s) for s in (Severity.INFO, Severity.CRITICAL))
         if finding.severity is Severity.CRITICAL:
-            _forget(incident, mild)
+            forget(incident, mild)
         known_as = grave if grave in incident.joined else mild
-        fresh = _note(incident, grave if finding.severity is Severity.CRITICAL else known_as, line)
+        fresh = note(incident, grave if finding.severity is Severity.CRITICAL else known_as, line)
         if fresh:
             room = MAX_EVIDENCE - len(incident.evidence)
             incident.evidence += [e for e in finding.evidence if e not in incident.evidence][:room]
@@ -308,11 +311,12 @@ class Incidents:
         was, severity = incident.trouble, incident.severity
         incident.fatal = incident.fatal or finding.fatal
         for kind in (Severity.INFO, Severity.CRITICAL):
-            _forget(incident, _tag(sentinel, finding.key, kind))
-        tag = _tag(incident.sentinel, incident.key, severity)
-        _note(incident, tag, f"{was}: {incident.summary}")
+            forget(incident, tag_of(sentinel, finding.key, kind))
+        tag = tag_of(incident.sentinel, incident.key, severity)
+        note(incident, tag, f"{was}: {incident.summary}")
         incident.sentinel, incident.key = sentinel, finding.key
         incident.last_seen_at = now
+        self._settle_place(incident, finding, now)
         self._restate(incident, finding, now)
         worse = incident.severity > severity
         if worse:
@@ -323,78 +327,3 @@ class Incidents:
         while (fresh := secrets.token_hex(3)) in self._all:
             continue
         return fresh
-
-
-def _age(incident: Incident) -> tuple[float, str]:
-    return incident.opened_at, incident.id
-
-
-def _near(incident: Incident, now: float) -> bool:
-    since = incident.opened_at if incident.changed_at is None else incident.changed_at
-    return now - since <= JOIN_S
-
-
-def _explained(finding: Finding, cause: Incident, now: float) -> bool:
-    """True when an open incident is the cause of ``finding``."""
-    return explains(
-        cause.trouble,
-        cause.severity,
-        finding.trouble,
-        finding.severity,
-        finding.key,
-        near=_near(cause, now),
-    )
-
-
-def _explains(finding: Finding, symptom: Incident, now: float) -> bool:
-    """True when ``finding`` is the cause of an open incident."""
-    near = _near(symptom, now)
-    if symptom.trouble == "hang" and finding.severity is Severity.CRITICAL and not near:
-        return ends_hang(finding.trouble)
-    if finding.severity < symptom.severity and not linked(finding.trouble, symptom.trouble):
-        return False
-    return explains(
-        finding.trouble, finding.severity, symptom.trouble, symptom.severity, symptom.key, near=near
-    )
-
-
-def _merge(cause: Incident, other: Incident, now: float) -> Change:
-    """Make ``other`` a part of ``cause``: the two turned out to be one trouble."""
-    tag = _tag(other.sentinel, other.key, other.severity)
-    _note(cause, tag, f"{other.trouble}: {other.summary}")
-    for tag, line in zip(other.joined, other.symptoms, strict=True):
-        _note(cause, tag, line)
-    cause.fatal = cause.fatal or other.fatal
-    other.state, other.resolved_at = "resolved", now
-    other.details["part_of"] = cause.id
-    return Change("merged", other, cause.id)
-
-
-def _tag(sentinel: str, key: str, severity: Severity) -> str:
-    """By which a symptom is recognised when it comes again; critical and milder ones differ."""
-    return f"{'' if severity is Severity.CRITICAL else '~'}{sentinel}|{key}"
-
-
-def _holds(incident: Incident, sentinel: str, finding: Finding) -> bool:
-    """True when ``finding`` is a symptom of ``incident`` already."""
-    tags = {_tag(sentinel, finding.key, s) for s in (finding.severity, Severity.CRITICAL)}
-    return not tags.isdisjoint(incident.joined)
-
-
-def _note(incident: Incident, tag: str, line: str) -> bool:
-    """Add a symptom; True if it is new. A known one gets the newest line: its numbers change."""
-    if tag in incident.joined:
-        incident.symptoms[incident.joined.index(tag)] = line
-        return False
-    if len(incident.joined) >= MOST_SYMPTOMS:  # a run with NaN weights adds one with every save
-        del incident.joined[0], incident.symptoms[0]
-    incident.joined.append(tag)
-    incident.symptoms.append(line)
-    return True
-
-
-def _forget(incident: Incident, tag: str) -> None:
-    """Remove a symptom: it turned out to be the cause, or critical, which has another tag."""
-    if tag in incident.joined:
-        place = incident.joined.index(tag)
-        del incident.joined[place], incident.symptoms[place]

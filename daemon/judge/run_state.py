@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from middlewatch.sentinels.kit import ProcessEnded, Severity, View
 from middlewatch.sentinels.kit.classes import row
+from middlewatch.sentinels.kit.ends import end_of
+from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.progress import completed
 
 from ..config.run_spec import RunState
@@ -23,8 +25,14 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
     if ending is not None:
         if ending.exit_code == 0 and not any(i.fatal for i in critical):
             return "finished", "exit status 0" + (", last step reached" if completed(view) else "")
-        if ending.exit_code is None and ending.signal is None and completed(view):
-            return "finished", "the process is gone and its last step was reached"
+        if (
+            ending.exit_code is None
+            and ending.signal is None
+            and not any(i.fatal for i in critical)
+        ):
+            end = end_of(view, ending)
+            if end.well:
+                return "finished", f"the process is gone, and {end.why}"
         why = critical[0].summary if critical else _ended(ending)
         return "failed", why
     stalls = [i for i in critical if row(i.trouble).standstill]
@@ -39,10 +47,14 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
         return "running", "its log grows"
     if not view.process_samples:
         return "unknown", "its processes have not been seen yet"
-    steps = view.step_times
-    if not steps:
+    slows = [i for i in incidents if i.severity is Severity.WARNING and row(i.trouble).standstill]
+    if slows:
+        return "running", f"alive, but {slows[0].summary}"
+    shown, what = last_sign(view)
+    if shown is None:
         return "running", "alive, no step seen yet"
-    return "running", f"alive, last step {now - steps[-1][0]:.0f} s ago"
+    what = "last step" if what.startswith("step") else what.removeprefix("the ")
+    return "running", f"alive, {what} {now - shown:.0f} s ago"
 
 
 def _made_good(view: View, incident: Incident) -> bool:

@@ -7,7 +7,6 @@ processes are not touched: no signal, no ptrace, no file of theirs is written.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -19,10 +18,23 @@ from ..system.clock import Clock, SystemClock
 from ..system.errors import UsageError
 from ..system.processes import Process, Processes
 from .checkpoint_args import checkpoint_dirs
-from .groups import RunProcesses, find, group, group_of, top
+from .groups import OUTSIDE, RunProcesses, find, group, group_of, top
 from .homes import home_of
-from .outputs import OutputFinder, PipePane
-from .programs import LAUNCHERS, SUPERVISORS, is_excluded, is_notebook, looks_like_training, program
+from .outputs import OutputFinder, PipePane, event_files
+from .programs import (
+    SUPERVISORS,
+    TRAINERS,
+    has_framework,
+    is_excluded,
+    is_launcher,
+    is_notebook,
+    is_rank,
+    looks_like_training,
+    program,
+    purpose_of,
+    runs_notebook,
+    script_of,
+)
 from .tmux import attach_tmux
 
 MIN_CPU = 0.5
@@ -79,8 +91,32 @@ def discover(
         members = [one.main, *(process for _, process in one.ranks)]
         if not any(p.pid in gpus or looks_like_training(p) for p in members):
             found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
-        runs.append(found)
+        runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus)))
     return runs
+
+
+def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
+    """Why these processes were taken for a training; empty when they say themselves that they are.
+
+    A launcher is believed, unless what it starts is called an evaluation or a server. So is who
+    writes event files for TensorBoard.
+    """
+    said = {purpose_of(member) for member in members}
+    if "train" in said or any(event_files(member) for member in members):
+        return ""
+    launched = any(
+        is_rank(p) or program(p).name in TRAINERS or (is_launcher(p) and not runs_notebook(p))
+        for p in members
+    )
+    if launched and "other" not in said:
+        return ""
+    if any(member.pid in gpus for member in members):
+        return "it holds a GPU"
+    if any(map(has_framework, members)):
+        return "it has a framework of machine learning loaded"
+    if launched:
+        return "a launcher started it"
+    return "it executes a notebook" if any(map(runs_notebook, members)) else "it keeps the CPU busy"
 
 
 def describe(
@@ -155,6 +191,9 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         notes.append(
             f"its environment is not readable: run as {_user_of(main, processes.proc)} or as root"
         )
+    parent = processes.get(main.ppid)
+    if parent is not None and (parent.pid == 1 or parent.comm.partition(":")[0] in OUTSIDE):
+        parent = None
     return FoundRun(
         name=name,
         pid=main.pid,
@@ -171,6 +210,8 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         started_at=started_at,
         home=home_of(main, processes, processes.get(os.getpid()), out.pane is not None),
         notes=tuple(notes),
+        parent_pid=parent.pid if parent else None,
+        parent_ticks=parent.start_ticks if parent else None,
         pipe_pane=out.pipe_pane,
     )
 
@@ -211,7 +252,7 @@ def name_of(main: Process, processes: Processes) -> str:
             return name
     if is_notebook(main):
         return "notebook"
-    script = _script(main)
+    script = script_of(main)
     if script in _FACELESS:
         script = PurePosixPath(main.cwd).name or script
     return script or main.comm or "run"
@@ -224,23 +265,6 @@ def _rendezvous(argv: Sequence[str]) -> str:
         if match:
             return match[1] if match[1] is not None else following
     return ""
-
-
-def _script(main: Process) -> str:
-    """Name of the training script or module, without folder and suffix.
-
-    For a launcher it is the script that the launcher was told to start.
-    """
-    name = program(main).name
-    if name in LAUNCHERS:
-        words = main.argv[1:]
-        modules = [b for a, b in itertools.pairwise(words) if a in ("-m", "--module")]
-        scripts = [word for word in words if word.endswith((".py", ".sh"))]
-        named = [word for word in [*modules, *scripts] if PurePosixPath(word).name not in LAUNCHERS]
-        name = PurePosixPath(named[0]).name if named else name
-    if name.endswith((".py", ".sh")):
-        return name[:-3]
-    return name.removesuffix(".__main__").rpartition(".")[2]
 
 
 def unique(name: str, taken: Collection[str]) -> str:

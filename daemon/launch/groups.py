@@ -21,7 +21,9 @@ from .programs import (
     looks_like_training,
     program,
     rank_of,
+    runs_notebook,
 )
+from .slurm import is_srun, starter
 
 _OUTSIDE = """
 sshd systemd init tmux screen SCREEN containerd-shim runc dockerd docker-init tini slurmstepd cron
@@ -61,7 +63,9 @@ def find(
         if pid == own_pid or not process.argv:
             continue
         if is_excluded(process) or _helper_of_excluded(process, processes):
-            if pid in gpu_pids and is_notebook(process):
+            parent = processes.get(process.ppid)
+            executed = parent is not None and runs_notebook(parent)
+            if is_notebook(process) and (pid in gpu_pids or executed):
                 found[pid] = process
             continue
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
@@ -109,7 +113,31 @@ def group(
     groups = [
         group_of(processes[pid], below, processes, gpu_pids) for pid, below in members.items()
     ]
-    return sorted(_merged(groups), key=lambda one: _age(one.main))
+    joined = _under_srun(_merged(groups), processes)
+    return sorted(joined, key=lambda one: _age(one.main))
+
+
+def _under_srun(groups: Sequence[RunProcesses], processes: Processes) -> list[RunProcesses]:
+    """Give the tasks that ``srun`` has started to their ``srun``, which is no parent of them.
+
+    Its end is the end of the run, and it has the exit status.
+    """
+    tasks: dict[int, list[RunProcesses]] = {}
+    for one in groups:
+        srun = None if is_srun(one.main) else starter(one.main, processes)
+        if srun is not None:
+            tasks.setdefault(srun.pid, []).append(one)
+    given = {id(one) for some in tasks.values() for one in some}
+    found = [
+        one
+        for one in groups
+        if id(one) not in given and not (is_srun(one.main) and one.main.pid in tasks)
+    ]
+    for pid, some in tasks.items():
+        ranks = sorted((pair for one in some for pair in one.ranks), key=lambda r: r[0] or 0)
+        size = max([one.world_size or 1 for one in some] + [len(ranks)])
+        found.append(RunProcesses(processes[pid], tuple(ranks), size))
+    return found
 
 
 def group_of(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
+from ..system import procfs
 from ..system.processes import Process, Processes
 
 _CONTAINER = re.compile(r"(?:docker|containerd|crio|libpod|kubepods)\S*?([0-9a-f]{64})")
@@ -18,6 +20,14 @@ _SLURM = re.compile(r"/slurm\S*?/job_\d+|/slurmstepd\.scope/job_\d+")
 def _paths(process: Process) -> Iterator[str]:
     for line in process.cgroup.splitlines():
         yield line.split(":", 2)[-1]
+
+
+def readable(pid: int, proc: str = procfs.PROC) -> bool:
+    """True for a process of our own user, and for root any: only of these all can be read.
+
+    What belongs to others is watched when a person names it, and not found by itself.
+    """
+    return os.geteuid() in (0, procfs.owner(pid, proc))
 
 
 def container_id(process: Process) -> str | None:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from ..system.processes import OpenFile, Process, Processes
 from .homes import container_id, unit_of
+from .slurm import NODE_DAEMONS, job_output
+from .terminals import recordings
 from .tmux import Pane, attach_command, pane_of
 
 HOPS = 4
@@ -109,7 +111,13 @@ class OutputFinder:
             for process in holders:
                 for file in _log_like(process):
                     found.add_log(process, file)
-        if not found.logs and not found.notes:
+        events = [path for process in holders for path in event_files(process)]
+        if not found.logs and events:
+            found.add_note(
+                f"no log can be read; it writes event files for TensorBoard ({events[0]}), which "
+                "are not read: only checkpoints, processes, GPU, CPU and disk are watched"
+            )
+        elif not found.logs and not found.notes:
             found.add_note(
                 "stdout goes to /dev/null and no other log is open: "
                 "only GPU, CPU and disk are watched"
@@ -143,6 +151,9 @@ class OutputFinder:
                 "another user's process, or the container's log (docker logs)"
             )
         for reader in readers:
+            if reader.comm in NODE_DAEMONS:
+                self._slurm(process, found, name, hops)
+                continue
             kept = [f for f in reader.files if f.regular and f.writable and f.fd > 2]
             named = kept if reader.comm == "tee" else [f for f in kept if _log_name(f.target)]
             for other in named:
@@ -153,9 +164,27 @@ class OutputFinder:
             if out.regular or (not named and not container):
                 self._follow(reader, out, found, name, hops - 1)
 
+    def _slurm(self, process: Process, found: Outputs, name: str, hops: int) -> None:
+        """The output of a task of ``srun``: Slurm carries it to where the job prints to."""
+        source = job_output(process, self._processes)
+        out = source.file(1) if source is not None else None
+        if source is not None and out is not None and hops:
+            self._follow(source, out, found, name, hops - 1)
+        else:
+            job = process.environ.get("SLURM_JOB_ID", "JOB")
+            found.add_note(
+                "its output goes through Slurm to the host of the job script: "
+                f"scontrol show job {job} names the file (StdOut), --log FILE watches it"
+            )
+
     def _terminal(self, process: Process, tty: str, found: Outputs, name: str) -> None:
-        """Note how to copy a terminal into a log: possible in tmux and screen only."""
+        """Find what records a terminal, or note how to copy it: in tmux and screen only."""
         environ = process.environ
+        kept = recordings(process, self._processes)
+        for holder, file in kept:
+            found.add_log(holder, file)
+        if kept:
+            return
         if tty not in self._panes:
             self._panes[tty] = pane_of(tty, [environ.get("TMUX", "")])
         pane = self._panes[tty]
@@ -209,6 +238,12 @@ def _plain_terminal(tty: str, screen: str | None, log: str) -> str:
 
 def _log_name(path: str) -> bool:
     return bool(_LOG_NAME.search(path.removesuffix(" (deleted)").lower()))
+
+
+def event_files(process: Process) -> list[str]:
+    """The event files for TensorBoard that a process has open."""
+    opened = (file.target.removesuffix(" (deleted)") for file in process.files)
+    return [path for path in opened if ".tfevents." in path.rpartition("/")[2]]
 
 
 def _log_like(process: Process) -> Iterable[OpenFile]:

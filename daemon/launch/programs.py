@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..system.processes import Process
+from .purpose import TRAIN, Purpose, purpose
 
 _LAUNCHERS = """
 torchrun torch.distributed.run torch.distributed.launch accelerate accelerate-launch
@@ -33,6 +35,8 @@ NOT_TRAINING = frozenset(_NOT_TRAINING.split())
 """Programs that run Python, use the CPU or hold a GPU, but do not train."""
 NOTEBOOKS = frozenset({"ipykernel", "ipykernel_launcher"})
 """Notebook kernels; one that holds a GPU counts as a training."""
+NOTEBOOK_RUNS = frozenset({"jupyter-nbconvert", "jupyter-execute", "papermill"})
+"""Programs that execute a notebook from its first cell to its last, and then end."""
 SUPERVISORS = ("daemon/launch/supervisor.py", "daemon/keeper.py")
 """How the path of our supervisor ends; the second is of 0.1.0, whose runs may still go on."""
 HELPERS = (
@@ -42,16 +46,15 @@ HELPERS = (
     "_inductor.compile_worker",
     *SUPERVISORS,
     "# middlewatch loader",
+    "from middlewatch.",
 )
 """Parts of a command line that mark auxiliary processes, of Python, torch and middlewatch."""
 RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 SIZE_NAMES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
-_TRAIN_SCRIPT = re.compile(
-    r"(^|[_\-.])(pre|post|re)?(train|fine_?tun|sft|dpo|grpo|ppo|rlhf)", re.IGNORECASE
-)
 _PYTHON = re.compile(r"^(python|pypy)[\d.]*t?$")
 _FRAMEWORK = re.compile(rb"/(libtorch_cpu|libtorch_python|_jax|xla_extension|libtensorflow_\w+)\b")
+_EXECUTORS = ("nbconvert", "execute")
 _FLAG_WITH_VALUE = frozenset(("-X", "-W", "--check-hash-based-pycs"))
 
 
@@ -88,11 +91,60 @@ def program(process: Process) -> Program:
 
 def is_launcher(process: Process) -> bool:
     """True for a program that starts ranks and waits for them."""
-    return program(process).name in LAUNCHERS
+    return program(process).name in LAUNCHERS or runs_notebook(process)
+
+
+def runs_notebook(process: Process) -> bool:
+    """True for a program that executes a whole notebook (``jupyter nbconvert --execute``)."""
+    name = program(process).name
+    if name in ("jupyter", "nbconvert"):
+        name = f"jupyter-{next((w for w in arguments_of(process) if w in _EXECUTORS), name)}"
+    if name not in NOTEBOOK_RUNS:
+        return False
+    return name != "jupyter-nbconvert" or any(w.startswith("--exec") for w in process.argv)
+
+
+def arguments_of(process: Process) -> tuple[str, ...]:
+    """The words after the script, module or executable of a process."""
+    name, words = program(process).name, process.argv
+    at = next((i for i, word in enumerate(words) if PurePosixPath(word).name == name), 0)
+    return words[at + 1 :]
+
+
+def script_of(process: Process) -> str:
+    """Name of the script or module that trains, without folder and suffix.
+
+    For a launcher it is what the launcher was told to start, for a notebook the notebook.
+    """
+    name = program(process).name
+    if name in LAUNCHERS or runs_notebook(process):
+        words = process.argv[1:]
+        modules = [b for a, b in itertools.pairwise(words) if a in ("-m", "--module")]
+        scripts = [word for word in words if word.endswith((".py", ".sh", ".ipynb"))]
+        named = [word for word in [*modules, *scripts] if PurePosixPath(word).name not in LAUNCHERS]
+        name = PurePosixPath(named[0]).name if named else name
+    if name.endswith((".py", ".sh", ".ipynb")):
+        return name.rpartition(".")[0]
+    return name.removesuffix(".__main__").rpartition(".")[2]
+
+
+def purpose_of(process: Process) -> Purpose:
+    """What a process is for, by its name, its subcommand and its options."""
+    what, name = program(process), script_of(process)
+    if not what.script:
+        return ""
+    launched = what.name in LAUNCHERS or runs_notebook(process)
+    words = () if launched else arguments_of(process)
+    if launched:
+        parts = [i for i, w in enumerate(process.argv) if PurePosixPath(w).stem == name]
+        words = process.argv[parts[0] + 1 :] if parts else ()
+    return purpose(name, words)
 
 
 def is_excluded(process: Process) -> bool:
     """True for programs that do not train: nobody wants an alert about them."""
+    if runs_notebook(process):
+        return False
     name = program(process).name
     if name.partition(".")[0] in NOT_TRAINING or name == "py.test":
         return True
@@ -127,12 +179,21 @@ def looks_like_training(process: Process) -> bool:
     what = program(process)
     if is_launcher(process) or (what.script and what.name in TRAINERS):
         return True
-    if _TRAIN_SCRIPT.search(what.name):
+    if TRAIN.search(what.name):
         # A compiled trainer (llm.c and the like) is its own program; an editor that has
         # train.py open, or a shell that runs train.sh, is not.
         return what.script or PurePosixPath(process.exe).name == what.name
     if not what.python or len(process.argv) < 2:
         return False
-    if {"RANK", "LOCAL_RANK"} & process.environ.keys() and "WORLD_SIZE" in process.environ:
-        return True
+    return is_rank(process) or has_framework(process)
+
+
+def is_rank(process: Process) -> bool:
+    """True for a process that a launcher gave a rank."""
+    environ = process.environ
+    return bool({"RANK", "LOCAL_RANK"} & environ.keys()) and "WORLD_SIZE" in environ
+
+
+def has_framework(process: Process) -> bool:
+    """True when a library of a machine learning framework is loaded."""
     return bool(_FRAMEWORK.search(process.maps))

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import CheckpointSeen, Observation
 
 from ..config.schema import MirrorSettings as Settings
 from ..system.clock import iso
+from ..system.mounts import real_path
 from ..system.source import Source
 from ..system.worker import JsonWorker, module_argv
 
@@ -276,8 +277,8 @@ def _around(to: str, folders: Sequence[str]) -> str:
     """The folder of checkpoints that contains the destination; empty for none."""
     if not to.startswith("/"):
         return ""
-    real = os.path.realpath(to)
-    return next((f for f in folders if f"{real}/".startswith(f"{os.path.realpath(f)}/")), "")
+    real = real_path(to)  # without a call that may block: both are paths that a person named
+    return next((f for f in folders if f"{real}/".startswith(f"{real_path(f)}/")), "")
 
 
 def saved_of(entry: Mapping[str, Any]) -> Saved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,15 @@ from . import matcher
 from .signatures import Signature
 from .text import plain
 from .tracebacks import Raised
+
+REPORTS_ANOTHER = frozenset(
+    {"CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException"}
+)
+"""Exceptions by which the parent of a program says that this failed: never the cause, if the program
+itself said anything."""
+_PASSED_ON = re.compile(r"^Caught \w+ in .{0,80}\b(?:worker|replica|thread|process|device)\b")
+"""The message of an exception that torch raises again in the parent (``ExceptionWrapper``), followed
+by the original traceback."""
 
 
 class LogPosition(NamedTuple):
@@ -53,10 +63,15 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
 def _exception(
     raised: Raised, text: str, details: Mapping[str, object], place: LogPosition
 ) -> LogEvent:
+    passed_on = (
+        not raised.exception  # the end of its traceback never came
+        or raised.exception in REPORTS_ANOTHER
+        or _PASSED_ON.match(raised.message) is not None
+    )
     return LogEvent(
         at=place.at,
         trouble="python_exception",
-        role="confirmation" if raised.ignored else "root",
+        role="confirmation" if raised.ignored else "cascade" if passed_on else "root",
         severity="info" if raised.ignored else "critical",
         fatal=not raised.ignored,
         text=plain(text),

@@ -75,6 +75,21 @@ PHASES: tuple[Announcement, ...] = (
         r"|compiling and loading fused kernels",
     ),
     Announcement(
+        "transfer",
+        r"(?i:\b(?:uploading|downloading|pushing|syncing|synchroni[sz]ing|transferring|mirroring) (?!(?:is|was|has|took)\b)"
+        r"(?=.{0,120}(?:\b(?:checkpoints?|ckpts?|models?|weights|files?|folders?|artifacts?|outputs?|results?|data|datasets?|shards?|archives?|snapshots?|adapters?|hub|bucket|remote|storage)\b|\w+://)))"
+        r"|正在(?:上传|下载|同步)",
+        narrow=(
+            "uploading",
+            "downloading",
+            "pushing",
+            "syncing",
+            "synchroni",
+            "transferring",
+            "mirroring",
+        ),
+    ),
+    Announcement(
         "load",
         r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))"
         r"|Loading checkpoint shards"
@@ -174,6 +189,15 @@ _STEP_SAID = re.compile(
 )
 
 
+_OVER = re.compile(
+    r"(?i:\b(?:saved|wrote|written|dumped|stored|exported|finished|completed?|done|ready|succeeded|successful(?:ly)?)\b"
+    r"|\b(?:took|in) \d+(?:\.\d+)? ?(?:s|sec|secs|seconds|ms|min)\b)"
+    r"|已|成功|完成|完毕|完了|しました"
+)
+"""Words that say that something is over, where they stand outside of a path."""
+_NAMES = re.compile(r"\S*[/\\]\S*|\S+\.\w+")
+
+
 @cache
 def _phase_pattern(index: int) -> re.Pattern[str]:
     return re.compile(PHASES[index].pattern)
@@ -205,6 +229,11 @@ def saved(text: str) -> tuple[float | None, str | None] | None:
             return None
         return _step(text, path), path
     return None
+
+
+def is_over(text: str) -> bool:
+    """True for a claim in the past tense: nothing follows for which the run may be silent."""
+    return _OVER.search(_NAMES.sub(" ", text[:MAX_CLAIM])) is not None
 
 
 def _path(match: re.Match[str], text: str) -> tuple[str | None, int]:

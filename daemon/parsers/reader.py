@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase, codec
 
@@ -31,6 +31,7 @@ from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .text import decode, plain
 from .tracebacks import Tracebacks
 
+R = TypeVar("R", bound="LogReader")
 TAIL_LINES = 200
 MAX_MATCHED = 4096
 """Characters of a line that signatures are searched in."""
@@ -329,7 +330,8 @@ class LogReader:
         if known.saved:
             claim = phases.saved(rest)
             if claim is not None:
-                said.append(Phase(now, "save", plain(text), self.file, number))
+                if not phases.is_over(rest):
+                    said.append(Phase(now, "save", plain(text), self.file, number))
                 said.append(CheckpointSaved(now, *claim, self.file, number))
                 return
         if known.phases:
@@ -386,7 +388,7 @@ class LogReader:
         return cutter, progress, ("tracebacks", self._tracebacks)
 
     @classmethod
-    def restore(cls, file: str, state: Mapping[str, Any], rank: int | None = None) -> LogReader:
+    def restore(cls: type[R], file: str, state: Mapping[str, Any], rank: int | None = None) -> R:
         """A reader that continues where ``state`` was saved; a damaged part begins afresh."""
         reader = cls(file, rank)
         place = codec.load_or_new(_Place, state)

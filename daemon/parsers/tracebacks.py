@@ -84,6 +84,8 @@ class Open:
     stray: int = 0
     prefix: str = ""
     """Prefix of its lines, which shows the rank; empty for none."""
+    indent: int = 0
+    """Blanks before the head: a launcher that quotes a traceback indents all of it."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray"),
@@ -192,7 +194,9 @@ class Tracebacks:
         lead = _shape(text[: head.start()])
         if lead.endswith("+ Exception Group "):
             lead = lead[: -len("+ Exception Group ")] + "| "
-        return self._open(prefix, Open(line, text, lead if lead.strip() else "", ignored, chained))
+        indent = len(text) - len(text.lstrip(" "))
+        one = Open(line, text, lead if lead.strip() else "", ignored, chained, indent=indent)
+        return self._open(prefix, one)
 
     def _open(self, prefix: str, trace: Open) -> Raised | None:
         """Begin to follow a traceback; an open one of the same process is given up and returned."""
@@ -218,6 +222,8 @@ class Tracebacks:
         trace.seen += 1
         if trace.lead:
             text = self._without_lead(trace.lead, text)
+        if trace.indent and text[: trace.indent].isspace():
+            text = text[trace.indent :]
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)

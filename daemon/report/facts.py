@@ -25,8 +25,8 @@ from ..config.run_spec import RunSpec
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..system.clock import iso
+from .first_steps import first_step
 from .last_save import unseen_claim
-from .messages import first_step
 
 CURVE_POINTS = 240
 """Points of the loss curve, at most."""
@@ -34,16 +34,20 @@ LONGEST_ETA_S = 10 * 365 * 86400.0
 """With more seconds to go there is no ETA: a log can name any total."""
 
 
-def incident(one: Incident, entry: HandbookPage | None) -> dict[str, Any]:
-    """One incident in the shape of ``incidents --json``."""
-    step, safe = first_step(one, entry)
+def incident(
+    one: Incident, entry: HandbookPage | None, spec: RunSpec | None = None
+) -> dict[str, Any]:
+    """One incident in the shape of ``incidents --json``. ``spec``: of its run."""
+    step, safe = first_step(one, entry, spec)
     return {
         "id": one.id,
         "run": one.run,
+        "runs": one.runs or [one.run],
         "class": one.trouble,
         "severity": one.severity.label,
         "state": one.state,
         "opened_at": iso(one.opened_at),
+        "since": iso(one.onset),
         "last_seen_at": iso(one.last_seen_at),
         "resolved_at": iso(one.resolved_at),
         "count": one.count,

@@ -37,7 +37,7 @@ def last_good(
     For a bad save the good one is the one that the finding names (``details``: ``valid``,
     ``finite``).
     """
-    before = [c for c in checkpoints if c.saved_at <= incident.opened_at]
+    before = [c for c in checkpoints if c.saved_at <= incident.onset]
     step = incident.details.get("step")
     good = [c for c in before if c.state == "ok"]
     named = [c for c in good if c.path in map(incident.details.get, ("valid", "finite"))]
@@ -61,7 +61,7 @@ def last_good(
             newest.path,
         )
     claim = unseen_claim(checkpoints, claims)
-    if claim is not None and claim.at <= incident.opened_at and not before:
+    if claim is not None and claim.at <= incident.onset and not before:
         said = _claimed(claim, now)
         if now - claim.at < _FRESH_S:
             return LastSave(f"{said}; it has not been looked at yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, HandbookPage, Severity
 from middlewatch.sentinels.kit.numbers import number, span
 
+from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from .first_steps import first_step
 from .last_save import last_good, newest_text
+from .words import repeats, sentence
 
 MAX_BODY = 1000
 """Characters of a body without attachments. Programs that receive pushes rely on it."""
@@ -29,16 +33,10 @@ class Message:
     incident: str = ""
 
 
+SHOWN = 3
+"""Runs named in a title, and whose checkpoints are named: a phone shows no more."""
+
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning", Severity.INFO: "info"}
-
-
-def first_step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
-    """(first step of the remedy, whether it is safe): the finding's own, else the handbook's."""
-    if incident.remedy:
-        return incident.remedy, True
-    if entry and entry.steps:
-        return entry.first_step.text, entry.first_step.safe
-    return "look at the evidence: middlewatch incidents", True
 
 
 def compose(
@@ -48,10 +46,19 @@ def compose(
     entry: HandbookPage | None,
     checkpoints: Sequence[CheckpointSeen],
     now: float,
+    others: Sequence[tuple[str, Sequence[CheckpointSeen]]] = (),
     claims: Iterable[CheckpointSaved] = (),
+    spec: RunSpec | None = None,
 ) -> Message:
-    """The push for one change of an incident of run ``name`` on ``host``."""
+    """The push for one change of an incident of run ``name`` on ``host``.
+
+    ``others``: (name, checkpoints) of the other runs that a trouble of the box concerns.
+    ``claims``: saves that the log of the run claims. ``spec``: of the run, for the values in the
+    first step.
+    """
     incident = change.incident
+    runs = [(name, checkpoints), *others]
+    names = [_short(one, 60) for one, _ in runs]
     alerted = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
@@ -62,7 +69,10 @@ def compose(
     }.get(change.kind, "RESOLVED")
     resolved = change.kind == "resolved"
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    if not resolved:
+        what = sentence(what, entry.title if entry else "")
+    told = _short(what, 120)
+    title = f"[{label}] {_several(names)} on {_short(host, 60)}: {told}"
     if resolved:
         lasted = span(now - incident.opened_at)
         body = [
@@ -71,28 +81,54 @@ def compose(
             f"Incident {incident.id}.",
         ]
         return Message(title, "\n".join(body), "success", incident.id)
-    lines = [_short(incident.summary, 300)]
+    proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
+    # What the title has said, the body does not say again.
+    whole = _short(incident.summary, 300)
+    lines = [] if repeats(whole, (told, *proofs)) else [whole]
+    if others:
+        lines.append(f"Runs concerned: {_short(', '.join(names), 200)}")
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
     # Without an earlier push there is nothing to correct.
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
-    lines.append(f"Since {iso(incident.opened_at)}")
-    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:3]]
+    lines.append(f"Since {iso(incident.onset)}")
+    lines += [f"Proof: {_unless_told(text, told)}" for text in proofs]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
-    lines.append(_short(last_good(checkpoints, claims, incident, now).text, 480))
-    lines.append(_first(incident, entry))
+    for place, (one, saves) in enumerate(runs[:SHOWN]):
+        of = f"{_short(one, 40)}: " if others else ""
+        good = last_good(saves, () if place else claims, incident, now)
+        lines.append(of + _short(good.text, 480))
+    lines.append(_first(incident, entry, spec))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
 
 
-def _first(incident: Incident, entry: HandbookPage | None) -> str:
+def _several(names: Sequence[str]) -> str:
+    """The runs in a title: ``a``, ``a, b and c``, ``a, b and 7 more``."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > SHOWN:
+        return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _unless_told(proof: str, told: str) -> str:
+    """A proof; of a line of a log that the title has quoted only its place."""
+    place = re.match(r"(\S+:\d+): ", proof)
+    quoted = place is not None and repeats(proof[place.end() :], (told,))
+    return f"{place[1]} (quoted above)" if place is not None and quoted else proof
+
+
+def _first(incident: Incident, entry: HandbookPage | None, spec: RunSpec | None = None) -> str:
     """The line with the first step."""
-    step, safe = first_step(incident, entry)
+    step, safe = first_step(incident, entry, spec)
     return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
 
 
 def _corrected(was: str, trouble: str) -> str:
+    if was == trouble:
+        return "Reported before while the run was alive; it has ended since."
     if was in FORECASTS:
         return f"The warning {was} has come true: {trouble}."
     return f"Reported as {was} before; the cause is {trouble}."
@@ -167,6 +203,12 @@ def not_good(
     lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
     lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
     return Message(title, _fit(lines).rstrip(), "warning", incident)
+
+
+def with_aside(message: Message, aside: str) -> Message:
+    """The same push with one more sentence behind its first line."""
+    first, *rest = message.body.split("\n")
+    return replace(message, body=_fit([first, _short(aside, 300), *rest]))
 
 
 def drilled(message: Message) -> Message:

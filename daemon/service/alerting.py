@@ -59,7 +59,8 @@ class Alerter:
         self._log_line(
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
-        if self._worth_a_push(change) and self._push(self._compose(watched, change)):
+        aside_of = "" if change.kind == "resolved" else watched.spec.id
+        if self._worth_a_push(change) and self._push(self._compose(watched, change), aside_of):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)
         self._context.save_incident(incident)
@@ -114,15 +115,21 @@ class Alerter:
         if self._silenced(run, ""):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
-            self._push(messages.finished(name, host, self._context.status(watched)))
+            self._push(messages.finished(name, host, self._context.status(watched)), run)
         if watched.state == "failed":
-            mine = [i for i in self._context.incidents.all() if i.run == run]
+            mine = [i for i in self._context.incidents.all() if i.concerns(run)]
             if not any(i.tells_end for i in mine):
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
                 status = self._context.status(watched)
-                self._push(messages.failed(name, host, status, cause, page))
+                self._push(messages.failed(name, host, status, cause, page), run)
+
+    def catch_up(self, watched: WatchedRun) -> None:
+        """Push what is open of a run about which nothing was pushed so far."""
+        for incident in self._context.incidents.open(watched.spec.id):
+            if incident.alerted_at is None:
+                self.alert(watched, Change("opened", incident))
 
     def remind(self) -> None:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
@@ -145,7 +152,7 @@ class Alerter:
                 incident.reminders += 1
                 title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
                 message = replace(message, title=title)
-            if self._push(message):
+            if self._push(message, incident.run):
                 incident.alerted_at = now
             self._context.save_incident(incident)
 
@@ -166,6 +173,9 @@ class Alerter:
         return incident.severity >= Severity.parse(alerts.min_severity)
 
     def _silenced(self, run: str, trouble: str) -> bool:
+        watched = self._context.runs.get(run)
+        if watched is not None and watched.spec.provisional:
+            return True  # it has not shown yet that it trains
         now = self._context.clock.now()
         return any(
             s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
@@ -181,6 +191,7 @@ class Alerter:
         return made
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
+        others = [self._context.runs.get(run) for run in change.incident.runs]
         return messages.compose(
             change,
             watched.spec.name,
@@ -188,11 +199,15 @@ class Alerter:
             self._context.page_of(change.incident),
             watched.history.checkpoints,
             self._context.clock.now(),
+            [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
             watched.history.claimed_saves,
+            watched.spec,
         )
 
-    def _push(self, message: messages.Message) -> bool:
+    def _push(self, message: messages.Message, run: str = "") -> bool:
         clock = self._context.clock
+        if aside := self._context.asides.get(run):
+            message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)
         queued = self.outbox.push(message, clock.now(), clock.monotonic())

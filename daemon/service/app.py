@@ -9,19 +9,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from middlewatch.sentinels.kit import (
-    DiskSample,
-    GpuSample,
-    LogEvent,
-    Observation,
-    SourceState,
-    discover,
-)
+from middlewatch.sentinels.kit import LogEvent, discover
 from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import PathDurability
@@ -34,18 +27,21 @@ from ..judge.engine import Engine
 from ..judge.incidents import Change, Incident, Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
-from ..sources.disk import Disks
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
+from ..sources.own_loop import OwnLoop
 from ..system import sdnotify
 from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
-from ..system.pump import Pump, Pumped
+from ..system.loop_watch import LoopWatch
+from ..system.pump import Pump
 from ..system.store import Store
 from .alerting import Alerter
+from .attribution import Attribution
 from .context import Context
+from .finding import Finding
 from .handlers import Handlers
 from .publishing import Publisher
 from .server import Server
@@ -72,6 +68,8 @@ class App:
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
         )
         self.context.drill = drill
+        self._watch_of_loop = LoopWatch(self._loop, clock, self.log_line)
+        self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
         self._engine = Engine(enabled, config.limits, incidents, self.log_line)
@@ -79,12 +77,23 @@ class App:
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
-        self._disks: Pumped | None = None
+        self._attribution = Attribution(self.context)
+        incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
         self._alerter = Alerter(self.context, self._loop, self.log_line)
         self._publisher = Publisher(self.context, self.log_line)
-        answers = Handlers(self.context, self._alerter, self.watch, self._stop_soon)
+        self._finding = Finding(
+            self.context,
+            self._alerter,
+            self.watch,
+            self._publisher.publish,
+            self._tell,
+            self.log_line,
+        )
+        answers = Handlers(
+            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+        )
         self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
 
     # -- life ---------------------------------------------------------------------------
@@ -93,16 +102,19 @@ class App:
         """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
         context = self.context
-        for source in (Nvml(self._clock), self._kernel):
-            context.box_sources.append(context.pump.add(source, self._take_box))
+        own = OwnLoop(self._watch_of_loop)
+        copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
+        for source in (Nvml(self._clock), self._kernel, own, *copies):
+            context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
-            context.box_sources.append(context.pump.add(mirror, self._take_box))
+            context.box_sources.append(context.pump.add(mirror, self._attribution.take))
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
         self._loop.serve(self._publisher.tidy)
-        self._watch_disks()
+        self._loop.serve(self._finding.begin)
+        self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
         self._loop.every(SAVE_S, self._save)
         watchdog = sdnotify.watchdog_s()
@@ -114,6 +126,7 @@ class App:
         gc.collect()
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
+        self._watch_of_loop.start()
         try:
             self._loop.run()
         finally:
@@ -134,9 +147,10 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._save, self._alerter.outbox.close]
+        parts = [self._watch_of_loop.close, self._save, self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.durability.close, self.context.store.close]
+        parts += [self._inotify.close, self.context.guards.close]
+        parts += [self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
         self.log_line("stopped")
@@ -156,11 +170,12 @@ class App:
 
     # -- runs ---------------------------------------------------------------------------
 
-    def watch(self, spec: RunSpec) -> WatchedRun:
-        """Put a new run under watch."""
+    def watch(self, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
+        """Put a new run under watch. ``saved``: positions in its logs, if it does not begin them."""
         run = spec.id or run_id(spec.name)
-        watched = self._add(run, replace(spec, started_at=spec.started_at or self._clock.now()))
-        self._watch_disks()
+        spec = replace(spec, started_at=spec.started_at or self._clock.now())
+        watched = self._add(run, spec, saved)
+        self._attribution.watch_disks()
         self._publisher.publish(watched)
         return watched
 
@@ -192,6 +207,7 @@ class App:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
+            watched.guards = context.guards
             watched.start_sources(
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
@@ -199,43 +215,8 @@ class App:
 
     def _learnt(self, watched: WatchedRun) -> None:
         """A run has one more checkpoint folder: watch its disk, and write it down."""
-        self._watch_disks(more=True)
+        self._attribution.watch_disks()
         self._publisher.publish(watched)
-
-    def _watch_disks(self, *, more: bool = False) -> None:
-        """Watch the mounts of all living runs, of /dev/shm and of the state directory.
-
-        ``more``: there are only more places than before, and the samples of the others stay.
-        """
-        places: dict[str, list[str]] = {
-            "state": [str(self.context.state.root)],
-            "shm": ["/dev/shm"],
-        }
-        for run in self.context.living_runs():
-            places.setdefault("checkpoints", []).extend(run.spec.checkpoint_dirs)
-            places.setdefault("log", []).extend(run.spec.logs)
-            places.setdefault("cwd", []).extend([run.spec.cwd] if run.spec.cwd else [])
-        if self._disks is not None:
-            self.context.pump.remove(self._disks)
-        if not more:
-            self.context.box.disks.clear()
-        self._disks = self.context.pump.add(Disks(places), self._take_box)
-
-    def _take_box(self, seen: Iterable[Observation]) -> None:
-        """Distribute what a source of the whole box saw.
-
-        Samples go to the history of the box; events and source states to every living run.
-        """
-        living = self.context.living_runs()
-        for one in seen:
-            if isinstance(one, (DiskSample, GpuSample)):
-                self.context.box.add(one)
-                for run in living:
-                    run.history.feed_accumulators(one)
-                    run.fresh.add(type(one))
-            elif isinstance(one, (SourceState, LogEvent)):
-                for run in living:
-                    run.add_observations([one])
 
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
@@ -259,6 +240,7 @@ class App:
         watched = self.context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
             return  # the run has ended, or the tick has judged it already
+        self._loop.serve(partial(self._finding.look_at, watched))
         now, incidents = self._clock.now(), self.context.incidents
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
@@ -273,8 +255,9 @@ class App:
             self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
             watched.stop_sources(self.context.pump)
+            self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)
-            self._watch_disks()
+            self._attribution.watch_disks()
             self._publisher.publish(watched)
 
     def _linger(self, watched: WatchedRun) -> None:

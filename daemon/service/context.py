@@ -18,9 +18,17 @@ from ..judge.incidents import Incident, Incidents
 from ..report import facts
 from ..system.clock import Clock, iso
 from ..system.errors import UsageError
+from ..system.guard import Guards
+from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
+from ..system.worker import module_argv
 from .watched_run import WatchedRun
+
+STANDSTILL_TOLD_S = 3600.0
+"""Seconds for which a standstill of the daemon is a note in the status of every run (our choice)."""
+FAR_ARGV = module_argv("middlewatch.daemon.sources.far_worker")
+"""The child that reaches into a far file system."""
 
 
 @dataclass(slots=True)
@@ -37,6 +45,10 @@ class Context:
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     box_sources: list[Pumped] = field(default_factory=list)
     durability: PathDurability = field(default_factory=PathDurability)
+    asides: dict[str, str] = field(default_factory=dict)
+    """Run -> a sentence for every push about it: what has followed its end."""
+    loop_watch: LoopWatch | None = None
+    guards: Guards = field(default_factory=lambda: Guards(FAR_ARGV))
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
@@ -52,7 +64,7 @@ class Context:
     def find_run(self, name: object) -> WatchedRun:
         """The run with this id or name; the newest living one of several, or without a name.
 
-        Raises UsageError when there is none.
+        One that only may be a training comes after those that are. Raises UsageError when there is none.
         """
         if not self.runs:
             raise UsageError("no run is watched", "try `middlewatch watch`")
@@ -61,7 +73,7 @@ class Context:
             known = [r for r in known if name in (r.spec.id, r.spec.name)]
         if not known:
             raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
-        return max(known, key=lambda r: (r.alive, r.facts.watched_since))
+        return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""
@@ -73,7 +85,8 @@ class Context:
 
     def incident_json(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""
-        return facts.incident(incident, self.page_of(incident))
+        watched = self.runs.get(incident.run)
+        return facts.incident(incident, self.page_of(incident), watched.spec if watched else None)
 
     def status(self, watched: WatchedRun) -> dict[str, Any]:
         """One run as ``status --json`` shows it."""
@@ -84,7 +97,21 @@ class Context:
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
         status["checkpoints"]["cadence"] = self._cadence(watched, now)
         status["updated_at"] = iso(now)
+        status["attempt"] = watched.spec.attempt
+        status["provisional"] = watched.spec.provisional
+        if watched.spec.provisional and watched.alive:
+            status["notes"].append(
+                f"taken for a training only because {watched.spec.provisional}: nothing about it "
+                "is pushed until it shows that it trains"
+            )
+        status["notes"] += self._standstills(now)
         return status
+
+    def _standstills(self, now: float) -> list[str]:
+        """What is worth knowing about the daemon itself."""
+        past = self.loop_watch.past if self.loop_watch is not None else ()
+        recent = [one for one in past if now - one.at < STANDSTILL_TOLD_S]
+        return [f"the daemon itself was {one} (at {iso(one.at)})" for one in recent]
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often the run saves, and the advised interval between saves."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,13 @@ class Handlers:
         alerter: Alerter,
         start_watching: Callable[[RunSpec], WatchedRun],
         stop: Callable[[], None],
+        switch_finding: Callable[[bool], bool],
     ) -> None:
         self._context = context
         self._alerter = alerter
         self._start_watching = start_watching
         self._stop = stop
+        self._switch_finding = switch_finding
         self._started_at = context.clock.now()
 
     def handlers(self) -> dict[str, Handler]:
@@ -59,6 +62,7 @@ class Handlers:
             "checkpoints": self.checkpoints,
             "rescan": self.rescan,
             "watch": self.watch,
+            "finding": self.finding,
             "ack": self.ack,
             "silence": self.silence,
             "outbox": self.outbox,
@@ -171,8 +175,17 @@ class Handlers:
         if same is None and spec.id in self._context.runs:
             raise UsageError(f"another run has the id {spec.id!r} already", "start it again")
         watched = same or self._start_watching(spec)
+        if watched.spec.provisional and not spec.provisional:
+            watched.spec = replace(watched.spec, provisional="")  # a person has named it
+            self._alerter.catch_up(watched)
         page = self._context.state.status_page(watched.spec.id)
         return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
+
+    def finding(self, question: Question) -> dict[str, Any]:
+        """Begin (``on`` true) or end to look for new runs of the box."""
+        if not isinstance(question["on"], bool):
+            raise UsageError("`on` is true or false")
+        return {"on": self._switch_finding(question["on"])}
 
     def ack(self, question: Question) -> dict[str, Any]:
         """Acknowledge an incident: no more reminders of it."""

@@ -12,6 +12,7 @@ from typing import Any
 from ..checkpoints.ranking import RankingRules
 from ..report.index_file import write_index
 from ..report.status_page import page
+from ..sources.far_copies import FarCopies
 from ..system.clock import iso
 from ..system.files import write_whole
 from .context import Context
@@ -19,6 +20,7 @@ from .watched_run import WatchedRun
 
 FORGET_S = 7 * 86400.0
 """Ended runs and resolved incidents are dropped from memory after a week (our choice)."""
+NAMES = ("training_status.md", "checkpoints_index.json")
 KEEP_DOCS = 1000
 """Incidents, and messages, that the store keeps when it grew past its limit; the newest."""
 
@@ -31,6 +33,7 @@ class Publisher:
         self._log_line = log_line
         self._complained = ""
         self._indexes: dict[str, dict[str, Any]] = {}
+        self.copies = FarCopies(context.guards)
 
     def publish(self, watched: WatchedRun) -> None:
         """Write the run's status page and index, and commit the run to the store."""
@@ -43,14 +46,14 @@ class Publisher:
         fresh = self._indexes.get(run) != bare
         folders = [context.state.run(run)]
         if context.config.watch.status_dir:
-            folders.append(Path(context.config.watch.status_dir) / run)
+            folders += self._second(Path(context.config.watch.status_dir) / run, folders[0], now)
         trouble = ""
         for folder in folders:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                write_whole(str(folder / "training_status.md"), text)
+                write_whole(str(folder / NAMES[0]), text)
                 if fresh:  # an index that did not change is not written again
-                    write_index(str(folder / "checkpoints_index.json"), watched.index)
+                    write_index(str(folder / NAMES[1]), watched.index)
             except OSError as error:
                 trouble = f"cannot write {folder}: {error.strerror}"
         if not trouble:
@@ -58,9 +61,19 @@ class Publisher:
         context.store.put("run", run, watched.save(), now)
         if not context.store.flush():
             trouble = f"the store cannot be written: {context.store.trouble}"
+        trouble = trouble or self.copies.trouble
         if trouble and trouble != self._complained:
             self._log_line(trouble)
         self._complained = trouble
+
+    def _second(self, folder: Path, own: Path, now: float) -> list[Path]:
+        """The folder of a person for the same files; empty if a child copies them there."""
+        far = self._context.guards.of(str(folder), now)
+        if far is None:
+            return [folder]
+        for name in NAMES:
+            self.copies.want(str(own / name), str(folder / name), far)
+        return []
 
     def tidy(self) -> None:
         """Forget what ended more than a week ago, and trim the store to its largest size."""
@@ -68,6 +81,8 @@ class Publisher:
         for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:
                 for incident in context.incidents.open(run):
+                    if incident.run != run:
+                        continue
                     context.incidents.resolve(incident, now, "its run ended a week ago")
                     context.save_incident(incident)
                 context.store.drop("run", run)

@@ -21,6 +21,7 @@ from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
 from ..sources.save_folders import NOTICE_S, SaveFolders
 from ..system.clock import Clock
+from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
 from ..system.worker import JsonWorker
 
@@ -71,11 +72,12 @@ class RunSaves:
         """When a folder was found last, epoch seconds."""
         self._search: SaveFolders | None = None
         self._pump: Pump | None = None
+        self._guards: Guards | None = None
         self._pumped: list[Pumped] = []
 
-    def start(self, pump: Pump) -> None:
-        """Begin to follow the known folders, and to look for more."""
-        self._pump = pump
+    def start(self, pump: Pump, guards: Guards | None = None) -> None:
+        """Begin to follow the known folders, and to look for more; ``guards`` reach what is far."""
+        self._pump, self._guards = pump, guards
         if self._run.spec.checkpoint_dirs:
             self._follow(pump)
         self._search = SaveFolders(self._question, self._writers, self._grown_at, self._take)
@@ -89,6 +91,7 @@ class RunSaves:
             earlier=run.index["checkpoints"],
             since=run.facts.watched_since,
             learnt=run.spec.save_folders,
+            guards=self._guards,
         )
         self.source.writer_gone = self._ended
         self._pumped.append(pump.add(self.source, run.add_observations))

@@ -19,6 +19,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.numbers import size
+from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
@@ -30,18 +31,22 @@ from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
 from ..mirror.source import Copies, RunCheckpoints
-from ..parsers.reader import LogReader
+from ..parsers.last_words import hear
+from ..parsers.recurring import LiveReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
 from ..sources.cpu_quota import CpuQuota
 from ..sources.log_tail import LogTail
+from ..sources.parts_used import PartsInUse
 from ..sources.processes import Processes
 from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
+from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
+from ..system.source import Source
 from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
@@ -99,7 +104,7 @@ class WatchedRun:
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
         self._saved = memory
-        self._readers: dict[str, LogReader] = {}
+        self._readers: dict[str, LiveReader] = {}
         self._tails: dict[str, LogTail] = {}
         self.saves = RunSaves(self)
         self.saves.promised.update(memory.get("promised", {}))
@@ -108,6 +113,7 @@ class WatchedRun:
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
+        self.guards: Guards | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -119,7 +125,7 @@ class WatchedRun:
     def start_sources(
         self, pump: Pump, inotify: Inotify, urgent: Callable[[], None], ends: Mapping[str, float]
     ) -> None:
-        """Start every source of a run that has not ended.
+        """Start every source of a run that has not ended; ``guards`` reach what is far.
 
         ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
         the run that the configuration names (origin -> epoch seconds).
@@ -130,29 +136,28 @@ class WatchedRun:
         offsets: Mapping[str, Any] = self._saved.get("tails", {})
         for path in spec.logs:
             offset = offsets.get(path)
-            reader = LogReader.restore(path, offset["reader"]) if offset else LogReader(path)
-            tail = LogTail(
-                path, reader, inotify, via=spec.log_via.get(path), offset=offset, from_start=True
-            )
+            reader = LiveReader.restore(path, offset["reader"]) if offset else LiveReader(path)
+            via = spec.log_via.get(path)
+            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=self.guards)
             self._readers[path], self._tails[path] = reader, tail
             self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
             self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
-            self._pumped.append(pump.add(self._memory, self.add_observations))
-            self._pumped.append(pump.add(CpuQuota(spec.pid), self.add_observations))
             self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
-            self._pumped.append(pump.add(self._processes, self.add_observations))
+            parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
+            for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
+                self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
-        self.saves.start(pump)
+        self.saves.start(pump, self.guards)
 
-    def stop_sources(self, pump: Pump) -> None:
-        """Close every source."""
+    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
+        """Close every source, or those of one kind."""
         self._forget_stacks()
-        for pumped in self._pumped:
+        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
             pump.remove(pumped)
-        self._pumped = []
-        if not self.saves.waits(self.clock.now()):
+            self._pumped.remove(pumped)
+        if kind is Source and not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
@@ -185,16 +190,17 @@ class WatchedRun:
                 self.index_stale = True
 
     def look_closer(self, view: View, silence_s: float, limits: HangLimits | None) -> None:
-        """Sample wait channels and I/O at every read while no step came for ``silence_s`` seconds.
+        """Sample wait channels and I/O at every read after ``silence_s`` seconds without progress.
 
         If the silence may be a hang by ``limits`` (``None``: never), take stacks as well.
         """
-        marks = self.history.step_times
         if self._processes is None:
             return
-        silent = bool(marks) and view.now - marks[-1][0] > silence_s
+        shown, _ = last_sign(view)
+        begun = max(self.facts.started_at, self.facts.watched_since)
+        silent = view.now - (begun if shown is None else shown) > silence_s
         self._processes.closer_look = silent
-        if limits is None or not (silent or not marks):
+        if limits is None or not silent:
             self._forget_stacks()
         elif view.now >= self._suspected_at + SUSPECT_S:
             self._suspected_at = view.now
@@ -233,6 +239,7 @@ class WatchedRun:
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
         self.history.keep_time(now, self.clock.monotonic())
+        hear(self.history.last_words, self._readers, self.history.endings)
         return self.history.view(now)
 
     def update_state(self, view: View, open_incidents: Iterable[Incident]) -> bool:

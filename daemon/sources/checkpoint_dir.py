@@ -12,15 +12,18 @@ import dataclasses
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
-from ..checkpoints.finder import CheckpointFinder, CheckpointPath
-from ..checkpoints.followed import FULL_LOOK_EVERY, Followed, fingerprint_of
+from ..checkpoints.finder import CheckpointPath
+from ..checkpoints.followed import FULL_LOOK_EVERY, FilesFingerprint, Followed, remembered
 from ..config.save_folder import SaveFolder
+from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
+from .far_scan import FolderSearch
+from .verifier import Verifier
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
 VERIFIER_DEADLINE_S = 120.0
@@ -65,39 +68,6 @@ counts as left behind. Twice as long for a folder, whose writer may gather the s
 between two files. It is reported as a note, within a minute."""
 
 
-class Verifier(Protocol):
-    """The methods of :class:`..system.worker.JsonWorker` that are used here."""
-
-    @property
-    def waiting(self) -> bool:
-        """True while an answer is outstanding."""
-        ...
-
-    def ask(self, message: Mapping[str, Any], mono: float) -> bool:
-        """Send a question; ``False`` if it could not be sent."""
-        ...
-
-    def answers(self) -> list[dict[str, Any]]:
-        """What has arrived."""
-        ...
-
-    def fileno(self) -> int | None:
-        """The descriptor that the answers come through; ``None`` without a child."""
-        ...
-
-    def overdue(self, mono: float) -> float:
-        """Seconds past the deadline of the outstanding answer; 0 if it is not overdue."""
-        ...
-
-    def restart(self) -> None:
-        """Kill it; the next question starts another one."""
-        ...
-
-    def close(self) -> None:
-        """Kill it for good."""
-        ...
-
-
 class CheckpointDir(Source):
     """The checkpoints of one run. Folders need not exist yet.
 
@@ -119,14 +89,17 @@ class CheckpointDir(Source):
         earlier: Iterable[Mapping[str, Any]] = (),
         since: float = math.inf,
         learnt: Sequence[SaveFolder] = (),
+        guards: Guards | None = None,
     ) -> None:
         """``settle_s``: seconds without a change before a checkpoint is verified. ``earlier``:
         entries of the last index, whose verdicts hold as long as the files are unchanged.
         ``since``: when the daemon began to watch this run (epoch seconds); the data of checkpoints
         saved later is read in full, also by a daemon that was restarted. ``learnt``: what is
-        known of those of the folders that do not belong to the run alone."""
-        self.name = "checkpoint_dir:" + ",".join(directories)
-        self._finder = CheckpointFinder(directories, learnt)
+        known of those of the folders that do not belong to the run alone. Without ``guards`` every
+        folder counts as local."""
+        # Folders are added later; by its name a blind spot is recognised again after a restart.
+        self.name = f"checkpoint_dir:{next(iter(directories), '')}"
+        self._search = FolderSearch(directories, guards, learnt)
         self._verify = verify
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
@@ -141,27 +114,33 @@ class CheckpointDir(Source):
         self._since = since
         self._asked_at = self._spent_s = 0.0
         """When the last reading began, and the seconds spent on reading since the last scan."""
-        self._first = True
+        self._now = 0.0
         self.writer_gone = False
         """The run's main process has ended: a file that does not change will not be finished."""
 
     def add(self, folder: SaveFolder) -> None:
         """Follow one more folder, or more names of it. What lies there already was saved during
         this watch, or is older than the run."""
-        self._finder.add(folder)
-        self._first = True
+        self._search.add(folder)
+
+    @property
+    def answers_later(self) -> bool:  # type: ignore[override]
+        """True when there is a far folder."""
+        return self._search.answers_later()
 
     def replace(self, folder: SaveFolder) -> None:
         """Know this of a folder instead of what was known: others save there as well."""
-        self._finder.replace(folder)
+        self._search.replace(folder)
 
     def fds(self) -> Iterable[int]:
-        """The pipe of the verifier, while there is one."""
+        """The pipes of the verifier and of the guards, while there are some."""
         fd = self._verify.fileno()
-        return () if fd is None else (fd,)
+        return self._search.fds() + ([] if fd is None else [fd])
 
     def ready(self, fd: int, now: float) -> Iterable[CheckpointSeen]:
-        """The verifier has answered, or has ended."""
+        """The verifier or a guard has answered, or has ended."""
+        if fd != self._verify.fileno():
+            return [*self._look(self._search.known(), now)] if self._search.take(now) else []
         reading = self._reading
         found = [*self._take_answers(now)]
         self._ask_next(now)
@@ -173,7 +152,8 @@ class CheckpointDir(Source):
 
     def read(self, now: float) -> Iterable[CheckpointSeen]:
         """Scan the folders once. Raises OSError when folders exist and none can be read."""
-        found = [*self._take_answers(now), *self._look(self._finder.scan(now), now)]
+        self._now = now
+        found = [*self._take_answers(now), *self._look(self._search.scan(now), now)]
         found += self._hurry(now)
         self._ask_next(now)
         self._spent_s = 0.0
@@ -181,18 +161,30 @@ class CheckpointDir(Source):
         return found
 
     def stalled(self, now: float) -> str | None:
-        """Why verdicts are overdue, if for so long no verifier could be started; else ``None``."""
+        """Which far file system does not answer, or why verdicts are overdue, if for so long no
+        verifier could be started; else ``None``."""
+        far = self._search.stalled()
+        if far:
+            return far
         if self._refused_at is None or abs(now - self._refused_at) < VERIFIER_DEADLINE_S:
             return None
         return f"no verifier could be started for {abs(now - self._refused_at):.0f} s"
 
     def close(self) -> None:
-        """End the verifier."""
+        """End the verifier, and let the guards go."""
         self._verify.close()
+        self._search.close()
 
     def checkpoints(self) -> list[CheckpointSeen]:
         """Every checkpoint on disk now, by time of save."""
         found = [f.seen for f in self._followed.values() if f.seen and not f.place.leftover]
+        unheard = tuple(folder.rstrip("/") + "/" for folder in self._search.unheard())
+        if unheard:  # what is known from before counts until they can be looked at
+            found += [
+                remembered(entry, self._now)
+                for path, entry in self._earlier.items()
+                if path not in self._followed and path.startswith(unheard)
+            ]
         return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
 
     def rescan(self, now: float) -> None:
@@ -218,7 +210,8 @@ class CheckpointDir(Source):
                 followed = self._meet(place, now)
                 changed = True
             else:
-                changed = followed.check_files(place, now)
+                near = self._search.is_near(place.path)
+                changed = followed.check_files(place, now, self._search.look, seldom=near)
             if changed and followed.grew_at is not None:
                 self._grew_at = max(self._grew_at or 0.0, followed.grew_at)
             if changed and _counts(followed):
@@ -231,19 +224,19 @@ class CheckpointDir(Source):
                 if followed.left:
                     followed.left = False
                     yield dataclasses.replace(followed.left_over(now), state="pending")
-        self._first = False
 
     def _meet(self, place: CheckpointPath, now: float) -> Followed:
         """Begin to follow a checkpoint; one with old files counts as unchanged since their time."""
-        mark = fingerprint_of(place)
+        mark = self._search.look(place) or FilesFingerprint()
+        first = self._search.was_first(place.path)
         saved_at = mark.newest_ns / 1e9
         old = mark.files > 0 and saved_at < now - self._settle_s
         followed = Followed(place, mark, saved_at if old else now)
-        followed.fresh = not self._first or saved_at >= self._since
+        followed.fresh = not first or saved_at >= self._since
         followed.earlier = self._earlier.get(place.path)
         # Spread the full looks, so that not all checkpoints are due in the same scan.
         followed.skipped = len(self._followed) % FULL_LOOK_EVERY
-        if not self._first and mark.bytes:
+        if not first and mark.bytes:
             followed.grew_at = now
         self._followed[place.path] = followed
         return followed
@@ -253,6 +246,7 @@ class CheckpointDir(Source):
         if self._asked is not None or self._verify.waiting:
             return
         due = (f for f in self._followed.values() if not f.settled and self._is_due(f, now))
+        due = (f for f in due if not self._search.is_stalled(f.path))
         newest = heapq.nlargest(1, due, key=lambda f: f.fingerprint.newest_ns)
         if not newest:
             return
@@ -272,6 +266,7 @@ class CheckpointDir(Source):
         if self._asked is not None or self._verify.waiting:
             return
         whole = [f for f in self._followed.values() if f.seen and (f.seen.state == "ok" or f.again)]
+        whole = [f for f in whole if not self._search.is_stalled(f.path)]
         fresh = [f for f in whole if f.fresh and not f.done]
         # Finish the one that was begun: saves may come faster than one can be read.
         first = (f for f in (fresh or whole) if f.began is not None and not f.done)
@@ -348,7 +343,10 @@ class CheckpointDir(Source):
     def _hurry(self, now: float) -> Iterator[CheckpointSeen]:
         """Restart a verifier that does not answer; note the failure of one that died."""
         reason = "the verifier died"
-        if self._verify.overdue(now):
+        asked = self._asked
+        if asked is not None and self._search.is_stalled(asked.path):
+            self._verify.restart()  # it hangs there, and is needed for other folders
+        elif self._verify.overdue(now):
             self._verify.restart()
             reason = f"the verifier gave no answer in {VERIFIER_DEADLINE_S:.0f} s"
         if self._asked is not None and not self._verify.waiting:
@@ -359,6 +357,8 @@ class CheckpointDir(Source):
     def _failed(
         self, followed: Followed, reason: str, now: float, *, reading: bool = False
     ) -> Iterator[CheckpointSeen]:
+        if self._search.is_stalled(followed.path):
+            return  # that is no fault of the checkpoint: it is asked about again
         followed.failures += 1
         if reading:
             followed.done = followed.failures >= _MOST_FAILURES

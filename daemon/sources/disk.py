@@ -26,7 +26,7 @@ from middlewatch.sentinels.kit import DiskSample, Observation
 
 from ..system import mounts as mounted
 from ..system.clock import Clock, SystemClock
-from ..system.mounts import Mount, Mounts, is_remote
+from ..system.mounts import Mount, Mounts, is_local
 from ..system.source import Source
 from ..system.worker import JsonWorker
 
@@ -36,7 +36,8 @@ can be written to it either (our choice)."""
 REMOTE_EVERY = 5
 """Reads between two queries of a network file system: each is a call over the network."""
 SETTLE_EVERY = 60
-"""Reads after which the mounts are resolved again: something may be mounted over a path."""
+"""Reads after which the mounts are resolved again: a link may lead elsewhere now. When something is
+mounted or unmounted, that is done at once."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which a child is replaced: it may hang on a mount that was unmounted and
 mounted again, and would never answer."""
@@ -59,12 +60,22 @@ class Space(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A path of the run, as far as it exists, and its mount."""
+    """A path of a run, as far as it exists, and its mount."""
 
     path: str
     mount: Mount
     holds: str
     read_only_here: bool
+    run: str = ""
+
+
+class PlacesOfRun(NamedTuple):
+    """Where a run has its files."""
+
+    places: Mapping[str, Iterable[str]]
+    """What is stored there -> paths, as of :class:`Disks`."""
+    devices: frozenset[str] = frozenset()
+    """File systems (``major:minor``) on which it has files open."""
 
 
 class _Volume:
@@ -75,12 +86,18 @@ class _Volume:
         self._place = place
         self.mount = mount
         self.fstype = place.mount.fstype
-        self.holds: tuple[str, ...] = (place.holds,)
+        self.holds: tuple[str, ...] = ()
+        self.users: dict[str, tuple[str, ...]] = {}
+        """Run -> what it has there."""
         self.error = ""
+        self.add(place)
 
     def add(self, place: _Place) -> None:
         if place.holds not in self.holds:
             self.holds = (*self.holds, place.holds)
+        known = self.users.setdefault(place.run, ())
+        if place.holds not in known:
+            self.users[place.run] = (*known, place.holds)
 
     def sample(self, space: Space, now: float) -> DiskSample | None:
         """A sample; ``None`` when the file system reports no size."""
@@ -143,9 +160,9 @@ class _Remote:
 class Disks(Source):
     """One :class:`DiskSample` per volume and read.
 
-    ``places`` maps what is stored there (``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``,
-    ``shm``) to absolute paths, which need not exist. ``root`` is put before every path. Two bind
-    mounts of one file system are one volume.
+    ``places`` maps what is stored there (``checkpoints``, ``log``, ``cwd``, ``files``, ``state``,
+    ``tmp``, ``shm``) to absolute paths, which need not exist; ``runs`` are the places of each run,
+    by its id. ``root`` is put before every path. Two bind mounts of one file system are one volume.
     """
 
     name = "disk"
@@ -156,15 +173,36 @@ class Disks(Source):
         places: Mapping[str, Iterable[str]],
         clock: Clock | None = None,
         root: str = "/",
+        runs: Mapping[str, PlacesOfRun] | None = None,
     ) -> None:
         self._unwatched: tuple[str, ...] = ()
-        self._places = [(holds, path) for holds, paths in places.items() for path in paths]
+        self._places: list[tuple[str, str, str]] = []
+        self._devices: list[tuple[str, str]] = []
+        self.arrange(places, runs or {})
         self._clock = clock or SystemClock()
         self._root = root.rstrip("/")
         self._volumes: list[_Volume] = []
         self._remotes: dict[str, _Remote] = {}
         self._reads = 0
         self._stale = True
+        self._watch = mounted.TableWatch(f"{self._root}{mounted.TABLE}")
+
+    def arrange(self, places: Mapping[str, Iterable[str]], runs: Mapping[str, PlacesOfRun]) -> None:
+        """Watch these places from the next read on; see the class."""
+        owned = {"": PlacesOfRun(places), **runs}
+        self._places = [
+            (run, holds, path)
+            for run, of in owned.items()
+            for holds, paths in of.places.items()
+            for path in paths
+        ]
+        self._devices = [(run, device) for run, of in runs.items() for device in of.devices]
+        self._stale = True
+
+    def users(self, mount: str) -> Mapping[str, tuple[str, ...]]:
+        """The runs that have files on a mount of a sample, and what; empty for any other mount."""
+        volumes = (*self._volumes, *(remote.volume for remote in self._remotes.values()))
+        return next((v.users for v in volumes if v.mount == mount), {})
 
     def fds(self) -> Iterable[int]:
         """The pipes through which the children answer."""
@@ -179,6 +217,8 @@ class Disks(Source):
 
     def read(self, now: float) -> Iterable[Observation]:
         """Sample local volumes, and ask the children about the network ones."""
+        # Something may be mounted over a local path: then that must not be asked directly.
+        self._stale = self._watch.changed() or self._stale
         if self._stale or self._reads % SETTLE_EVERY == 0:
             self._settle()
         out = []
@@ -212,7 +252,8 @@ class Disks(Source):
         return f"not watched, because only {MOST_CHILDREN} network mounts are: {others}"
 
     def close(self) -> None:
-        """End the children."""
+        """End the children, and close the table of mounts."""
+        self._watch.close()
         for remote in self._remotes.values():
             remote.child.close()
         self._remotes.clear()
@@ -237,15 +278,21 @@ class Disks(Source):
         of_all = Mounts(mounted.table_of_first(self._root), self._root)
         local: dict[tuple[str, int], _Volume] = {}
         remote: dict[str, _Volume] = {}
-        for holds, path in self._places:
-            mount, found = mounts.resolve(path)
+        resolved = {path: mounts.resolve(path) for _, _, path in self._places}
+        wanted = [(run, holds, *resolved[path]) for run, holds, path in self._places]
+        wanted += [
+            (run, "files", mount, self._root + mount.point)
+            for run, device in self._devices
+            if (mount := mounts.of_device(device)) is not None
+        ]
+        for run, holds, mount, found in wanted:
             if mount is None:
                 continue
             theirs = of_all.of(found.removeprefix(self._root) or "/")
             same = theirs if theirs is not None and theirs.device == mount.device else mount
-            place = _Place(found, same, holds, mount.read_only)
+            place = _Place(found, same, holds, mount.read_only, run)
             mount = same
-            if is_remote(mount.fstype):
+            if not is_local(mount.fstype):
                 _merge(remote, mount.device, place, mount.point)
             else:
                 self._settle_local(local, place)

@@ -294,6 +294,8 @@ class KnownGpus:
             power_usual_w=power.best,
             ecc_new=self._new.get(uuid),
             remap_failed=gpu["remap_failed"],
+            minor=gpu.get("minor"),
+            bus_id=gpu.get("bus_id") or "",
         )
 
     def _complaints(self, now: float, uuid: str, gpu: Mapping[str, Any]) -> Iterable[str]:

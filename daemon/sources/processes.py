@@ -17,6 +17,8 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 from ..config.run_spec import RunSpec
 from ..launch.exit_record import ExitRecord, read_exit
 from ..system import procfs
+from ..system.exit_status import ExitStatuses
+from ..system.sockets import SocketBytes
 from ..system.source import Source
 
 MOST = 256
@@ -28,6 +30,8 @@ judged, every read is a closer look (``closer_look``)."""
 TREE_EVERY = 5
 """Reads between two searches among the pids that are new on the box. Listing /proc and reading the
 parents of new pids costs a tenth of asking every process for its children."""
+SOCKETS_EVERY = 5
+"""Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
 FORGET_EVERY = 300
 """Reads after which pids that did not belong to the run are checked again."""
 EXIT_FILE_READS = 3
@@ -47,9 +51,7 @@ class _Process:
     __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
     def __init__(self, file: procfs.KeptFile, raw: bytes, seen: procfs.Stat) -> None:
-        self.file = file
-        self.raw = raw
-        self.last = seen
+        self.file, self.raw, self.last = file, raw, seen
         self.ticks = seen.start_ticks
         self.plain: ProcessSample | None = None
         """Sample of ``raw`` without the costly figures; used again while ``raw`` is unchanged."""
@@ -73,12 +75,13 @@ class Processes(Source):
         self.closer_look = False
         """Set while a hang is judged: then every read is a closer look."""
         self._turned_away: set[int] = set()
-        self._spec = spec
-        self._root = root
+        self._spec, self._root = spec, root
         self._known: dict[int, _Process] = {}
         self._ranks = {rank.pid: rank for rank in spec.ranks}
         self._main = (spec.pid, spec.start_ticks)
         self._reads = 0
+        self._sockets: SocketBytes | None = None
+        """Exists while a silence is judged."""
         self._stale = True
         self._elsewhere: set[int] = set()
         self._zombies: set[_Identity] = set()
@@ -86,6 +89,9 @@ class Processes(Source):
         self._main_lost: procfs.Stat | None = None
         self._main_gone_for: int | None = None
         self._main_told: ProcessEnded | None = None
+        self._exits = ExitStatuses()
+        self._unfollowed: list[int] = []
+        """Known processes whose exit status nobody follows yet."""
 
     @property
     def left_out(self) -> int:
@@ -104,14 +110,18 @@ class Processes(Source):
         elif self._reads % TREE_EVERY == 0:
             self._look_at_box()
             self._settle_ranks()
+        if self._unfollowed and self._root == procfs.PROC:
+            self._exits.follow(self._unfollowed)
+        self._unfollowed.clear()
         closer = self.closer_look or self._reads % CLOSER_EVERY == 0
+        moved = self._socket_bytes()
         samples = []
         for pid, process in list(self._known.items()):
             seen = self._look(process)
             if seen is None or seen.ended:
                 out += self._end(pid, process, seen, now)
             else:
-                samples.append(self._sample(process, seen, closer))
+                samples.append(self._sample(process, seen, closer, moved.get(pid)))
         out += self._tell_main(now)
         out.append(ProcessesSeen(now, tuple(samples)))
         self._reads += 1
@@ -122,6 +132,7 @@ class Processes(Source):
         for process in self._known.values():
             process.file.close()
         self._known.clear()
+        self._exits.close()
 
     # -- who belongs to the run ---------------------------------------------------------
 
@@ -161,6 +172,7 @@ class Processes(Source):
             file.close()
             return None
         process = self._known[pid] = _Process(file, raw, seen)
+        self._unfollowed.append(pid)
         given = self._ranks.get(pid)
         if given is not None and given.start_ticks == seen.start_ticks:
             process.rank = given.rank
@@ -273,7 +285,19 @@ class Processes(Source):
             process.last, process.raw, process.plain = seen, raw, None
         return seen
 
-    def _sample(self, process: _Process, seen: procfs.Stat, closer: bool) -> ProcessSample:
+    def _socket_bytes(self) -> dict[int, int]:
+        """Bytes of the sockets of each process, while a silence is judged and it is time."""
+        if not self.closer_look:
+            self._sockets = None
+            return {}
+        if self._reads % SOCKETS_EVERY:
+            return {}
+        self._sockets = self._sockets or SocketBytes(self._root)
+        return self._sockets.read(tuple(self._known))
+
+    def _sample(
+        self, process: _Process, seen: procfs.Stat, closer: bool, moved: int | None
+    ) -> ProcessSample:
         if process.plain is not None and not closer:
             return process.plain
         io = procfs.io(seen.pid, self._root) if closer else None
@@ -289,6 +313,7 @@ class Processes(Source):
             write_bytes=io.wchar if io else None,
             rss_bytes=seen.rss_bytes,
             wchan=procfs.wchan(seen.pid, self._root) if closer else None,
+            socket_bytes=moved,
         )
         if not closer:
             process.plain = sample
@@ -309,14 +334,17 @@ class Processes(Source):
             self._main_lost = seen or process.last
             self._main_gone_for = 0
             return
-        code, signal = self._status(seen)
+        code, signal = self._status(pid, seen)
+        self._exits.forget(pid)
         yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
 
-    def _status(self, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
-        """(exit code, signal) of a zombie, as far as the kernel lets us read them."""
-        if seen is None or not seen.ended:
-            return None, None
-        status = procfs.exit_status(seen, self._root)
+    def _status(self, pid: int, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
+        """(exit code, signal) of an ended process, as far as the kernel lets us know them."""
+        status = None
+        if seen is not None and seen.ended:
+            status = procfs.exit_status(seen, self._root)
+        if status is None:
+            status = self._exits.status(pid)
         if status is None:
             return None, None
         return (None, status & 0x7F) if status & 0x7F else (status >> 8 & 0xFF, None)
@@ -326,7 +354,8 @@ class Processes(Source):
         if self._main_gone_for is None:
             return
         self._main_gone_for += 1
-        code, signal = self._written_status() or self._status(self._main_lost)
+        main = self._main[0] or 0
+        code, signal = self._written_status() or self._status(main, self._main_lost)
         known = code is not None or signal is not None
         waiting = self._spec.exit_file is not None and self._main_gone_for <= EXIT_FILE_READS
         told = self._main_told
@@ -340,14 +369,15 @@ class Processes(Source):
             yield self._main_told
         if known or self._main_gone_for > CORRECT_READS:
             self._main_gone_for = None
+            self._exits.forget(main)
 
     def _written_status(self) -> tuple[int | None, int | None] | None:
         """(exit code, signal) in the exit record of the main process; ``None``: none yet."""
         record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
         if record is None or not self._is_main(record):
             return None
-        known = record.exit_code is not None or record.signal is not None
-        return (record.exit_code, record.signal) if known else None
+        status = record.exit_code, record.signal
+        return None if status == (None, None) else status
 
     def _is_main(self, record: ExitRecord) -> bool:
         """True for a record of this main process; the file may be of an earlier start."""
@@ -365,7 +395,5 @@ def _content(file: procfs.KeptFile) -> bytes:
 
 
 def _hidden(pid: int, root: str) -> PermissionError:
-    return PermissionError(
-        f"process {pid} is hidden from us: {root} is mounted with hidepid;"
-        " watch as root or as the user who runs the training"
-    )
+    as_whom = "watch as root or as the user who runs the training"
+    return PermissionError(f"process {pid} is hidden: {root} is mounted with hidepid; {as_whom}")

@@ -18,6 +18,7 @@ from middlewatch.sentinels.kit import Observation, StackSeen
 
 from ..system.clock import Clock
 from ..system.errors import Unsupported
+from ..system.far import FarMounts
 from ..system.source import Source
 from ..system.worker import JsonWorker
 
@@ -80,6 +81,7 @@ class Stacks(Source):
         self._asked: Suspect | None = None
         self._looked: dict[int, _Looked] = {}
         self._missed = 0
+        self._mounts = FarMounts()
 
     def fds(self) -> Iterable[int]:
         """The pipe through which the child answers."""
@@ -96,9 +98,9 @@ class Stacks(Source):
         self._asked = self._next(now)
         if self._asked is None:
             return ()
-        spy = find_spy(self._folders)
+        spy, far = self._spy(now)
         looked = self._looked.setdefault(self._asked.pid, _Looked())
-        if self._child.ask({"pid": self._asked.pid, "spy": spy}, mono):
+        if self._child.ask({"pid": self._asked.pid, "spy": spy, "folders": far}, mono):
             looked.at = now
         return ()
 
@@ -128,6 +130,20 @@ class Stacks(Source):
     def close(self) -> None:
         """End the child."""
         self._child.close()
+        self._mounts.close()
+
+    def _spy(self, now: float) -> tuple[str, list[str]]:
+        """Path of py-spy, or the far folders in which the child is to look for it.
+
+        Raises Unsupported where there is neither.
+        """
+        far = [f for f in self._folders if f.startswith("/") and self._mounts.of(f, now)]
+        try:
+            return find_spy(f for f in self._folders if f not in far), []
+        except Unsupported:
+            if not far:
+                raise
+            return "", far
 
     def _next(self, now: float) -> Suspect | None:
         for suspect in self.wanted[:MOST]:

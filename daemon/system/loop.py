@@ -46,6 +46,10 @@ class Loop:
         self._order = itertools.count()
         self._stopped = False
         self._told: dict[str, float] = {}
+        self.serving: Callback | None = None
+        """What is called now, for :mod:`.loop_watch`; ``None`` while the loop waits."""
+        self.served = 0
+        """Calls so far."""
 
     def every(self, seconds: float, call: Callback) -> Timer:
         """Call every ``seconds`` seconds; calls that were missed are left out.
@@ -120,10 +124,14 @@ class Loop:
 
     def serve(self, call: Callback) -> None:
         """Call ``call``; an exception is reported as a bug and not raised."""
+        outer, self.serving = self.serving, call
+        self.served += 1
         try:
             call()
         except Exception as error:  # noqa: BLE001 - a bug must not end the loop
             self._tell(error)
+        finally:
+            self.serving = outer
 
     def _tell(self, error: Exception) -> None:
         """Report a bug, once per place and hour: it may occur every second."""

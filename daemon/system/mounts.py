@@ -32,9 +32,29 @@ _REMOTE = frozenset({
 # fmt: on
 
 
+# fmt: off
+_LOCAL = frozenset({
+    "aufs", "bcachefs", "binfmt_misc", "bpf", "btrfs", "cgroup", "cgroup2", "configfs", "cpuset",
+    "cramfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "erofs", "exfat", "ext2", "ext3", "ext4",
+    "f2fs", "fusectl", "hfs", "hfsplus", "hugetlbfs", "iso9660", "jfs", "minix", "mqueue", "msdos",
+    "nilfs2", "nsfs", "ntfs", "ntfs3", "overlay", "overlayfs", "proc", "pstore", "ramfs",
+    "reiserfs", "resctrl", "rootfs", "securityfs", "selinuxfs", "squashfs", "sysfs", "tmpfs",
+    "tracefs", "udf", "vfat", "xfs", "zfs",
+})
+# fmt: on
+"""File systems of mainline Linux, ZFS and bcachefs that need no server and no other program. An
+overlay counts as one of them, as its layers are folders of the host."""
+
+
 def is_remote(fstype: str) -> bool:
     """True for a file system on which a call may block for ever (network or FUSE)."""
     return fstype in _REMOTE or fstype.startswith("fuse")
+
+
+def is_local(fstype: str) -> bool:
+    """True for a file system that is known to be served by this kernel alone, from memory or from a
+    block device. One that nobody here knows is neither local nor remote: it is not relied on."""
+    return fstype in _LOCAL
 
 
 class Mount(NamedTuple):
@@ -52,6 +72,8 @@ class Mount(NamedTuple):
     """Options of the file system itself, such as the controllers of a version 1 cgroup."""
     read_only: bool
     """This mount is read-only. If the whole file system is, ``options`` has ``ro``."""
+    id: int = 0
+    """Its number in this table; an open file names it in ``fdinfo``."""
 
 
 def table(path: str = TABLE) -> list[Mount]:
@@ -72,6 +94,7 @@ def table(path: str = TABLE) -> list[Mount]:
                     if len(right) > 2
                     else frozenset(),
                     read_only=b"ro" in left[5].split(b","),
+                    id=procfs.parse_number(left[0]),
                 )
             )
     return found
@@ -142,13 +165,24 @@ class Mounts:
             path = path.rpartition("/")[0] or "/"
         return self._by_point.get(path)
 
+    def of_device(self, device: str) -> Mount | None:
+        """A mount of the file system ``major:minor``: of its root, if that is mounted."""
+        found = [m for m in self._by_point.values() if m.device == device]
+        return next((m for m in found if m.root == "/"), found[0] if found else None)
+
+    def below(self, path: str) -> list[Mount]:
+        """The mounts that lie below ``path``, a path without symbolic links."""
+        inside = path.rstrip("/") + "/"
+        return [mount for point, mount in self._by_point.items() if point.startswith(inside)]
+
     def resolve(self, path: str) -> tuple[Mount | None, str]:
         """(mount of ``path``, the path with symbolic links resolved as far as it exists)."""
         return self.walk(path)[:2]
 
     def walk(self, path: str) -> tuple[Mount | None, str, str]:
         """:meth:`resolve`, and the part of the path that does not exist: empty, or with a ``/`` in
-        front. Nothing on a remote file system is touched: the path is not resolved there.
+        front. Nothing is touched on a file system that is not known to be local: the path is not
+        resolved there.
         """
         here, todo, links = "", _parts(path), 0
         while todo:
@@ -158,10 +192,10 @@ class Mounts:
                 continue
             there = f"{here}/{part}"
             mount = self.of(there)
-            if mount is not None and is_remote(mount.fstype):
+            if mount is not None and not is_local(mount.fstype):
                 full = "/".join((there, *reversed(todo)))
                 under = self.of(full) or mount
-                if is_remote(under.fstype):
+                if not is_local(under.fstype):
                     return under, self._root + full, ""
                 # A local file system is mounted further down the path: go on from there.
                 here, todo = under.point, _parts(full[len(under.point) :])
@@ -184,6 +218,13 @@ class Mounts:
         return self.of(here or "/"), self._root + (here or "/"), rest
 
 
+def real_path(path: str) -> str:
+    """Like ``os.path.realpath``, but a path on a file system that is not known to be local is
+    resolved up to there only. Never blocks."""
+    _, found, rest = Mounts(readable_table()).walk(path)
+    return (found.rstrip("/") + rest) or "/"
+
+
 def _parts(path: str) -> list[str]:
     """Components of a path, in reverse order."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
@@ -201,3 +242,15 @@ def _plain(field: bytes) -> str:
         else:
             out += b"\\" + piece
     return os.fsdecode(bytes(out))
+
+
+def devices_by_id(path: str = TABLE) -> dict[str, str]:
+    """``major:minor`` of the file system of every mount, by the mount's id: the ``mnt_id`` that
+    /proc/PID/fdinfo gives for an open file. Empty when the table may not be read."""
+    found = {}
+    data = procfs.read_or_none(path, _LONGEST_TABLE) or b""
+    for line in data.decode("ascii", "replace").splitlines():
+        fields = line.split(" ", 3)
+        if len(fields) == 4:
+            found[fields[0]] = fields[2]
+    return found

@@ -370,6 +370,12 @@ def default_routes(root: str = PROC) -> set[str]:
     return found - {"lo"}
 
 
+def sees_first_pids(root: str = PROC) -> bool:
+    """True when our pids are those of the kernel log: we are in the first pid namespace, which has
+    a fixed number (PROC_PID_INIT_INO in linux/proc_ns.h)."""
+    return link(f"{root}/self/ns/pid") == "pid:[4026531836]"
+
+
 def pids(root: str = PROC) -> list[int]:
     """Pids of all processes that we may see. Raises OSError."""
     return [int(name) for name in os.listdir(root) if name.isdecimal()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .accumulator import Accumulator
 from .findings import Evidence, Finding, Severity
 from .handbook import HandbookPage, RemedyStep
+from .last_words import LastWords
+from .line_signs import LineSigns
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -25,6 +27,7 @@ from .observations import (
     StackSeen,
     Step,
 )
+from .parts_used import PartsUsed
 from .recovery import OpenIncident
 from .sentinel import Sentinel, accumulators, discover, handbook
 from .view import RunFacts, View
@@ -41,11 +44,14 @@ __all__ = [
     "Finding",
     "GpuSample",
     "HandbookPage",
+    "LastWords",
+    "LineSigns",
     "LogEvent",
     "LogGrowth",
     "MemorySample",
     "Observation",
     "OpenIncident",
+    "PartsUsed",
     "Phase",
     "ProcessEnded",
     "ProcessSample",

@@ -61,6 +61,20 @@ class Group(enum.Enum):
         return self in (Group.NOT_FINITE, Group.LOSS, Group.STRANGE, Group.FLAT)
 
     @property
+    def outside(self) -> bool:
+        """True for a trouble of the box, not of the program."""
+        return self in _CANNOT_CAUSE
+
+    def can_cause(self, symptom: Group) -> bool:
+        """False where no trouble of this group makes one of the other.
+
+        A full disk makes no loss jump, and nothing in the box stops a process (SIGSTOP).
+        """
+        if symptom is Group.STOPPED:
+            return self is Group.STOPPED
+        return symptom not in _CANNOT_CAUSE.get(self, ())
+
+    @property
     def ends_hang(self) -> bool:
         """True for a class that shows that a run does not hang, but is gone or broken.
 
@@ -71,6 +85,16 @@ class Group(enum.Enum):
             return True
         still_there = (Group.INTERRUPTED, Group.SAVE, Group.FORECAST)
         return self.rank <= Group.CRASH.rank and not self.numbers and self not in still_there
+
+
+_NUMBERS = (Group.NOT_FINITE, Group.LOSS, Group.STRANGE, Group.FLAT)
+_CANNOT_CAUSE: Mapping[Group, tuple[Group, ...]] = {
+    Group.HARDWARE: (Group.MEMORY, Group.DISK),
+    Group.MEMORY: (Group.DISK, *_NUMBERS),
+    Group.DISK: _NUMBERS,
+}
+"""Causes outside the program, and what they cannot make. Only a fault of the hardware makes wrong
+numbers."""
 
 
 class Lines(enum.Enum):
@@ -151,6 +175,11 @@ class UnknownClass(ValueError):
 _OOM_KILLS = ("cgroup_oom_kill", "host_oom_kill")
 _FULL = ("disk_full", "inode_exhausted", "quota_exceeded")
 _DISK = (*_FULL, "disk_error", "fs_error", "storage_stall")
+_NOT_BY_DISK = (
+    "process_killed",
+    *("cuda_device_assert", "cuda_illegal_access", "cuda_launch_failure", "cuda_unavailable"),
+    *("cublas_error", "cudnn_error"),
+)
 _WRITES = (*_FULL, "ckpt_write_failed")
 _NOT_FINITE = ("loss_nan", "loss_inf", "grad_nonfinite")
 _SLOWED = ("cpu_throttled", "gpu_slow", "input_starved")
@@ -170,19 +199,19 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("accel_oom", Group.MEMORY, Lines.RULE),
     TroubleClass("shm_exhausted", Group.MEMORY, teardown=True),
 
-    TroubleClass("disk_full", Group.DISK, Lines.RULE, result_lost=True),
-    TroubleClass("inode_exhausted", Group.DISK, Lines.RULE, result_lost=True),
-    TroubleClass("quota_exceeded", Group.DISK, Lines.RULE, result_lost=True),
-    TroubleClass("disk_error", Group.DISK),
-    TroubleClass("fs_error", Group.DISK),
-    TroubleClass("storage_stall", Group.DISK, standstill=True),
+    TroubleClass("disk_full", Group.DISK, Lines.RULE, explains_not=_NOT_BY_DISK, result_lost=True),
+    TroubleClass("inode_exhausted", Group.DISK, Lines.RULE, explains_not=_NOT_BY_DISK, result_lost=True),
+    TroubleClass("quota_exceeded", Group.DISK, Lines.RULE, explains_not=_NOT_BY_DISK, result_lost=True),
+    TroubleClass("disk_error", Group.DISK, explains_not=_NOT_BY_DISK),
+    TroubleClass("fs_error", Group.DISK, explains_not=_NOT_BY_DISK),
+    TroubleClass("storage_stall", Group.DISK, explains_not=_NOT_BY_DISK, standstill=True),
 
     TroubleClass("ckpt_write_failed", Group.SAVE_FAILED, Lines.RULE, part_of=_FULL, fallout=True, result_lost=True),
 
     TroubleClass("loss_nan", Group.NOT_FINITE, Lines.RULE, spoils_saves=True),
     TroubleClass("loss_inf", Group.NOT_FINITE, Lines.RULE, spoils_saves=True),
-    TroubleClass("val_loss_nan", Group.NOT_FINITE, Lines.RULE, fallout=True, spoils_saves=True),
-    TroubleClass("grad_nonfinite", Group.NOT_FINITE, Lines.RULE, fallout=True, spoils_saves=True),
+    TroubleClass("val_loss_nan", Group.NOT_FINITE, Lines.RULE, part_of=_NOT_FINITE, fallout=True, spoils_saves=True),
+    TroubleClass("grad_nonfinite", Group.NOT_FINITE, Lines.RULE, part_of=("loss_nan", "loss_inf"), fallout=True, spoils_saves=True),
 
     TroubleClass("loss_diverged", Group.LOSS, Lines.NUMBERS, spoils_saves=True),
     TroubleClass("loss_spike", Group.LOSS, Lines.NUMBERS, fallout=True),
@@ -215,8 +244,8 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("io_error", Group.CRASH),
     TroubleClass("ckpt_mismatch", Group.CRASH),
     # When a run is ended from outside, a damaged save may be a consequence, but never the cause.
-    TroubleClass("ckpt_corrupt", Group.CRASH, Lines.RULE, explains_not=("process_killed", "sigterm_received"), bad_save=True),
-    TroubleClass("ckpt_incomplete", Group.CRASH, fallout=True, bad_save=True),
+    TroubleClass("ckpt_corrupt", Group.CRASH, Lines.RULE, part_of=_FULL, explains_not=("process_killed", "sigterm_received"), bad_save=True),
+    TroubleClass("ckpt_incomplete", Group.CRASH, part_of=_FULL, fallout=True, bad_save=True),
     TroubleClass("preempted", Group.CRASH, notice=True, grace=True),
     TroubleClass("slurm_time_limit", Group.CRASH, notice=True, grace=True),
     TroubleClass("slurm_cancelled", Group.CRASH, notice=True, grace=True),
@@ -245,7 +274,8 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("checkpoint_stale", Group.STALE, part_of=(*_DISK, "ckpt_write_failed", "hang", "stopped"), fallout=True),
 
     TroubleClass("cpu_throttled", Group.SLOWED),
-    TroubleClass("gpu_slow", Group.SLOWED, fallout=True, hardware=True),
+    # What ends a program cools its GPU: no crash makes a GPU slow, only a fault of the board does.
+    TroubleClass("gpu_slow", Group.SLOWED, part_of=("gpu_lost", "xid", "cuda_ecc"), hardware=True),
     TroubleClass("input_starved", Group.SLOWED, part_of=("storage_stall", "dataloader_worker_killed"), fallout=True),
 
     TroubleClass("throughput_collapse", Group.SLOW, Lines.NUMBERS, part_of=_SLOWED, fallout=True),

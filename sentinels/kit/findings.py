@@ -67,6 +67,15 @@ class Finding:
     line: int = 0
     decided_line: int = 0
     details: Mapping[str, object] = field(default_factory=dict)
+    replaces: tuple[str, ...] = ()
+    """Keys of earlier findings of the same rule that this one takes the place of: the rule knows
+    more now, so what it said before is corrected, whatever the order of causes says."""
+    place: str = ""
+    """The part of the box that is in trouble, if it is no trouble of this run alone: ``mount:/data``,
+    ``gpu:UUID``, ``cpu:CGROUP``, ``source:nvml``. What several runs report of one place is one
+    incident of the box. Empty for a trouble of the run."""
+    since: float | None = None
+    """When the trouble began (epoch seconds), where that is known better than "now"."""
 
     def __post_init__(self) -> None:
         """Make the summary one line of limited length: it may quote a mount, a driver or a log."""

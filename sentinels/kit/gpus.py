@@ -13,18 +13,18 @@ WORKS = 0.3
 
 
 def used(view: View) -> Iterator[tuple[int, Sequence[GpuSample]]]:
-    """(index, samples) of every GPU that the run may use.
+    """(index, samples) of every GPU that the run is known to use.
 
-    A GPU is left out only if the driver lists its processes, none of them belongs to the run, and
-    the run is found on another GPU. In a container the driver often lists pids of another pid
-    namespace, or none: then all GPUs are returned.
+    For evidence that the run works: a GPU that is busy with something else is none.
     """
-    ours = {p.pid for p in view.process_samples[-1].processes} if view.process_samples else set()
-    if view.run.pid is not None:
-        ours.add(view.run.pid)
-    cards = [(index, samples) for index, samples in view.gpus.items() if samples]
-    found = [pair for pair in cards if not ours.isdisjoint(pair[1][-1].pids or ())]
-    yield from found or cards
+    return ((index, samples) for index, samples in view.gpus.items() if samples)
+
+
+def possible(view: View) -> Iterator[tuple[int, Sequence[GpuSample]]]:
+    """The same, and where nothing shows which GPUs the run uses, all that no other run is known to
+    use. For rules that report what is wrong with a GPU."""
+    cards = view.gpus if view.gpus_known else {**view.stray_gpus, **view.gpus}
+    return ((index, samples) for index, samples in cards.items() if samples)
 
 
 def newest(samples: Sequence[GpuSample], count: int) -> list[GpuSample]:

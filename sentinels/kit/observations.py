@@ -11,9 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Union
 
+from .line_signs import LineSigns
+from .parts_used import PartsUsed
+
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
-PhaseName = Literal["start", "compile", "load", "evaluate", "save", "done"]
+PhaseName = Literal["start", "compile", "load", "evaluate", "save", "transfer", "done"]
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 GoneWith = Literal["", "session", "container", "box"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]
@@ -105,6 +108,8 @@ class LogGrowth:
     """When bytes last arrived, or when the log was first read."""
     chunk_bytes: int = 0
     """Bytes of the newest growth: multiples of 4096 every time mean block buffering."""
+    signs: LineSigns | None = None
+    """What its lines are about; ``None`` when they were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,9 @@ class ProcessSample:
     rss_bytes: int | None = None
     wchan: str | None = None
     """Kernel function in which its first thread sleeps."""
+    socket_bytes: int | None = None
+    """Bytes that came and went through its sockets since they were first looked at, while a silence
+    is judged; ``None`` when not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +202,14 @@ class DiskSample:
     free_inodes: int | None
     read_only: bool = False
     holds: tuple[str, ...] = ()
-    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``state``, ``tmp``, ``shm``."""
+    """What the run has there: ``checkpoints``, ``log``, ``cwd``, ``files`` (open for writing, or
+    named in its command), ``tmp``, ``shm``; ``state``: the state directory of the daemon. In what a
+    source of the whole box gives, what all runs have there."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"mount:{self.mount}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +273,15 @@ class GpuSample:
     """Uncorrected memory errors since the daemon began to watch."""
     remap_failed: bool | None = None
     """True when a faulty row of its memory could not be replaced by a spare row."""
+    minor: int | None = None
+    """N of its device file ``/dev/nvidiaN``."""
+    bus_id: str = ""
+    """Its PCI address, by which the kernel log names it; empty when not known."""
+
+    @property
+    def place(self) -> str:
+        """Its name as the place of a trouble of the box: the same for all runs."""
+        return f"gpu:{self.uuid or self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +393,7 @@ Observation = Union[
     MemorySample,
     GpuSample,
     CpuQuotaSample,
+    PartsUsed,
     CheckpointSeen,
     Deadline,
     SourceState,

@@ -17,17 +17,29 @@ def planned(view: View) -> float | None:
     return told or view.run.expected_steps
 
 
+def plan_reached(view: View, slack_ratio: float = 0.01) -> bool | None:
+    """Whether the newest step is the last planned one; ``None`` without a plan or a step.
+
+    The last report may be one logging interval, or ``slack_ratio`` of the planned steps, before the
+    end.
+    """
+    total = planned(view)
+    if total is None or not view.step_times:
+        return None
+    marks = [number for _, number in islice(reversed(view.step_times), RECENT)]
+    # The median, because a run that resumes may jump thousands of steps at once.
+    gaps = [newer - older for newer, older in pairwise(marks)]
+    interval = median(gaps) if gaps else 1.0
+    return marks[0] >= total - max(interval, 1.0, slack_ratio * total)
+
+
 def completed(view: View, slack_ratio: float = 0.01) -> bool:
     """True when the run has reached its planned steps, or said that it is done.
 
-    The last report may be one logging interval, or ``slack_ratio`` of the planned steps, before the
-    end. A line that says "done" counts only if the planned steps are unknown, as it is a claim.
+    A line that says "done" counts only if the planned steps are unknown, as it is a claim. What
+    more is known of a run that has ended is judged by :mod:`.ends`.
     """
-    total = planned(view)
-    if total is not None and view.step_times:
-        marks = [number for _, number in islice(reversed(view.step_times), RECENT)]
-        # The median, because a run that resumes may jump thousands of steps at once.
-        gaps = [newer - older for newer, older in pairwise(marks)]
-        interval = median(gaps) if gaps else 1.0
-        return marks[0] >= total - max(interval, 1.0, slack_ratio * total)
+    reached = plan_reached(view, slack_ratio)
+    if reached is not None:
+        return reached
     return any(phase.name == "done" for phase in view.phases_since_step())

@@ -181,6 +181,19 @@ def _finding(one: Trouble, key: str) -> Finding:
     )
 
 
+def last_exception(view: View, since: float) -> LogEvent | None:
+    """The first exception since ``since`` that the log shows, also one that ended only a thread."""
+    found = (
+        e
+        for e in view.events
+        if e.at >= since
+        and e.file != "kernel"
+        and e.details.get("exception")
+        and e.role != "cascade"
+    )
+    return next(found, None)
+
+
 def describe_event(event: LogEvent) -> str:
     """An event in one sentence: its exception if there is one, else its line."""
     exception, message = event.details.get("exception"), event.details.get("message")

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TypeVar
 
 from .accumulator import Accumulator
+from .last_words import LastWords
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
@@ -66,16 +67,23 @@ class View:
     phases: Sequence[Phase] = ()
     claimed_saves: Sequence[CheckpointSaved] = ()
     logs: Mapping[str, LogGrowth] = field(default_factory=dict)
+    last_words: Mapping[str, LastWords] = field(default_factory=dict)
+    """What the end of each log says about the end of the run; by file, only once it has ended."""
     process_samples: Sequence[ProcessesSeen] = ()
     """Process samples of about the last two minutes."""
     stacks: Sequence[StackSeen] = ()
     """Stacks; taken only while a silence is judged, and dropped when steps come again."""
     endings: Sequence[ProcessEnded] = ()
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
-    """By mount point."""
+    """The mounts that the run uses, by mount point."""
     memory: Sequence[MemorySample] = ()
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
-    """By index."""
+    """The GPUs that the run is known to use, by index."""
+    stray_gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
+    """The GPUs of the box that no run is known to use, by index. If ``gpus`` is empty and nothing
+    is known, the run may use some of them."""
+    gpus_known: bool = True
+    """False when nothing shows which GPUs the run uses."""
     saving_at: float | None = None
     """When bytes of any checkpoint, finished or not, last grew."""
     checkpoints: Sequence[CheckpointSeen] = ()
@@ -91,6 +99,14 @@ class View:
         """The accumulator of this class; ``None`` if there is none in this view."""
         found = self.accumulators.get(kind)
         return found if isinstance(found, kind) else None
+
+    def stalled_since(self, kind: str) -> float | None:
+        """Since when a source of this kind (``log_tail``) does not answer; ``None`` if all do.
+
+        What such a source would have shown since then is not known.
+        """
+        late = (s for s in self.sources if s.state == "stalled")
+        return min((s.since for s in late if s.source.partition(":")[0] == kind), default=None)
 
     def all_quiet(self, kinds: Iterable[type[Accumulator]]) -> bool:
         """True when all these accumulators are quiet, or not in this view."""
@@ -114,6 +130,16 @@ class View:
     def grown_at(self) -> float | None:
         """When any log of the run last grew; ``None`` without a log."""
         return max((g.grown_at for g in self.logs.values()), default=None)
+
+    @property
+    def heard_at(self) -> float | None:
+        """When a line last came to any log of the run that is no complaint about a failure, and not
+        of a kind that comes all the time beside the steps; ``None`` without a log.
+
+        A log whose lines were not counted is heard with every growth.
+        """
+        told = ((g.grown_at if g.signs is None else g.signs.fresh_at) for g in self.logs.values())
+        return max(told, default=None)
 
     @property
     def mounts(self) -> list[DiskSample]:

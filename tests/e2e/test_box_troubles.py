@@ -159,7 +159,9 @@ def test_pushes_leave_though_our_own_disk_is_full(
 
 
 def test_a_gpu_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -> None:
-    box.extra_env.update(nvml_double.env)
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("a real driver is here: a run uses the GPUs whose device files it opens")
+    box.extra_env.update(nvml_double.env, CUDA_VISIBLE_DEVICES="1")
     nvml_double.scenario(nvml_double.stored("two_h100"))
     run = box.run(*program("trainer"), "none", name="gpt")
     box.until(lambda: len(box.ask("overview")["box"]["gpus"]) == 2, "two GPUs")
@@ -168,6 +170,22 @@ def test_a_gpu_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -
     one = box.incident("gpu_lost")
     assert one["run"] == run
     assert one["evidence"][0]["kind"] == "gpu"
+
+
+def test_a_gpu_of_nobody_falls_off_the_bus(box: Any, program: Program, nvml_double: Any) -> None:
+    """No process of a run is seen on it: a warning about the box."""
+    box.extra_env.update(nvml_double.env)
+    nvml_double.scenario(nvml_double.stored("two_h100"))
+    box.run(*program("trainer"), "none", name="gpt")
+    box.run(*program("trainer"), "none", name="bert")
+    box.until(lambda: len(box.ask("overview")["box"]["gpus"]) == 2, "two GPUs")
+    nvml_double.scenario(nvml_double.stored("two_h100") + "\nlost = 1\n")
+    push = box.push(lambda p: "is lost to the driver" in p.title)
+    assert push.title.startswith("[WARNING] ")
+    assert "no run is known to use it" in push.title
+    one = box.incident("gpu_lost")
+    assert len(one["runs"]) == 2
+    assert len([p for p in box.receiver.pushes if "is lost" in p.title]) == 1
 
 
 @pytest.mark.slow

@@ -254,6 +254,7 @@ def _box(root: Path) -> Iterator[Box]:
     receiver = Receiver()
     box = Box(root, receiver)
     box.configure("")
+    box.extra_env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     try:
         yield box
     finally:

@@ -88,6 +88,8 @@ class Story:
         self.disks: dict[str, list[DiskSample]] = {}
         self.memory: list[MemorySample] = []
         self.gpus: dict[int, list[GpuSample]] = {}
+        self.stray_gpus: dict[int, list[GpuSample]] = {}
+        self.gpus_known = True
         self.checkpoints: list[CheckpointSeen] = []
         self.sources: list[SourceState] = []
         self.accumulators = {kind: kind() for kind in accumulators()}
@@ -119,6 +121,8 @@ class Story:
             disks={mount: box(seen) for mount, seen in self.disks.items()},
             memory=box(self.memory),
             gpus={index: box(seen) for index, seen in self.gpus.items()},
+            stray_gpus={index: box(seen) for index, seen in self.stray_gpus.items()},
+            gpus_known=self.gpus_known,
             checkpoints=box(self.checkpoints),
             sources=tuple(self.sources),
             accumulators=self.accumulators,
@@ -312,6 +316,8 @@ class Story:
         return self
 
     def gpu(self, index: int = 0, **fields: Any) -> Story:
+        """One look at a GPU of the run; ``stray``: one that no run is known to use."""
+        stray = bool(fields.pop("stray", False))
         given = {
             "uuid": f"GPU-{index}",
             "name": "H100",
@@ -319,7 +325,8 @@ class Story:
             "power_w": 600.0,
             "power_limit_w": 700.0,
         }
-        self.gpus.setdefault(index, []).append(GpuSample(self.at, index, **{**given, **fields}))
+        cards = self.stray_gpus if stray else self.gpus
+        cards.setdefault(index, []).append(GpuSample(self.at, index, **{**given, **fields}))
         return self
 
     def saved(

@@ -134,3 +134,9 @@ def test_what_an_earlier_run_left_there_is_no_cadence(story: Story) -> None:
     story.run(started_at=story.now, watched_since=story.now)
     saving(story, 4, 600).train(61, 30)
     assert len(story.asks("checkpoint_stale")) == 1
+
+
+def test_saves_that_cannot_be_seen_are_not_missed(story: Story) -> None:
+    saving(story, 4, 600).train(90, 30)
+    assert len(story.asks("checkpoint_stale")) == 1
+    assert story.source("checkpoint_dir:/far", "stalled", 1500).asks("checkpoint_stale") == []

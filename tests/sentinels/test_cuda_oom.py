@@ -101,3 +101,31 @@ def test_patience_is_a_setting(story: Story) -> None:
     oom(story.train(30)).wait(60)
     (finding,) = story.asks("cuda_oom", Limits(wait_s=90))
     assert finding.severity is Severity.INFO
+
+
+NEW = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+    "capacity of 79.15 GiB of which 1.20 GiB is free. Of the allocated memory {} is allocated by "
+    "PyTorch, and {} is reserved by PyTorch but unallocated."
+)
+OLD = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.90 GiB total capacity; "
+    "{} already allocated; 1.20 GiB free; {} reserved in total by PyTorch)"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "unused"),
+    [
+        (NEW.format("60.00 GiB", "16.50 GiB"), "16.50"),
+        (OLD.format("10.00 GiB", "14.00 GiB"), "4.00"),
+        (NEW.format("76.00 GiB", "512.00 MiB"), ""),
+        (OLD.format("13.50 GiB", "14.00 GiB"), ""),
+    ],
+)
+def test_fragmentation_is_read_from_the_figures(story: Story, text: str, unused: str) -> None:
+    story.train(30).says("cuda_oom", text, requested_bytes=2 * GIB).end(1)
+    (finding,) = story.asks("cuda_oom")
+    assert ("expandable_segments:True" in finding.remedy) == bool(unused)
+    assert ("reserved but unused" in finding.summary) == bool(unused)
+    assert unused in finding.summary

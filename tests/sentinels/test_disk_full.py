@@ -61,7 +61,7 @@ def test_torch_took_away_what_it_could_not_finish(story: Story) -> None:
     """A trainer that removes the half-written file has made room before the next look."""
     story.train(30).disk(5 * GIB).wait(1).disk(0).says("ckpt_write_failed", UNEXPECTED)
     finding = told(story.wait(3).disk(5 * GIB))
-    assert (finding.trouble, finding.key) == ("disk_full", "write")
+    assert (finding.trouble, finding.key) == ("disk_full", "/data")
     assert finding.summary.startswith("/data was full when a write failed: RuntimeError")
     assert [e.kind for e in finding.evidence] == ["disk", "log"]
 

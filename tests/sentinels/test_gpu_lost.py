@@ -144,7 +144,7 @@ def test_a_counter_of_memory_errors_that_grows(story: Story) -> None:
 
 
 def test_memory_errors_of_a_card_that_the_run_does_not_use(story: Story) -> None:
-    story.train(30).idle(1).gpu(0, pids=(100,)).gpu(1, pids=(), ecc_new=1)
+    story.train(30).idle(1).gpu(0).gpu(1, stray=True, ecc_new=1)
     assert told(story).severity is Severity.WARNING
 
 
@@ -156,3 +156,31 @@ def test_a_row_that_cannot_be_replaced(story: Story) -> None:
 
 def test_a_board_that_does_not_count_errors(story: Story) -> None:
     assert story.train(30).gpu(0, ecc_new=None, remap_failed=None).asks("gpu_lost") == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_lost_card_that_no_run_is_known_to_use(story: Story, known: bool) -> None:
+    """A warning about the box, though the run does not go on: it may stand for another reason."""
+    story.gpus_known = known
+    story.train(30)
+    for _ in range(30):
+        story.wait(1).gpu(1, stray=True, lost=True)
+    finding = told(story)
+    assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
+    assert finding.summary == "GPU 1 H100 is lost to the driver; no run is known to use it"
+    assert finding.place == "gpu:GPU-1"
+
+
+def test_since_when_a_card_is_lost(story: Story) -> None:
+    story.train(30).gpu(0)
+    began = story.wait(1).now
+    for _ in range(9):
+        story.gpu(0, lost=True).wait(1)
+    assert told(story).since == began
+
+
+@pytest.mark.parametrize(("card", "severity"), [(0, Severity.CRITICAL), (1, Severity.WARNING)])
+def test_an_xid_of_a_card(story: Story, card: int, severity: Severity) -> None:
+    story.train(30).gpu(0).gpu(1, stray=True)
+    finding = told(story.says("xid", "Xid 79", file="nvml", xid=79, gpu=card))
+    assert (finding.severity, finding.place) == (severity, f"gpu:{card}:xid")

@@ -82,8 +82,17 @@ def test_a_second_of_it_now_and_then(story: Story) -> None:
 def test_a_card_of_another_run(story: Story) -> None:
     story.idle(1)
     for _ in range(20):
-        story.wait(1).gpu(0, pids=(100,)).gpu(1, pids=(77,), throttle=("hw_thermal",))
+        story.wait(1).gpu(0).gpu(1, stray=True, throttle=("hw_thermal",))
     assert story.asks("gpu_slow") == []
+
+
+def test_a_card_of_which_nothing_shows_who_uses_it(story: Story) -> None:
+    story.gpus_known = False
+    for _ in range(20):
+        story.wait(1).gpu(1, stray=True, throttle=("hw_thermal",))
+    (finding,) = story.asks("gpu_slow")
+    assert (finding.severity, finding.place) == (Severity.WARNING, "gpu:GPU-1")
+    assert finding.since == story.now - 7
 
 
 def test_old_samples_and_old_logs(story: Story) -> None:

@@ -29,9 +29,17 @@ def first_told(story: Story, most_s: int, *processes: object) -> tuple[float, Fi
 # -- hangs -------------------------------------------------------------------------------------
 
 
-def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> None:
+def test_steps_that_cannot_be_seen_are_not_missed(story: Story) -> None:
+    story.train(60).idle(90)
+    assert len(story.asks("hang")) == 1
+    story.source("log_tail:/far/a.log", "stalled", 80)
+    assert story.asks("hang") == []
+    assert story.idle(3600).asks("hang") == []
+
+
+def test_a_deadlock_is_told_at_the_limit(story: Story) -> None:
     after_s, finding = first_told(story.train(60), 90)
-    assert after_s == 75
+    assert after_s == 60
     assert (finding.trouble, finding.severity, finding.key) == (
         "hang",
         Severity.CRITICAL,
@@ -39,20 +47,21 @@ def test_a_deadlock_is_told_fifteen_seconds_after_the_limit(story: Story) -> Non
     )
     assert finding.fatal
     assert finding.summary == (
-        "no progress since step 60 for 75 s (usual limit 60 s, 60 steps); "
+        "no progress since step 60 for 60 s (usual limit 60 s, 60 steps); "
         "the run does nothing at all"
     )
     assert finding.details == {
         "verdict": "idle",
-        "silent_s": 75.0,
+        "silent_s": 60.0,
         "limit_s": 60.0,
         "cores": 0.0,
+        "pid": 100,
     }
 
 
 def test_the_limit_follows_the_pace_of_the_run(story: Story) -> None:
     after_s, _ = first_told(story.train(60, 30), 120)
-    assert after_s == pytest.approx(3 * 30 + 15, abs=1)
+    assert after_s == pytest.approx(3 * 30, abs=1)
 
 
 def test_it_stays_the_same_trouble(story: Story) -> None:
@@ -91,7 +100,7 @@ def test_a_gpu_that_waits_for_another_one(story: Story) -> None:
     for _ in range(400):
         story.idle(1).gpu(power_w=150.0)
         story.gpus[0] = story.gpus[0][-120:]
-        assert len(story.asks("hang")) == (story.now - story.marks[-1][0] >= 75)
+        assert len(story.asks("hang")) == (story.now - story.marks[-1][0] >= 60)
     assert told(story).severity is Severity.CRITICAL
 
 
@@ -110,7 +119,7 @@ def test_hardly_anything_is_a_warning_at_four_times_the_limit(story: Story) -> N
 
 def test_before_the_first_step(story: Story) -> None:
     after_s, finding = first_told(story, 1900)
-    assert after_s == 1815
+    assert after_s == 1800
     assert "no progress since the start for 30 min" in finding.summary
 
 
@@ -118,9 +127,9 @@ def test_reports_without_a_step_are_signs_of_life(story: Story) -> None:
     for _ in range(40):
         story.idle(60).step(0.0, number=None, train_loss=2.0)
         assert story.idle(16).asks("hang") == []
-    after_s, finding = first_told(story, 1900)
-    assert after_s == pytest.approx(1799, abs=2)
-    assert finding.summary.startswith("no progress since the last report for 30 min")
+    after_s, finding = first_told(story, 300)
+    assert after_s == pytest.approx(3 * 76 - 16, abs=2)
+    assert finding.summary.startswith("no progress since the last report for 4 min")
 
 
 # -- healthy silence ---------------------------------------------------------------------------
@@ -144,7 +153,7 @@ def test_phases_are_learned(story: Story) -> None:
         story.train(60).phase("evaluate").idle(400)
     story.train(60).phase("evaluate")
     after_s, finding = first_told(story, 700)
-    assert after_s == pytest.approx(1.5 * 401 + 15, abs=1.5)
+    assert after_s == pytest.approx(1.5 * 401, abs=1.5)
     assert "(evaluate announced)" in finding.summary
 
 
@@ -153,15 +162,15 @@ def test_a_phase_has_at_least_five_minutes(story: Story) -> None:
         story.train(20).phase("save").idle(2)
     story.train(20).phase("save")
     after_s, _ = first_told(story, 400)
-    assert after_s == 315
+    assert after_s == 300
 
 
 def test_a_phase_before_the_last_step_announces_nothing(story: Story) -> None:
     story.train(60).phase("save").train(3)
     after_s, _ = first_told(story, 90)
-    assert after_s == 75
+    assert after_s == 60
     story = Story().phase("save").train(9).phase("start").train(60, 0.0).phase("start")
-    assert first_told(story, 90)[0] == 75, "all of it was read at one instant"
+    assert first_told(story, 90)[0] == 60, "all of it was read at one instant"
 
 
 def test_a_long_checkpoint_write_moves_bytes(story: Story) -> None:
@@ -238,7 +247,7 @@ def test_work_without_steps_is_noted_after_half_an_hour(story: Story) -> None:
 
 def test_the_first_steps_have_more_time(story: Story) -> None:
     after_s, _ = first_told(story.train(5), 400)
-    assert after_s == 315
+    assert after_s == 300
 
 
 def test_a_watch_that_was_away(story: Story) -> None:
@@ -299,7 +308,7 @@ def test_a_process_that_starts_in_the_window_counts_with_all_it_did(story: Story
 def test_settings(story: Story) -> None:
     story.train(60).idle(30)
     assert len(story.asks("hang", Limits(floor_s=10))) == 1
-    assert story.asks("hang", Limits(floor_s=10, evidence_s=25)) == []
+    assert story.asks("hang", Limits(floor_s=10, evidence_s=26)) == []
 
 
 def test_a_process_that_wants_a_cpu_and_gets_little_of_it_is_no_hang(story: Story) -> None:

@@ -324,8 +324,8 @@ def suspected(story: Story) -> tuple[tuple[int, int | None], ...]:
     return suspects(story.view(), Limits())
 
 
-def test_nobody_is_looked_at_before_the_limit(story: Story) -> None:
-    assert suspected(story.train(60).idle(59)) == ()
+def test_nobody_is_looked_at_long_before_the_limit(story: Story) -> None:
+    assert suspected(story.train(60).idle(44)) == ()
     assert suspected(story.idle(1)) == ((100, None),)
     assert suspected(story.end(0)) == ()
 

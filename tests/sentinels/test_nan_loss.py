@@ -102,9 +102,22 @@ def test_the_single_step_that_a_loss_scaler_skips(story: Story) -> None:
 
 def test_gradients_wait_for_the_morning(story: Story) -> None:
     story.train(3, grad_norm=1.0).train(2, grad_norm=nan)
-    (finding,) = story.asks("nan_loss")
+    assert story.asks("nan_loss") == [], "the loss that follows is the same trouble"
+    (finding,) = story.train(1, grad_norm=nan).asks("nan_loss")
     assert (finding.trouble, finding.severity) == ("grad_nonfinite", Severity.WARNING)
     assert not finding.fatal
+
+
+def test_gradients_and_then_the_loss_are_one_trouble(story: Story) -> None:
+    story.train(3, grad_norm=1.0).step(grad_norm=nan).step(grad_norm=nan, train_loss=nan)
+    assert story.asks("nan_loss") == []
+    story.step(grad_norm=nan, train_loss=nan)
+    assert [f.trouble for f in story.asks("nan_loss")] == ["loss_nan", "grad_nonfinite"]
+
+
+def test_no_loss_scaler_breaks_the_training_and_its_evaluation(story: Story) -> None:
+    story.train(3, eval_loss=1.0).step(train_loss=nan, eval_loss=nan)
+    assert [f.trouble for f in story.asks("nan_loss")] == ["loss_nan", "val_loss_nan"]
 
 
 def test_one_evaluation_is_enough(story: Story) -> None:

@@ -257,3 +257,38 @@ def test_patience_is_a_setting() -> None:
     assert piled().asks("saves_left", Limits(saves=1)) == []
     assert piled(4, 60).asks("saves_left") == []
     assert piled(2).asks("saves_left", Limits(settled_saves=2)) != []
+
+
+# -- what others fill ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", [0, 2])
+@pytest.mark.parametrize("every", [3, 20])
+def test_what_somebody_else_fills_is_not_told_in_saves(every: int, keep: int) -> None:
+    """An installation writes gigabytes beside a run that saves little, often or rarely."""
+    volume = Volume(100, 0.05, every, keep=keep, logs=0.3, used=45, writing=1).live(6 * HOURS)
+    assert volume.full_at is not None
+    said = [f for _, who, f in volume.said if who == "saves_left"]
+    assert said
+    for finding in said:
+        assert "other files grow by" in finding.summary
+        assert "saves left" not in finding.summary
+        assert finding.place == "mount:/data"
+    assert volume.lead is not None
+    assert volume.lead >= 60
+
+
+def test_the_rate_is_that_of_the_others() -> None:
+    volume = Volume(100, 0.1, 3, logs=0.2, used=45, writing=1).live(HOURS)
+    per_hour = [f.details["per_hour"] for _, who, f in volume.said if who == "saves_left"]
+    assert per_hour
+    for rate in per_hour:
+        assert isinstance(rate, int)
+        assert 8 * GIB < rate < 16 * GIB, "12 GiB an hour are theirs, 2 the run's"
+
+
+def test_saves_that_pile_up_beside_others_are_told_in_saves() -> None:
+    volume = Volume(200, 10, 40, logs=0.05, used=90).live(12 * HOURS)
+    assert (
+        "saves left on /data" in next(f for _, who, f in volume.said if who == "saves_left").summary
+    )

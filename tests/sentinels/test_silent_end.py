@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.kit import LastWords, ProcessesSeen, Severity
 from middlewatch.sentinels.silent_end import Limits, completed, planned
 
-from .story import Story
+from .story import Story, samples
 
 
 def test_exit_0_before_the_last_step(story: Story) -> None:
@@ -30,21 +32,20 @@ def test_the_command_line_may_know_the_plan(story: Story) -> None:
 
 def test_a_process_that_nobody_saw_ending(story: Story) -> None:
     (finding,) = story.train(30).end().wait(3).asks("silent_end")
-    assert finding.summary == (
-        "the run ended at step 30 with an unknown exit status, and nothing says why"
-    )
+    assert finding.severity is Severity.WARNING, "that nobody saw it proves nothing"
+    assert finding.summary == "the process is gone after step 30; its exit status is not known"
 
 
 def test_before_its_first_step(story: Story) -> None:
     (finding,) = story.end().wait(3).asks("silent_end")
-    assert finding.summary.startswith("the run ended before its first step with an unknown")
+    assert finding.summary.startswith("the process is gone before its first step; its exit")
 
 
 def test_after_a_restart_of_the_watch_the_marks_are_left(story: Story) -> None:
     story.train(30)
     story.steps.clear()
     (finding,) = story.end().wait(3).asks("silent_end")
-    assert "at step 30 " in finding.summary
+    assert "after step 30;" in finding.summary
 
 
 @pytest.mark.parametrize("last", [1000, 999, 991])
@@ -72,7 +73,10 @@ def test_a_farewell_counts_where_no_plan_is_known(story: Story) -> None:
 
 
 def test_a_farewell_before_the_last_step_does_not(story: Story) -> None:
-    assert len(story.train(30).phase("done").step().end().wait(3).asks("silent_end")) == 1
+    story.train(30).phase("done").train(2).end().wait(3)
+    assert len(story.asks("silent_end")) == 1
+    # a bar is drawn once more when it is closed
+    assert Story().train(30).phase("done").step().end().wait(3).asks("silent_end") == []
 
 
 def test_a_farewell_that_was_read_together_with_the_steps(story: Story) -> None:
@@ -82,9 +86,56 @@ def test_a_farewell_that_was_read_together_with_the_steps(story: Story) -> None:
     assert story.asks("silent_end") == []
 
 
-def test_a_farewell_does_not_replace_the_plan(story: Story) -> None:
-    story.train(30, total=1000).phase("done").end(0).wait(3)
+def test_a_farewell_replaces_the_plan(story: Story) -> None:
+    """Of a program that says that it is done and then ends, the plan was misread, or changed."""
+    assert story.train(30, total=1000).phase("done").end(0).wait(3).asks("silent_end") == []
+    assert Story().train(30, total=1000).phase("done").end().wait(3).asks("silent_end") == []
+
+
+def _words(**fields: Any) -> dict[str, Any]:
+    return {"last_words": {"/data/train.log": LastWords("the last line", **fields)}}
+
+
+@pytest.mark.parametrize("code", [0, None])
+def test_an_announced_stop(story: Story, code: int | None) -> None:
+    story.train(30, total=1000).end(code).wait(3)
     assert len(story.asks("silent_end")) == 1
+    assert story.asks("silent_end", **_words(farewell="stop", said="patience is exhausted")) == []
+
+
+def test_a_counter_that_no_grammar_knows(story: Story) -> None:
+    story.train(30).end().wait(3)
+    assert story.asks("silent_end", **_words(reached=True, counted=(40.0, 40.0))) == []
+    (finding,) = story.asks("silent_end", **_words(reached=False, counted=(12.0, 40.0)))
+    assert finding.summary == (
+        "the process is gone after 12 of 40 by its own count; its exit status is not known;"
+        " last line: the last line"
+    )
+
+
+def test_results_are_no_end_of_a_plan_that_was_not_reached(story: Story) -> None:
+    results = _words(farewell="results", said="best accuracy 0.91")
+    story.train(30, total=1000).end().wait(3)
+    assert len(story.asks("silent_end", **results)) == 1
+    story.endings.clear()
+    assert story.end(0).wait(3).asks("silent_end", **results) == [], "it exited with 0"
+    assert Story().train(30).end().wait(3).asks("silent_end", **results) == [], "no plan"
+
+
+def test_a_save_after_the_last_step_and_exit_0(story: Story) -> None:
+    story.train(30, total=1000).wait(1).phase("save").end(0).wait(3)
+    assert story.asks("silent_end") == []
+    story.endings.clear()
+    assert len(story.end().wait(3).asks("silent_end")) == 1, "the status is not known"
+
+
+def test_workers_that_were_left_behind_show_a_kill(story: Story) -> None:
+    story.train(30, total=1000).end().wait(1)
+    story.looks.append(ProcessesSeen(story.now, samples(pid=101)))
+    story.wait(2)
+    (finding,) = story.asks("silent_end")
+    assert finding.severity is Severity.CRITICAL
+    assert "1 of its processes were left behind" in finding.summary
 
 
 @pytest.mark.parametrize(("code", "signal"), [(1, None), (137, None), (None, 9)])

@@ -3,7 +3,7 @@
 The clock moves a second at a time. What the sources of the daemon would have seen in that
 second is worked out from what the run does and handed to the real :class:`WatchedRun` and
 :class:`Engine`, with the rules and limits as shipped: the log as bytes through the real
-:class:`LogReader`, the rest as the observations that the sources make.
+:class:`LiveReader`, the rest as the observations that the sources make.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.history import BoxHistory
 from middlewatch.daemon.judge.incidents import Change, Incident, Incidents
-from middlewatch.daemon.parsers.reader import LogReader
+from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.daemon.service.watched_run import SETTLE_S, WatchedRun
 from middlewatch.daemon.system.jsonlines import dumps
 from middlewatch.sentinels.kit import (
@@ -125,7 +125,7 @@ class Box:
         self.keeper = Incidents()
         self.engine = self._new_engine()
         self.watched = WatchedRun(self._spec, self._box, self.clock)
-        self.reader = LogReader(LOG)
+        self.reader = LiveReader(LOG)
         self._restart_at = self.machine.daemon_restarts_s
         self._sources()
 
@@ -161,7 +161,11 @@ class Box:
             self._bytes += len(printed)
             self._lines += printed.count(b"\n")
             self._grown_at, self._chunk = now, len(printed)
-        seen.append(LogGrowth(now, LOG, self._bytes, self._lines, self._grown_at, self._chunk))
+        seen.append(
+            LogGrowth(
+                now, LOG, self._bytes, self._lines, self._grown_at, self._chunk, self.reader.signs
+            )
+        )
         seen.append(processes)
         seen.append(self._memory(now, load))
         seen += self._gpus(now, load)
@@ -253,7 +257,7 @@ class Box:
         spec = replace(self._spec, started_at=self.clock.now())
         self.watched = WatchedRun(spec, self._box, self.clock, saved)
         self.watched.history.checkpoints = self._saves.there
-        self.reader = LogReader(LOG)
+        self.reader = LiveReader(LOG)
         self._sources()
 
     # -- what the sources see -----------------------------------------------------------
@@ -344,7 +348,7 @@ class Box:
             )  # fmt: skip
             if machine.gpus == "mig":
                 told = replace(told, util_ratio=None, power_w=None, power_limit_w=None)
-            self._box.add(told)
+            self.watched.history.add(told)
         self.watched.fresh.add(GpuSample)
 
     def _disk(self, now: float) -> None:
@@ -356,7 +360,7 @@ class Box:
         if not self.dead and self._act.doing == "save" and self._act.saves and self._act.seconds:
             used += int(self._act.saves * (1 - self._left / self._act.seconds))
             self.watched.history.saving_at = now
-        self._box.add(
+        self.watched.history.add(
             DiskSample(
                 now, "/data", "ext4", self.machine.disk_bytes, self.machine.disk_bytes - used,
                 inodes, inodes, holds=("checkpoints", "log", "cwd"),
@@ -389,4 +393,4 @@ class Box:
         self.keeper = Incidents(known)
         self.engine = self._new_engine()
         self._watch_another(saved)
-        self.reader = LogReader.restore(LOG, state)
+        self.reader = LiveReader.restore(LOG, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -155,10 +155,13 @@ def listing(folder: str) -> tuple[set[str], set[str]]:
     return files, folders
 
 
-def parts(folder: str, deepest: int = DEEPEST) -> Iterator[Part]:
+def parts(
+    folder: str, deepest: int = DEEPEST, leads_far: Callable[[str], bool] | None = None
+) -> Iterator[Part]:
     """The files of a checkpoint folder and of the folders inside, at most 20,000.
 
-    ``deepest``: levels of folders inside. Raises OSError where one cannot be read.
+    ``deepest``: levels of folders inside. A link for which ``leads_far`` is true counts as itself
+    and not as the file that it leads to. Raises OSError where a folder cannot be read.
     """
     todo = [("", folder, 0)]
     left = MOST_FILES
@@ -174,16 +177,17 @@ def parts(folder: str, deepest: int = DEEPEST) -> Iterator[Part]:
                         if depth < deepest:
                             todo.append((f"{prefix}{entry.name}/", entry.path, depth + 1))
                         continue
-                    part = _part(prefix + entry.name, entry)
+                    alone = leads_far is not None and entry.is_symlink() and leads_far(entry.path)
+                    part = _part(prefix + entry.name, entry, follow=not alone)
                     if part is not None:
                         yield part
         except (FileNotFoundError, NotADirectoryError):
             continue  # deleted meanwhile
 
 
-def _part(name: str, entry: os.DirEntry[str]) -> Part | None:
+def _part(name: str, entry: os.DirEntry[str], *, follow: bool) -> Part | None:
     try:
-        return Part(name, entry.path, entry.stat())
+        return Part(name, entry.path, entry.stat(follow_symlinks=follow))
     except OSError:
         return None  # a dangling link, or deleted
 

@@ -13,10 +13,22 @@ LANGUAGES: tuple[Signature, ...] = (
         "cpp-terminate",
         "python_exception",
         r"terminate called after throwing an instance of '(?!gloo::)(?P<exception>[^']{1,200})'"
-        r"|libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception"
         r"|terminate called without an active exception"
         r"|^terminate called recursively",
-        source="libstdc++ vterminate.cc, libc++abi",
+        role="cascade",
+        source="libstdc++ vterminate.cc, libc++abi: the next line says what it was, if anything",
+    ),
+    Signature(
+        "cpp-uncaught",
+        "python_exception",
+        r"libc\+\+abi(?:\.dylib)?: terminating (?:with|due to) uncaught exception",
+        source="libc++abi",
+    ),
+    Signature(
+        "cpp-what",
+        "python_exception",
+        r"^\s{0,4}what\(\):\s{1,3}(?!.{0,300}(?:gloo|NCCL|nccl))(?P<message>\S.*)",
+        source="libstdc++ vterminate.cc",
     ),
     Signature(  # caffe, tensorflow, jax
         "fatal-check",

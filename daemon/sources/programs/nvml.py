@@ -49,10 +49,8 @@ INVALID_ARGUMENT, NO_DATA, VERSION_MISMATCH, DEPRECATED = 2, 21, 25, 26
 GPU_IS_LOST = 15
 ABSENT = frozenset({DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, NO_PERMISSION})
 UNKNOWABLE = frozenset(
-    {
-        *(INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND),
-        *(NO_DATA, VERSION_MISMATCH, DEPRECATED),
-    }
+    {INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND, NO_DATA}
+    | {VERSION_MISMATCH, DEPRECATED}
 )
 
 REASONS = {
@@ -163,6 +161,8 @@ DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "processes": (_processes, ("pids",)),
     "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
     "name": (_name, ("name",)),
+    "minor": (lambda n, gpu: {"minor": n.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
+    "bus_id": (lambda n, gpu: {"bus_id": str(n.nvmlDeviceGetPciInfo(gpu).busId)}, ("bus_id",)),
 }
 UNKNOWN = {
     key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys

@@ -1,14 +1,16 @@
 """Takes the stack of one Python process with py-spy; a process of its own, as py-spy may hang.
 
-A question is one line ``{"pid": …, "spy": …}``, the answer one line: ``frames`` (innermost
-first, as ``name (file:line)``), ``own``, ``active``, ``gil`` and ``threads`` of its main thread,
-or ``error``. The process is read while it runs (``--nonblocking``): it is never paused.
+A question is one line ``{"pid": …, "spy": …, "folders": […]}``; where ``spy`` is empty, py-spy is
+looked for in the folders. The answer is one line: ``frames`` (innermost first, as
+``name (file:line)``), ``own``, ``active``, ``gil`` and ``threads`` of its main thread, or
+``error``. The process is read while it runs (``--nonblocking``): it is never paused.
 Stand-alone: started with ``python -I -S``, imports nothing of the package.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import select
 import subprocess
@@ -76,6 +78,12 @@ def answer(pid: int, spy: str) -> dict[str, Any]:
     return {"pid": pid, "error": first[:200], "refused": bool(_ERROR.search(words))}
 
 
+def found_in(folders: list[str]) -> str:
+    """Path of the first py-spy in these folders; without one, where it could be."""
+    paths = [f"{folder}/py-spy" for folder in folders]
+    return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
+
+
 def main() -> None:
     """Answer until stdin ends, or no question came for ``IDLE_S`` seconds."""
     while select.select([sys.stdin], [], [], IDLE_S)[0]:
@@ -84,7 +92,7 @@ def main() -> None:
             return
         try:
             asked = json.loads(line)
-            pid, spy = int(asked["pid"]), str(asked["spy"])
+            pid, spy = int(asked["pid"]), str(asked["spy"]) or found_in(asked["folders"])
         except (ValueError, TypeError, KeyError):
             continue
         sys.stdout.write(json.dumps(answer(pid, spy)) + "\n")

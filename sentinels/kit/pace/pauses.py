@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 from ..accumulator import Accumulator
 from ..numbers import pause_from
-from ..observations import Observation, Phase, Step
+from ..observations import CheckpointSaved, Observation, Phase, Step
 from .timetable import PauseSlot, Timetable, timetable
 
-KINDS = ("compile", "load", "evaluate", "save", "first", "epoch", "other", "minor")
-"""Kinds of pauses: four announced phases, the time before the first advance of the step counter
+KINDS = ("compile", "load", "evaluate", "save", "transfer", "first", "epoch", "other", "minor")
+"""Kinds of pauses: five announced phases, the time before the first advance of the step counter
 (``first``), the end of an epoch, ``other`` for those that nothing announced, and ``minor`` for
 short ones among these."""
-ANNOUNCED = frozenset(("compile", "load", "evaluate", "save"))
+ANNOUNCED = frozenset(("compile", "load", "evaluate", "save", "transfer"))
 KNOWN = 8
 """Steps needed before a pause can be distinguished from the usual interval."""
 PROMPT_S = 5.0
@@ -37,7 +37,7 @@ PLACES = 8
 class Pauses(Accumulator):
     """The longest and second longest pause of every kind, in seconds."""
 
-    takes: ClassVar[tuple[type, ...]] = (Step, Phase)
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase, CheckpointSaved)
     SAVED: ClassVar[Any] = {
         "seen": "seen",
         "longest": "longest",
@@ -71,6 +71,9 @@ class Pauses(Accumulator):
     _row: int = 0
     """Number of consecutive pauses; if they are many, the run got slower."""
     _announced: set[str] = field(default_factory=set)
+    _saved: bool = False
+    """The log claimed a save since the last step: the pause was one for a save, which nothing need
+    have announced."""
     _in_time: bool = False
     """True when the announcement came at the beginning of the pause, not only after it."""
 
@@ -83,6 +86,9 @@ class Pauses(Accumulator):
         """Take in a phase, or the pause that a step ends."""
         if isinstance(seen, Phase):
             self._phase(seen)
+            return
+        if isinstance(seen, CheckpointSaved):
+            self._saved = True
             return
         if not isinstance(seen, Step) or seen.number is None or not 0.0 < seen.at < math.inf:
             return
@@ -115,7 +121,7 @@ class Pauses(Accumulator):
         self._announced.add(seen.name)
 
     def _forget_phases(self) -> None:
-        self._announced, self._in_time = set(), False
+        self._announced, self._in_time, self._saved = set(), False, False
 
     def _pause(self, before: float, number: float, seconds: float, *, turned: bool) -> None:
         self._steps += 1
@@ -124,6 +130,8 @@ class Pauses(Accumulator):
                 self.epoch_steps = number - self._epoch_at
             self._epoch_at = number
         kinds = self._announced or ({"epoch"} if turned else set())
+        if self._saved:
+            kinds = kinds | {"save"}
         if self._steps == 1:
             kinds = kinds | {"first"}
         for kind in kinds:

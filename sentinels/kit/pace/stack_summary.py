@@ -19,6 +19,8 @@ _COLLECTIVE = (
     "horovod/",
     "mpi4py/",
     "megatron/core/parallel_state",
+    "jax/_src/distributed",
+    "tensorflow/python/distribute/",
 )
 _DEVICE = ("torch/autograd/", "torch/cuda/", "torch/_tensor", "jax/_src/array", "cupy/cuda/")
 """Code in which a rank waits for its GPU, and so perhaps for other ranks."""
@@ -46,6 +48,15 @@ _CALLS = frozenset(
     ]
 )
 """Functions by which a person knows a collective; they call others internally."""
+_RENDEZVOUS = (
+    "init_process_group (",
+    "init_distributed (",
+    "initialize (jax/_src/distributed",
+    "next_rendezvous (",
+    "_create_c10d_store (",
+    "_store_based_barrier (",
+)
+"""Beginnings of frames in which a process waits until all others of its job have come."""
 _INPUT = (
     "torch/utils/data/",
     "webdataset/",
@@ -57,6 +68,16 @@ _INPUT = (
 )
 _QUEUES = ("python/multiprocessing/queues", "python/multiprocessing/connection")
 _LOCKS = ("python/threading", "python/multiprocessing/synchronize", "filelock/")
+_CHILDREN = (
+    "wait (python/subprocess",
+    "_wait (python/subprocess",
+    "_try_wait (python/subprocess",
+    "communicate (python/subprocess",
+    "join (python/multiprocessing/process",
+    "wait (python/multiprocessing/popen_",
+    "poll (python/multiprocessing/popen_",
+)
+"""Beginnings of frames in which a process waits for the end of a child."""
 _LOADER = "torch/utils/data/dataloader"
 
 
@@ -70,10 +91,15 @@ class StackSummary(NamedTuple):
     pid: int
     rank: int | None
     kind: str
-    """``collective``, ``device``, ``input``, ``lock`` or ``""``."""
+    """``collective``, ``device``, ``input``, ``child``, ``lock`` or ``""``."""
     where: str
     """``all_reduce at train.py:212``: the call that waits, and the line of the run's own code."""
     stack: StackSeen
+
+    @property
+    def at_rendezvous(self) -> bool:
+        """True when it waits until all processes of its job have come."""
+        return any(_bare(frame).startswith(_RENDEZVOUS) for frame in self.stack.frames)
 
     @property
     def name(self) -> str:
@@ -172,7 +198,15 @@ def _kind(name: str) -> str:
         return "input"
     if file.startswith(_DEVICE):
         return "device"
+    if _bare(name).startswith(_CHILDREN):
+        return "child"
     return "lock" if file.startswith(_LOCKS) else ""
+
+
+def _bare(frame: str) -> str:
+    """``wait (a.py:7)`` of ``Popen.wait (a.py:7)``: newer versions of Python name the class."""
+    function, parenthesis, place = frame.partition(" (")
+    return f"{function.rpartition('.')[2]}{parenthesis}{place}"
 
 
 def _split(frame: str) -> tuple[str, int]:

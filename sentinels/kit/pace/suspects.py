@@ -31,6 +31,10 @@ class HangLimits(Protocol):
         """Seconds of silence that are allowed while few intervals are known."""
 
     @property
+    def rendezvous_s(self) -> float:
+        """Seconds that a new run may wait for the other processes of its job."""
+
+    @property
     def busy_bytes_per_s(self) -> float:
         """Bytes read or written per second from which a run works."""
 
@@ -42,7 +46,11 @@ class HangLimits(Protocol):
 def silence_limits(limits: HangLimits) -> SilenceLimits:
     """The part of the limits that decides when a silence is judged."""
     return SilenceLimits(
-        limits.floor_s, limits.first_step_s, limits.few_steps_s, limits.phase_times
+        limits.floor_s,
+        limits.first_step_s,
+        limits.few_steps_s,
+        limits.phase_times,
+        limits.rendezvous_s,
     )
 
 
@@ -55,7 +63,7 @@ def suspects(view: View, limits: HangLimits) -> tuple[tuple[int, int | None], ..
     if not view.live or view.ending is not None:
         return ()
     case = case_of(view, silence_limits(limits))
-    if not case.open:
+    if not case.worth_a_look:
         return ()
     work = work_of(view.process_samples, view.now, limits.evidence_s)
     since = view.now - case.silent_s

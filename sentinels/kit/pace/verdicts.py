@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..gpus import used
 from ..view import View
 from .stack_summary import (
     TOGETHER,
@@ -20,11 +21,16 @@ ALONE_CORES = 0.2
 """CPU cores used by processes other than the trainers from which these may be at work."""
 _POLLS = ("poll", "select", "pipe", "unix_stream")
 """Parts of the names of kernel functions in which a process waits for data of another one."""
+_LOCKED = ("futex", "flock", "locks_lock", "fcntl_setlk", "posix_lock", "lock_inode_wait")
+"""Parts of the names of kernel functions in which a process waits for a lock, also of a file."""
 
 _REMEDIES = {
     "collective": "take the stacks of all ranks: py-spy dump --pid PID",
     "input": "look at the data: space in /dev/shm, the storage of the data set, the workers' "
     "stacks (py-spy dump --pid PID)",
+    "rendezvous": "see that all nodes were started, and that this one reaches the first of them: "
+    "MASTER_ADDR, MASTER_PORT",
+    "child": "look at the children: ps --ppid PID; py-spy dump --pid PID",
     "lock": "take its stack with all threads: py-spy dump --pid PID",
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "idle": "",
@@ -36,7 +42,8 @@ class HangVerdict:
     """Why a run hangs, and what to tell a person."""
 
     name: str
-    """``collective``, ``input``, ``lock``, ``spin`` or ``idle``."""
+    """``collective``, ``rendezvous``, ``input``, ``child``, ``lock``, ``spin``, ``idle``, ``working`` or
+    ``failing``."""
     does: str
     """What the run does, to be put after "the run"."""
     remedy: str
@@ -54,11 +61,15 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return _by_kernel(view, work, who)
     kinds = {s.kind for s in standing}
     together = kinds & set(TOGETHER)
+    if all(s.at_rendezvous for s in standing):
+        return _verdict("rendezvous", "waits for the other processes of its job", standing)
     if "collective" in kinds or (together and _many(view, who)):
         return _collective(standing)
     if "input" in kinds:
         return _verdict("input", "waits for its data", standing)
-    if len(who) == 1 and ("lock" in kinds or _in(who[0], ("futex",))):
+    if "child" in kinds:
+        return _verdict("child", "waits for a child process that does nothing", standing)
+    if len(who) == 1 and ("lock" in kinds or _in(who[0], _LOCKED)):
         return _verdict("lock", "waits for a lock", standing)
     return _verdict("idle", "does nothing at all", standing)
 
@@ -105,10 +116,9 @@ def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | N
 
 def _gpu_in_use(view: View, spinning: Sequence[int]) -> bool:
     """True when some GPU is busy and is not one of those that only spin."""
-    for index, samples in view.gpus.items():
-        newest = samples[-1] if samples else None
-        busy = newest is not None and newest.util_ratio is not None and newest.util_ratio > 0.05
-        if busy and index not in spinning:
+    for index, samples in used(view):
+        load = samples[-1].util_ratio
+        if load is not None and load > 0.05 and index not in spinning:
             return True
     return False
 
@@ -146,7 +156,7 @@ def _by_kernel(view: View, work: RunActivity, who: Sequence[ProcessActivity]) ->
         workers = workers_of(one, work)
         if workers and _in(one, _POLLS) and all(d.waits for d in workers):
             return _verdict("input", f"waits for its {len(workers)} children, which sleep", ())
-        if _in(one, ("futex",)) and not workers and not _many(view, who):
+        if _in(one, _LOCKED) and not workers and not _many(view, who):
             return _verdict("lock", "does nothing at all: it waits for a lock", ())
     return _verdict("idle", "does nothing at all", ())
 

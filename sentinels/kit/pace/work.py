@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
+from ..gpus import used
 from ..numbers import median
 from ..observations import GpuSample, ProcessesSeen, ProcessSample
 from ..view import View
+from .silence import announced_phases
 
 LOOKS = 3
 """Process samples needed as evidence."""
@@ -22,6 +25,11 @@ in a collective show 100 % utilisation at 20 to 40 % of that power."""
 USUAL_DRAW = 0.5
 """Part of its power limit that is assumed as the usual draw of a GPU when that is not known. With
 ``AT_WORK`` the limit is a quarter: a V100 in a collective that hung was seen at 48 of 250 W."""
+
+NET_BYTES_PER_S = 8192.0
+"""Bytes per second through sockets, in every interval between two looks, from which a silent run
+transfers something. What trackers, heartbeats of launchers and idle collectives send is less, or
+comes at intervals."""
 
 COMPILERS = (
     "nvcc",
@@ -89,6 +97,9 @@ class RunActivity:
     doing: tuple[ProcessActivity, ...] = ()
     compiler: str = ""
     """Name of a compiler that is at work among the processes; empty without one."""
+    net_bytes_per_s: float | None = None
+    """Bytes per second that came and went through sockets, in the slowest interval between two
+    looks; ``None`` when that cannot be read."""
 
 
 def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunActivity | None:
@@ -139,7 +150,23 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
         runnable_ratio=sum(any(p.state == "R" for p in s.processes) for s in recent) / len(recent),
         doing=doing,
         compiler=_compiler(recent, doing),
+        net_bytes_per_s=_net(recent),
     )
+
+
+def _net(recent: Sequence[ProcessesSeen]) -> float | None:
+    """The least bytes per second through sockets between two looks that counted them."""
+    counted = [
+        (seen.at, {(p.pid, p.start_ticks): p.socket_bytes for p in seen.processes})
+        for seen in recent
+        if any(p.socket_bytes is not None for p in seen.processes)
+    ]
+    rates = [
+        sum(max(0, (b or 0) - (older.get(who) or 0)) for who, b in newer.items()) / (at - before)
+        for (before, older), (at, newer) in pairwise(counted)
+        if at > before
+    ]
+    return min(rates, default=None)
 
 
 def _compiler(recent: Sequence[ProcessesSeen], doing: Sequence[ProcessActivity]) -> str:
@@ -215,12 +242,16 @@ def progress(
 ) -> str:
     """Which part of a silent run makes progress, for a person; empty when none does."""
     # A time in the future was seen before the clock was set back: it means nothing.
-    if view.grown_at is not None and 0 <= view.now - view.grown_at < window_s:
+    if view.heard_at is not None and 0 <= view.now - view.heard_at < window_s:
         return "its log grows"
     if view.saving_at is not None and 0 <= view.now - view.saving_at < window_s:
         return "a checkpoint grows"
     if work.bytes_per_s is not None and work.bytes_per_s >= bytes_per_s:
         return "it reads or writes"
+    if work.net_bytes_per_s is not None:
+        transfers = any(phase.name == "transfer" for phase in announced_phases(view))
+        if work.net_bytes_per_s >= (1.0 if transfers else NET_BYTES_PER_S):
+            return "it sends or receives"
     if work.compiler:
         return f"it compiles ({work.compiler})"
     return "a GPU works" if gpu_works(view, since) else ""
@@ -244,14 +275,15 @@ def starved(
 
 
 def gpu_works(view: View, since: float) -> bool:
-    """True when a GPU is busy and draws at least :data:`AT_WORK` of its power before ``since``."""
-    return any(_works(samples, view.now, since) for samples in view.gpus.values())
+    """True when a GPU of the run is busy and draws at least :data:`AT_WORK` of its power before
+    ``since``."""
+    return any(_works(samples, view.now, since) for _, samples in used(view))
 
 
 def gpus_idle(view: View) -> bool | None:
-    """True when no GPU of the box has anything to do; ``None`` when that is not known."""
+    """True when no GPU of the run has anything to do; ``None`` when that is not known."""
     told = []
-    for samples in view.gpus.values():
+    for _, samples in used(view):
         busy = [s.util_ratio for s in _recent(samples, view.now) if s.util_ratio is not None]
         if busy:
             told.append(median(busy))
@@ -260,7 +292,7 @@ def gpus_idle(view: View) -> bool | None:
 
 def gpus_spinning(view: View, since: float) -> tuple[int, ...]:
     """Indexes of GPUs that wait in a kernel: at full utilisation, with low and constant power."""
-    return tuple(i for i, samples in view.gpus.items() if _spins(samples, view.now, since))
+    return tuple(i for i, samples in used(view) if _spins(samples, view.now, since))
 
 
 def _recent(samples: Sequence[GpuSample], now: float) -> list[GpuSample]:

@@ -59,7 +59,7 @@ def test_gpus_through_the_driver(nvml_double: NvmlDouble, tmp_path: Path) -> Non
         env={**os.environ, **nvml_double.env},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     seen = json.loads(done.stdout)

@@ -264,7 +264,7 @@ print(before.survives_stop, during.survives_stop, during.where, places.of(path) 
 
     (tmp_path / "out").mkdir()
     argv = ["unshare", "-m", sys.executable, "-c", program]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     before, during, where, back = done.stdout.strip().split("|")
     assert before != "False" or str(tmp_path).startswith("/dev/shm")

@@ -26,7 +26,7 @@ WANTS = {
     "keras": ("torch", "keras", "h5py"),
 }
 """Maker: the libraries without which it cannot run."""
-_LONGEST_S = 180
+_LONGEST_S = 900
 REMARK = r"not finite, but not counted as damage: .*"
 """What a callback remembers may be infinite: it is told, and no fault."""
 

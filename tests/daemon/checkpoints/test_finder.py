@@ -11,12 +11,13 @@ import pytest
 from middlewatch.daemon.checkpoints import finder
 from middlewatch.daemon.checkpoints.finder import CheckpointFinder
 from middlewatch.daemon.config.save_folder import SaveFolder
+from middlewatch.daemon.sources.far_scan import FolderSearch
 
 LATER = 4e9
 """A look so late that every modification time is trusted."""
 
 
-def found(finder: CheckpointFinder, now: float = LATER) -> dict[str, str | None]:
+def found(finder: CheckpointFinder | FolderSearch, now: float = LATER) -> dict[str, str | None]:
     return {Path(path).name: place.kind for path, place in finder.scan(now).items()}
 
 
@@ -190,7 +191,7 @@ def test_of_a_shared_folder_only_known_names_count(tmp_path: Path) -> None:
     ):
         touch(tmp_path / name)
     shared = SaveFolder(str(tmp_path), "", whole=False, names=("net_#.pt", "state_#"))
-    finder = CheckpointFinder([str(tmp_path)], [shared])
+    finder = FolderSearch([str(tmp_path)], learnt=[shared])
     assert found(finder).keys() == {"net_1.pt", "net_2.pt", "net_3.pt.tmp", "state_1"}
     finder.add(SaveFolder(str(tmp_path), "", whole=False, names=("=other_1.pt",)))
     assert "other_1.pt" in found(finder)
@@ -203,7 +204,7 @@ def test_of_a_shared_folder_only_known_names_count(tmp_path: Path) -> None:
 def test_names_that_nothing_else_shows_count_in_a_folder(tmp_path: Path) -> None:
     for name in ("step_1.pt", "7.blob", "notes.txt"):
         touch(tmp_path / name)
-    finder = CheckpointFinder([str(tmp_path)])
+    finder = FolderSearch([str(tmp_path)])
     assert found(finder).keys() == {"step_1.pt"}
     finder.add(SaveFolder(str(tmp_path), "", names=("#.blob",)))
     assert found(finder).keys() == {"step_1.pt", "7.blob"}

@@ -225,7 +225,7 @@ def test_the_walls_hold_whatever_runs_inside(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout == "done\n", done.stdout + done.stderr
     after = (tmp_path / "old").stat()

@@ -56,7 +56,7 @@ def command(evil: Den, *words: str, **environ: str) -> subprocess.CompletedProce
         [COMMAND, *words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         cwd=evil.home,
         env={**os.environ, "MIDDLEWATCH_STATE_DIR": state, **environ},
@@ -93,7 +93,7 @@ def test_the_forms_are_real_ones(tmp_path: Path) -> None:
     """What torch.load does with them when nobody is careful."""
     pytest.importorskip("torch")
     root = den(tmp_path / "den", tmp_path / "canaries")
-    subprocess.run([sys.executable, "-c", LOAD_ALL, str(root)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", LOAD_ALL, str(root)], check=True, timeout=300)
     ran = {path.name for path in (tmp_path / "canaries").iterdir()}
     bad = {form: sorted(g for g in GADGETS if f"{form}-{g}" not in ran) for form in FORMS}
     # The storages of these are names that nobody has, and a torch archive knows what it wants.
@@ -243,7 +243,7 @@ def test_a_real_torchscript_program_is_not_run(evil: Den, tmp_path: Path) -> Non
     path, script, canary = tmp_path / "model.pt", tmp_path / "script.py", evil.canaries / "script"
     script.write_text(SCRIPT.replace("CANARY", str(canary)))
     made = [sys.executable, "-W", "ignore", str(script), str(path)]
-    subprocess.run(made, check=True, timeout=120)
+    subprocess.run(made, check=True, timeout=300)
     canary.unlink()  # it is a real one: loading it has written this file
     (entry,) = json.loads(command(evil, "verify", "--deep", "--json", str(path)).stdout)
     assert "TorchScript" in entry["detail"] or entry["state"] != "ok", entry

@@ -148,7 +148,7 @@ def test_bombs_take_little(name: str) -> None:
         input=bombs()[name],
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     kib, seconds = map(float, done.stdout.split())
     assert kib < 60_000
@@ -272,6 +272,6 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 def test_34000_tensors_fit_into_40_mb() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SYNTHETIC], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", SYNTHETIC], capture_output=True, text=True, check=True, timeout=300
     )
     assert int(done.stdout) < 40_000

@@ -27,7 +27,7 @@ COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
 def process(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """One command in a process of its own."""
     return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, timeout=60, check=False, **more
+        [*COMMAND, *words], capture_output=True, text=True, timeout=300, check=False, **more
     )
 
 
@@ -347,7 +347,7 @@ def test_following_says_what_is_known_and_ends_with_its_reader(daemon: Path) -> 
             with pytest.raises(subprocess.TimeoutExpired):
                 follower.wait(0.5)
             follower.send_signal(2)
-            _, complaint = follower.communicate(timeout=120)
+            _, complaint = follower.communicate(timeout=300)
         finally:
             follower.kill()
     assert (follower.returncode, complaint) == (130, b"")
@@ -363,7 +363,7 @@ def test_a_reader_that_has_had_enough(tmp_path: Path) -> None:
         ["sh", "-c", '"$@" | head -n 1', "sh", *COMMAND, "replay", "--json", "--metrics", log],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert json.loads(done.stdout)["type"] == "metric"

@@ -30,7 +30,7 @@ def mirror(tmp_path: Path, *words: str) -> tuple[int, Any, str]:
     env["MIDDLEWATCH_STATE_DIR"] = str(tmp_path / "state")
     env["MIDDLEWATCH_CONFIG"] = str(tmp_path / "config.toml")
     argv = [sys.executable, "-m", "middlewatch.daemon", "mirror", *words]
-    done = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=300, check=False)
     return (
         done.returncode,
         json.loads(done.stdout) if "--json" in words else done.stdout,

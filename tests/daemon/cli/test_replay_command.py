@@ -514,7 +514,7 @@ def test_an_interrupt_tells_what_was_found_so_far(words: list[str]) -> None:
     else:
         _until_it_waits(process.pid)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     records = strict(out.decode())
     assert records[-1]["interrupted"] is True

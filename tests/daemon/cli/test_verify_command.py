@@ -162,7 +162,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
         env={**os.environ, "MIDDLEWATCH_STATE_DIR": str(tmp_path / "state")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (1, "")
@@ -307,7 +307,7 @@ def test_a_long_one_shows_how_long_and_is_interrupted_cleanly(tmp_path: Path) ->
             shown += os.read(ours, 4096)
         assert b"step_2.safetensors" in shown
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=120)
+        told, _ = process.communicate(timeout=300)
         assert process.returncode == 130
         assert told.startswith("ok (finite)")
         while select.select([ours], [], [], 0)[0]:

@@ -104,9 +104,12 @@ def test_the_box_is_shared_and_bounded() -> None:
     for at in range(500):
         one.add(DiskSample(at, "/data", "ext4", 10, 5, None, None))
         one.add(GpuSample(at, 3))
-    view = other.view(500)
+    view = one.view(500)
     assert len(view.disks["/data"]) == len(view.gpus[3]) == 120
     assert view.gpus[3][-1].at == 499
+    assert (other.view(500).disks, other.view(500).gpus) == ({}, {}), "they are of the first"
+    other.gpus.look(None, [7], [GpuSample(500, 3, pids=(7,))])
+    assert len(other.view(500).gpus[3]) == 120, "samples are kept once"
 
 
 def test_the_age_of_a_gap() -> None:

@@ -131,6 +131,42 @@ def test_a_better_class_of_the_same_finding_is_a_correction(watch: Watch) -> Non
 # ------------------------------------------------------------------------ cause and symptom
 
 
+def test_a_rule_that_knows_more_now_corrects_itself(watch: Watch) -> None:
+    """The survivors' error was told first; then the launcher says which rank failed."""
+    watch.say(("crash", finding("gloo_error", key="error", fatal=True)))
+    end = finding("process_killed", key="end", fatal=True, replaces=("error",))
+    (change,) = watch.say(("crash", end))
+    assert (change.kind, change.was, change.incident.trouble) == (
+        "corrected",
+        "gloo_error",
+        "process_killed",
+    )
+    assert change.incident.symptoms == ["gloo_error: gloo_error happened"]
+    assert watch.say(("crash", end)) == [], "it is said once"
+    assert len(watch.incidents.all()) == 1
+
+
+def test_words_that_became_false_are_corrected(watch: Watch) -> None:
+    alive = finding("cgroup_oom_kill", key="oom", summary="the run itself is still alive")
+    watch.say(("oom", alive))
+    over = finding("cgroup_oom_kill", key="oom", summary="the run has ended since", fatal=True)
+    (change,) = watch.say(("oom", over))
+    assert (change.kind, change.incident.summary) == ("corrected", "the run has ended since")
+    assert watch.say(("oom", over)) == []
+
+
+def test_nan_in_loss_gradient_and_validation_is_one_trouble(watch: Watch) -> None:
+    (opened,) = watch.say(
+        ("nan", finding("loss_nan", key="train_loss")),
+        ("nan", finding("grad_nonfinite", WARNING, key="grad_norm")),
+    )
+    assert opened.incident.trouble == "loss_nan"
+    validation = finding("val_loss_nan", WARNING, key="eval_loss")
+    both = (("nan", finding("loss_nan", key="train_loss")), ("nan", validation))
+    assert watch.say(*both, after=JOIN_S + 600) == [], "an epoch later it is the same"
+    assert len(watch.incidents.open()) == 1
+
+
 def test_a_symptom_joins_its_cause(watch: Watch) -> None:
     watch.say(("oom", finding("cgroup_oom_kill")))
     assert watch.kinds(("hang", finding("hang", summary="no step for 60 s")), after=30) == []

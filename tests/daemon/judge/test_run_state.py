@@ -6,7 +6,13 @@ import pytest
 
 from middlewatch.daemon.judge.incidents import Incident
 from middlewatch.daemon.judge.run_state import judge_state
-from middlewatch.sentinels.kit import CheckpointSeen, Severity, View
+from middlewatch.sentinels.kit import (
+    CheckpointSeen,
+    ProcessesSeen,
+    ProcessSample,
+    Severity,
+    View,
+)
 from middlewatch.sentinels.kit.observations import VerifiedState
 from middlewatch.sentinels.kit.view import RunFacts
 
@@ -73,3 +79,13 @@ def test_other_troubles_are_not_ended_by_a_good_save() -> None:
     other.details = {"step": 80.0}
     assert state(BAD, save(100), one=other) == "failing"
     assert state(BAD, save(100), one=incident(newest=False)) == "failing"
+
+
+def test_a_warning_about_progress_is_the_reason() -> None:
+    warned = incident("hang")
+    warned.severity, warned.summary = Severity.WARNING, "no progress since the start for 3 min"
+    seen = ProcessesSeen(NOW, (ProcessSample(7, 1, 1, "python", "S", 1.0),))
+    view = View(NOW, RunFacts("gpt", NOW - 2000, NOW - 2000, pid=7), process_samples=(seen,))
+    said = "alive, but no progress since the start for 3 min"
+    assert judge_state(view, [warned], NOW) == ("running", said)
+    assert judge_state(view, [], NOW) == ("running", "alive, no step seen yet")

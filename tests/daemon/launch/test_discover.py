@@ -127,7 +127,7 @@ class Stage:
                 with contextlib.suppress(OSError):
                     kill(pid, signal.SIGKILL)
         for process in self._started:
-            process.wait(timeout=120)
+            process.wait(timeout=300)
 
 
 @pytest.fixture

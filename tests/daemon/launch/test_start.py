@@ -288,7 +288,7 @@ def test_a_disk_that_fills_up_does_not_swallow_the_record(tmp_path: Path) -> Non
         ["unshare", "-m", "sh", "-c", f'{mount} "$0"', code],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     if "permission denied" in run.stderr.lower() and "mount" in run.stderr:

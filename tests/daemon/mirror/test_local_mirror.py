@@ -164,7 +164,7 @@ def test_kill_9_in_the_middle_and_again(source: Path, tmp_path: Path) -> None:
         assert half.stat().st_size > seen
         seen = half.stat().st_size
         assert left(root) == [".step_5.pt.part/step_5.pt"]
-    subprocess.run([*argv, "0"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run([*argv, "0"], check=True, stdout=subprocess.DEVNULL, timeout=300)
     assert left(root) == ["step_5.pt", f"step_5.pt{RECEIPT}"]
     assert (root / "step_5.pt").read_bytes() == source.read_bytes()
 
@@ -373,7 +373,7 @@ def small(source: Path, root: Path, options: str, fill: int = 0) -> list[str]:
         options,
         str(fill),
     ]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode and ("unshare" in done.stderr or "mount:" in done.stderr):
         pytest.skip(f"no mount here: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
@@ -425,7 +425,7 @@ def test_a_mount_that_vanishes(source: Path, tmp_path: Path) -> None:
     root.mkdir()
     argv = ["unshare", "-m", sys.executable, "-c", VANISHED]
     argv += [str(source), str(root), str(tmp_path / "mirror.json")]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode and ("unshare" in done.stderr or "mount:" in done.stderr):
         pytest.skip(f"no mount here: {done.stderr.strip().splitlines()[-1]}")
     first, second, third = done.stdout.splitlines()

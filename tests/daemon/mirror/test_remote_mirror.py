@@ -90,7 +90,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         tried = subprocess.CompletedProcess([], 1, "", "")
         while tried.returncode and time.monotonic() < deadline and server.poll() is None:
             argv = [*ssh.split(), "-o", "BatchMode=yes", f"{user}@127.0.0.1", "true"]
-            tried = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+            tried = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
             time.sleep(0.05)
         if tried.returncode:
             server.kill()

@@ -121,3 +121,61 @@ def test_it_is_given_up_after_a_while() -> None:
 )
 def test_what_is_no_error_line(line: str) -> None:
     assert split_error(line) is None
+
+
+def _roles(*lines: str) -> list[tuple[str, str]]:
+    reader = LogReader("log")
+    said = reader.feed("".join(f"{line}\n" for line in lines).encode(), 1.0) + reader.finish(1.0)
+    return [(e.role, str(e.text)) for e in said if isinstance(e, LogEvent)]
+
+
+def test_an_exception_that_is_raised_again_in_the_parent_is_not_the_root() -> None:
+    assert _roles(
+        "Traceback (most recent call last):",
+        '  File "train.py", line 20, in <module>',
+        "    for batch in loader:",
+        "KeyError: Caught KeyError in DataLoader worker process 0.",
+        "Original Traceback (most recent call last):",
+        '  File "worker.py", line 309, in _worker_loop',
+        "    data = fetcher.fetch(index)",
+        "KeyError: 'img_37.png'",
+    ) == [
+        ("cascade", "KeyError: Caught KeyError in DataLoader worker process 0."),
+        ("root", "KeyError: 'img_37.png'"),
+    ]
+
+
+def test_the_traceback_of_a_wrapper_is_not_the_root() -> None:
+    said = _roles(
+        "Traceback (most recent call last):",
+        '  File "wrap.py", line 2, in <module>',
+        "    subprocess.run(command, check=True)",
+        "subprocess.CalledProcessError: Command '['python', 'a.py']' returned non-zero exit status 1.",
+    )
+    assert {role for role, _ in said} == {"cascade"}
+
+
+def test_a_traceback_that_was_cut_off_is_not_the_root() -> None:
+    said = _roles("Traceback (most recent call last):", '  File "a.py", line 20, in <module>')
+    assert said == [("cascade", "Traceback (most recent call last):")]
+
+
+def test_a_traceback_that_a_launcher_quotes_is_indented() -> None:
+    assert _roles(
+        "  error_file: /tmp/error.json",
+        "  traceback : Traceback (most recent call last):",
+        '    File "train.py", line 13, in main',
+        '      raise KeyError("label")',
+        "      ^^^^^^^^^^^^^^^^^^^^^^^",
+        "  KeyError: 'label'",
+        "=====================",
+    ) == [("root", "KeyError: 'label'")]
+
+
+def test_what_a_terminated_program_threw_is_in_the_next_line() -> None:
+    said = _roles(
+        "terminate called after throwing an instance of 'std::out_of_range'",
+        "  what():  vector::_M_range_check",
+    )
+    assert [role for role, _ in said] == ["cascade", "root"]
+    assert "_M_range_check" in said[1][1]

@@ -22,7 +22,7 @@ def answers(*messages: Mapping[str, Any]) -> list[dict[str, Any]]:
         input="".join(json.dumps(m) + "\n" for m in messages),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

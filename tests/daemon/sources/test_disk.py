@@ -279,7 +279,7 @@ def privately(script: str, base: Path, *unshare: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     if "unshare" in done.stderr:
         pytest.skip(f"no private mounts here: {done.stderr.strip()}")

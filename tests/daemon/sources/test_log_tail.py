@@ -19,7 +19,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.parsers.reader import LogReader
+from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.daemon.sources.log_file import PRINT_BYTES, FilePosition
 from middlewatch.daemon.sources.log_tail import BEAT_S, REACH_BYTES, READ_BYTES, LogTail, TailState
 from middlewatch.daemon.system.errors import Unsupported
@@ -31,6 +31,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="drops root's rights i
 
 class Lines:
     """A reader that only cuts lines; what it got survives in ``got``."""
+
+    signs = None
 
     def __init__(self, saved: dict[str, Any] | None = None) -> None:
         self.got: list[str] = []
@@ -387,6 +389,7 @@ from middlewatch.daemon.sources.log_tail import REACH_BYTES, LogTail
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 class Reader:
     lines = 0
+    signs = None
     got = b""
     def feed(self, data, now):
         self.got += data
@@ -872,12 +875,12 @@ def test_a_hint_brings_a_line_before_the_heartbeat(tmp_path: Path) -> None:
 def test_with_the_real_reader(tmp_path: Path) -> None:
     path = tmp_path / "train.log"
     write(path, "step 1 loss 2.5\nstep 2 lo")
-    tail = LogTail(str(path), LogReader(str(path)), None)
+    tail = LogTail(str(path), LiveReader(str(path)), None)
     tail.read(1000.0)
     state = json.loads(json.dumps(tail.state()))
     tail.close()
     write(path, "ss 2.4\n")
-    reader = LogReader.restore(str(path), state["reader"])
+    reader = LiveReader.restore(str(path), state["reader"])
     tail = LogTail(str(path), reader, None, offset=state)
     tail.read(1001.0)
     tail.close()
@@ -904,7 +907,7 @@ def test_the_real_logrotate(tmp_path: Path, style: str) -> None:
         write(path, long(number))
         log.look()
         write(path, long(number + 1))
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=300)
         log.look()
     write(path, long(99))
     log.look()

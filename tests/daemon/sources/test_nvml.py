@@ -122,6 +122,7 @@ def test_two_busy_gpus(watch: Watch) -> None:
         pids=(4242, 4243),
         ecc_new=0,
         remap_failed=False,
+        bus_id="00000000:18:00.0",
     )
     assert (bare.index, bare.uuid, bare.util_ratio, bare.pids) == (1, SECOND, 1.0, ())
     assert bare.power_limit_w is None

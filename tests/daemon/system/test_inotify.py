@@ -237,6 +237,7 @@ from middlewatch.daemon.sources.log_tail import LogTail
 
 class Reader:
     lines = 0
+    signs = None
     def feed(self, data, now):
         self.lines += data.count(b"\\n")
         return []
@@ -267,7 +268,7 @@ def test_without_descriptors_the_log_is_polled_until_there_are_some(tmp_path: Pa
     log = tmp_path / "log"
     log.write_text("a\n")
     done = subprocess.run(
-        [sys.executable, "-c", EXHAUSTED, str(log)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", EXHAUSTED, str(log)], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 
@@ -305,7 +306,7 @@ def test_limits_of_the_user_are_said() -> None:
     ):
         pytest.skip("needs a user namespace of its own whose limits can be set")
     done = subprocess.run(
-        [unshare, "-Ur", sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=120
+        [unshare, "-Ur", sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     watches, instances = done.stdout.splitlines()

@@ -367,7 +367,7 @@ def test_a_disk_that_fills(tmp_path: Path) -> None:
         ["unshare", "-m", "sh", "-c", script, "sh", disk, sys.executable, program, shared],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     if "mount" in done.stderr:

@@ -19,6 +19,7 @@
  *            ecc.{corrected,uncorrected}.{volatile,aggregate}
  *            remap = <corrected> <uncorrected> <pending> <failed>
  *            procs = <pid>:<bytes> ...
+ *            minor = <N>                         of its device file /dev/nvidiaN
  *            event_types = <bits>                what can be reported (default 0xa: double-bit
  *                                                ECC errors and Xids; 0 for none)
  *            xids = <code> ...                   reported one by one to who has registered; a
@@ -358,6 +359,11 @@ API result nvmlDeviceGetPciInfo_v3(struct device *device, struct pci *out) {
     snprintf(out->legacy, sizeof out->legacy, "%04x:%02x:%02x.0", out->domain & 0xffff,
              out->bus & 0xff, out->device & 0xff);
     return OK;
+}
+
+API result nvmlDeviceGetMinorNumber(struct device *device, u32 *out) {
+    DEVICE(device, "nvmlDeviceGetMinorNumber");
+    return give_u32(device, "minor", out);
 }
 
 API result nvmlDeviceGetCudaComputeCapability(struct device *device, int *major, int *minor) {

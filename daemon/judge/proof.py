@@ -1,0 +1,60 @@
+"""Whether a program that was found by how it looks has shown that it trains.
+
+A server, an evaluation and a training look alike from outside: a framework in memory, a GPU in use.
+What only a training shows is that it learns: a learning rate, the norm of a gradient, a loss at
+numbered steps, the state of an optimizer in what it saves, or its own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .history import RunHistory
+
+STEPS = 2
+"""Reports of a training loss at different steps: one may be the result of a test."""
+_LEARNS = ("lr", "grad_norm")
+"""Metrics that only a program with an optimizer has."""
+_WORDS = re.compile(
+    r"""\b(?:start(?:ing|ed)?|begin(?:ning)?|began|running|resum(?:e|ing))\ (?:the\ |from\ )?
+        (?:pre-?)?(?:train(?:ing)?|fine-?tun(?:e|ing))\b(?!\ (?:data|set|sampl|exampl))
+    |\btrain(?:ing)?\ (?:started|begins|loop|for\ \d+\ (?:steps|epochs|iter))
+    |\btrain(?:ing)?\ epoch\b|\bepoch\ \[?\d+\ ?/\ ?\d+
+    |\btrainable\ param|\bgradient\ accumulation|\btotal\ optimization\ steps
+    |\.backward\(|\boptimi[sz]er\.step\(|\btrainer\.(?:train|fit)\(|\bmodel\.fit\(
+    |\btrain_(?:step|epoch|one_epoch|loop|model|batch)\(|\bin\ train(?:_\w+)?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a training says of itself: that it begins, its epochs, and in a traceback its own calls."""
+_OPTIMIZER = re.compile(r"optim|scheduler|trainer_state|training_args|random_states|rng_state")
+_WHOLE = frozenset(("lightning", "deepspeed"))
+"""Formats that hold an optimizer by their nature."""
+
+
+def by_history(history: RunHistory, *, called_other: bool) -> str:
+    """What it showed in numbers and saves, as words for a person; empty: nothing yet.
+
+    ``called_other``: it is called an evaluation, a server or the like. Such a program may print the
+    loss of every batch; it has to show a learning rate, a gradient or an optimizer.
+    """
+    for name in _LEARNS:
+        if name in history.latest:
+            return f"its log has {name}"
+    for save in history.checkpoints:
+        if save.format in _WHOLE or any(_OPTIMIZER.search(part) for part in save.parts):
+            return "it saved the state of an optimizer"
+    if called_other:
+        return ""
+    reports = [step for step in history.steps if step.loss is not None]
+    numbered = {step.number for step in reports}
+    if len(numbered) >= STEPS or (numbered == {None} and len(reports) > STEPS):
+        return "its log has a loss at numbered steps"
+    if len({save.step for save in history.checkpoints if save.step is not None}) >= STEPS:
+        return "it saves as its steps go on"
+    return ""
+
+
+def by_words(lines: Iterable[str]) -> str:
+    """The first of these log lines in which a program says that it trains; empty: none."""
+    return next((line for line in lines if _WORDS.search(line)), "")

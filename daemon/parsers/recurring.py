@@ -1,0 +1,153 @@
+"""What the lines of a live log are about, by how often their shapes come: a program says the same
+things again and again.
+
+Rules decide by steps. But a run may report none, or a thread may go on talking beside one that
+hangs, or a loop may catch every error and go on for ever. For these, each line without a report is
+one of four: *usual* (its shape came before), *background* (its shape came between reports all the
+time, so it says nothing about them), *complaint* (it says that something failed), or *fresh*.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from middlewatch.sentinels.kit import LineSigns, Observation, Step
+
+from .reader import LogReader
+from .shapes import shape_of
+from .text import decode, plain
+
+MOST_BYTES = 16 * 1024
+"""A larger piece is a backlog or the dump of something, and tells nothing about the rhythm."""
+SHAPES = 192
+"""Shapes kept; the older half is dropped when there are more. A log in use has some dozens."""
+WIDE = 160
+"""Bytes of a line that make its shape here."""
+USUAL = 3
+"""Times that a shape must have come to be usual."""
+BACKGROUND = 0.75
+"""Part of the repetitions of a shape that came with a report in between, from which the shape is
+background. The lines of an evaluation come one after the other, so it is not."""
+
+_COMPLAINT = re.compile(
+    rb"(?-i:\b[A-Z]\w*(?:Error|Exception)\b(?!\W{0,3}[-+]?0\.))"
+    rb"|(?<!0 )(?<!no )\b(?:\w*(?:error|exception)s?\b(?!\W{0,3}(?:rate\W{0,3})?[-+.]?0)"
+    rb"|fail(?:ed|ures?|s|ing)?\b(?!\W{0,3}0)|skip(?:ped|ping|s)?\b(?!\W{0,3}0)|corrupt\w*|cannot\b|can't\b|could not\b"
+    rb"|unable\b|retry\w*|retries\b|ignor(?:ed|ing)\b|discard\w*|dropp(?:ed|ing)\b|refused\b|timed? ?out\b|warn(?:ing)?\b"
+    rb"|rejected\b|aborted\b|bad batch|giving up)",
+    re.IGNORECASE,
+)
+_OTHER_SCRIPTS = tuple(
+    w.encode() for w in ("失败", "错误", "异常", "跳过", "失敗", "エラー", "スキップ")
+)
+_TRACE = b"Traceback (most recent call last)"
+
+
+class LiveReader(LogReader):
+    """A reader of a log that is followed live, which also counts the lines without a report."""
+
+    _recurring: RecurringLines | None = None
+
+    @property
+    def signs(self) -> LineSigns:
+        """What the lines without a report were about, since the daemon began to read."""
+        return self._recurring.signs if self._recurring else LineSigns()
+
+    def feed(self, data: bytes, now: float) -> list[Observation]:
+        """As :meth:`LogReader.feed`."""
+        said = super().feed(data, now)
+        if data:
+            if self._recurring is None:
+                self._recurring = RecurringLines()
+            self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)
+        return said
+
+
+@dataclass(slots=True)
+class _Shape:
+    """How often the lines of one shape came."""
+
+    complaint: bool
+    count: int = 0
+    between: int = 0
+    """Times that a report had come since the line before."""
+    reports: int = 0
+    """Reports when it came last."""
+    background: bool = False
+    """As found when a report had come since the line before: a run that reports no more does not
+    change it."""
+
+
+class RecurringLines:
+    """Counts the lines of one log by what they are about, while it is followed live."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[bytes, _Shape] = {}
+        self._reports = 0
+        self._in_trace = False
+        self._signs = LineSigns()
+
+    @property
+    def signs(self) -> LineSigns:
+        """What was counted so far."""
+        return self._signs
+
+    def add(self, data: bytes, reports: int, now: float) -> None:
+        """Count new text. ``reports``: how many of its lines gave a report; ``now``: epoch seconds.
+
+        Of a text with reports only the other lines are counted, as far as they can be told.
+        """
+        self._reports += reports
+        if len(data) > MOST_BYTES:
+            self._signs = self._signs._replace(fresh=self._signs.fresh + 1, fresh_at=now)
+            return
+        lines = [line for line in re.split(rb"[\r\n]+", data) if line and not line.isspace()]
+        if reports and len(lines) <= reports:
+            return
+        for line in lines:
+            self._line(line, now)
+
+    def _line(self, line: bytes, now: float) -> None:
+        was = self._signs
+        traced = self._traced(line)
+        shape = shape_of(line[:WIDE])
+        known = self._shapes.get(shape)
+        if known is None:
+            if len(self._shapes) >= SHAPES:
+                for old in list(self._shapes)[: SHAPES // 2]:
+                    del self._shapes[old]
+            known = self._shapes[shape] = _Shape(_complains(shape), reports=self._reports)
+        known.count += 1
+        if self._reports > known.reports:
+            known.between += 1
+            known.reports = self._reports
+            often = known.between >= BACKGROUND * (known.count - 1)
+            known.background = often and known.count > USUAL
+        if traced or known.complaint:
+            complaint = plain(decode(line), 160) if known.complaint else was.complaint
+            self._signs = was._replace(
+                complaints=was.complaints + known.complaint,
+                complaint_at=now,
+                complaint=complaint,
+            )
+        elif known.background:
+            return
+        elif known.count > USUAL:
+            self._signs = was._replace(usual=was.usual + 1, usual_at=now, fresh_at=now)
+        else:
+            self._signs = was._replace(fresh=was.fresh + 1, fresh_at=now)
+
+    def _traced(self, line: bytes) -> bool:
+        """Whether a line belongs to a traceback: its own lines are indented, the last one is not."""
+        inside = self._in_trace
+        if _TRACE in line:
+            self._in_trace = True
+            return True
+        if inside and not line[:1].isspace():
+            self._in_trace = False
+        return inside
+
+
+def _complains(shape: bytes) -> bool:
+    return _COMPLAINT.search(shape) is not None or any(word in shape for word in _OTHER_SCRIPTS)

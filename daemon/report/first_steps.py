@@ -1,0 +1,78 @@
+"""The first step that fits the evidence, where the page of a class knows only the usual one."""
+
+from __future__ import annotations
+
+from middlewatch.sentinels.kit import HandbookPage
+
+from ..config.run_spec import RunSpec
+from ..judge.incidents import Incident
+from .words import filled
+
+BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))
+"""Numbers that mean a broken GPU or board (NVIDIA's Xid catalogue; the page of ``xid``)."""
+_LEAVE = (
+    "leave this box: copy the newest verified checkpoint off it while it still works "
+    "(`middlewatch mirror --to DEST`), rent another one and resume there"
+)
+_MEMORY = (
+    "look at the memory of the host: `free -g`, `grep -s oom_kill /sys/fs/cgroup/memory.events`, "
+    "`dmesg -T | grep -i 'killed process' | tail -3`; a process that got SIGKILL was usually killed "
+    "for memory"
+)
+_HANGUP = (
+    "start it so that no terminal can end it: `middlewatch run -- COMMAND`, from the newest good "
+    "checkpoint (`middlewatch checkpoints`)"
+)
+_DISK = "see whether bytes or inodes are used up: `df -h MOUNT; df -i MOUNT`"
+
+
+def first_step(
+    incident: Incident, entry: HandbookPage | None, spec: RunSpec | None = None
+) -> tuple[str, bool]:
+    """(first step of the remedy, whether it is safe): by the evidence if that asks for one of its
+    own, else the finding's, else the handbook's. ``spec``: of the run, whose pid, log and folders
+    are put into the commands."""
+    step, safe = _step(incident, entry)
+    return filled(step, _values(incident, spec)), safe
+
+
+def _step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
+    own = _by_evidence(incident)
+    if own:
+        return own, True
+    if incident.remedy:
+        return incident.remedy, True
+    if entry and entry.steps:
+        return entry.first_step.text, entry.first_step.safe
+    return "look at the evidence: middlewatch incidents", True
+
+
+def _by_evidence(incident: Incident) -> str:
+    details = incident.details
+    if details.get("xid") in BROKEN_XIDS:
+        return f"{_LEAVE} (Xid {details['xid']})"
+    signal, code = details.get("signal"), details.get("exitcode")
+    if incident.trouble in ("process_killed", "rank_failed", "silent_end"):
+        if details.get("how") == "hangup" or signal == 1 or code in (129, -1):
+            return _HANGUP
+        if incident.trouble == "rank_failed" and (signal == 9 or code in (-9, 137)):
+            return _MEMORY
+    if incident.trouble in ("ckpt_write_failed", "quota_exceeded") and not incident.remedy:
+        return _DISK if details.get("path") else _DISK.replace("MOUNT", "DIR")
+    return ""
+
+
+def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:
+    """What stands for the names in commands: details of the finding first, then of the run."""
+    found: dict[str, str] = {}
+    if spec is not None:
+        found["PID"] = "" if spec.pid is None else str(spec.pid)
+        found["LOG"] = spec.logs[0] if spec.logs else ""
+        found["DIR"] = spec.checkpoint_dirs[0] if spec.checkpoint_dirs else ""
+        found["MOUNT"] = found["DIR"]
+    pid, path = incident.details.get("pid"), incident.details.get("path")
+    if isinstance(pid, int):
+        found["PID"] = str(pid)
+    if isinstance(path, str):
+        found |= {"MOUNT": path, "PATH": path}
+    return found

@@ -1,0 +1,280 @@
+"""Follow one log: every byte once, in order, through rotation, truncation and restarts.
+
+What happens to a log, and what is done:
+
+- renamed and created again: the old file is read to its end, then the rotated ones between
+  (``a.log.2``, ``a.log.1``), then the new file from its start, as soon as it is not empty. So the
+  old file is followed as long as its writer keeps it open and nobody writes to the new one.
+- truncated (``> a.log``): read from 0 again. If a copy was made first (copytruncate), the rest of
+  the copy is read before. The NUL bytes that a writer without ``O_APPEND`` leaves are skipped.
+- deleted: followed through the open file; a new file with the same name is read after it.
+- missing, not readable, a directory or a pipe: raised at every read until that changes, unless
+  the old file is still open and can be followed.
+
+Not seen: bytes written to the old file after the new one was used; when several rotations with
+dates in their names happen between two reads, the files in the middle; anything in a ``.gz``.
+
+This is all that touches the log. It works in the daemon for a local log, and in a child for a far
+one (:mod:`.far_worker`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+
+from .log_file import (
+    CHUNK_BYTES,
+    FilePosition,
+    Identity,
+    OpenLog,
+    find,
+    find_copy,
+    last_line,
+    open_log,
+    open_same,
+    recent,
+    rotated_after,
+)
+
+READ_BYTES = 256 * 1024
+"""Bytes after which one call stops reading, so that a large backlog does not delay other sources:
+the parsers need 50 ms for it when every line has metrics (5 MiB/s), 2 ms when few have."""
+SIP_BYTES = 16 * 1024
+"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time."""
+TICK_S = 2.0
+"""Coarsest time stamps of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
+this time may change again with the same modification time."""
+REACH_BYTES = 16 << 20
+"""How much of an existing log is read at the start: hours of most runs, in a few seconds.
+`middlewatch replay` reads a whole log."""
+
+Feed = Callable[[bytes], None]
+
+
+class Follower:
+    """The place in one log, and the open file.
+
+    ``via`` (``/proc/PID/fd/N``) is opened instead of ``path`` for a log that was deleted. ``place``
+    and ``open_line`` are what an earlier follower left. With ``from_start=False`` a log that exists
+    at the first read is read from its last line on.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        via: str | None = None,
+        place: FilePosition | None = None,
+        *,
+        from_start: bool = True,
+        open_line: bool = False,
+        adopted: Callable[[int], None] = lambda fd: None,
+        released: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``adopted`` gets the descriptor of every file that is opened; ``released`` is called
+        before it is closed."""
+        self.path = path
+        self.via = via
+        self.more = False
+        """True when a call stopped at its limit: there is more to read now."""
+        self.detail = f"followed through {via}" if via else ""
+        """What is special about the file now (deleted, rotated, …), for a person."""
+        self.nameless = False
+        """The log is deleted: its content will be lost when its writer ends."""
+        self.skipped_bytes = 0
+        """Bytes before the offset where reading began."""
+        self.open_line = open_line
+        """The text read last does not end with a newline."""
+        self.anew = False
+        """Another file, or the same one from its start, is read since this was set to ``False``."""
+        self.taken = 0
+        """Bytes read by the newest call; skipped ones count too."""
+        self.size = 0
+        """Bytes in the file at the newest look."""
+        self.from_start = from_start
+        self._adopted, self._released = adopted, released
+        self._resume = place
+        self._file: OpenLog | None = None
+        self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
+
+    @property
+    def fd(self) -> int:
+        """The open file; negative without one."""
+        return -1 if self._file is None else self._file.fd
+
+    def unchanged(self) -> bool:
+        """True while the log is as it was when it was last read to its end."""
+        if self._file is None:
+            return False
+        try:
+            look = os.fstat(self._file.fd) if self.via else os.stat(self.path)
+        except OSError:
+            return False
+        return _stamp(look) == self._seen
+
+    def advance(self, feed: Feed, now: float, limit: int = READ_BYTES) -> None:
+        """Read, from file to file, up to the end of the newest or about ``limit`` bytes.
+
+        Raises OSError or Unsupported. What was fed before counts as read.
+        """
+        self._seen = ()
+        self.taken = 0
+        self.more = False
+        try:
+            self._advance(feed, now, limit)
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                self.close()  # the NFS handle is stale: find the file again by its content
+            raise
+
+    def place(self) -> FilePosition | None:
+        """Where to go on after a restart; ``None`` when nothing was read yet."""
+        return self._file.place() if self._file is not None else self._resume
+
+    def close(self) -> None:
+        """Close the file; ``place`` stays valid, and reading goes on from there."""
+        if self._file is not None:
+            self._resume = self._file.place()
+        self._release()
+
+    # -- reading
+
+    def _advance(self, feed: Feed, now: float, limit: int) -> None:
+        file = self._file or self._open_first(feed)
+        while True:
+            # Look for the next file before reading the last bytes of this one: a writer that
+            # already uses the next file will write nothing more to this one.
+            following = self._following(file)
+            look = os.fstat(file.fd)
+            if not self._drain(file, feed, limit):
+                file = self._start_over(file, feed)
+                continue
+            file.mtime_ns = look.st_mtime_ns
+            self.size = max(look.st_size, file.offset)
+            if self.more:
+                return
+            if following is None:
+                if look.st_mtime < now - TICK_S:
+                    self._seen = _stamp(look)
+                return
+            opened = self._go_to(following, feed)
+            if opened is None:
+                return
+            file = opened
+
+    def _drain(self, file: OpenLog, feed: Feed, limit: int) -> bool:
+        """Feed the new text; False when the file was truncated or rewritten."""
+        while self.taken < limit:
+            text = file.read(CHUNK_BYTES if self.taken else SIP_BYTES)
+            if text is None:
+                return False
+            if text:
+                self.taken += len(text)
+                self.open_line = not text.endswith(b"\n")
+                feed(text)
+            if file.at_end:
+                return True
+            if not text:
+                self.taken += CHUNK_BYTES  # NUL bytes count too: skipping them takes time
+        self.more = True
+        return True
+
+    def _end_line(self, feed: Feed) -> None:
+        """End an unfinished line: the next text is from another file and begins a new line."""
+        if self.open_line:
+            self.open_line = False
+            feed(b"\n")
+
+    # -- which file
+
+    def _open_first(self, feed: Feed) -> OpenLog:
+        place = self._resume
+        if place is not None:
+            fd = open_same(self.via, place) if self.via else find(self.path, place)
+            if fd is not None:
+                return self._adopt(fd, place.offset)
+        try:
+            fd = open_log(self.via or self.path)
+        except FileNotFoundError:
+            self.from_start = True  # the log will be created later: all of it is new
+            raise
+        if place is not None:
+            if self.via and os.fstat(fd).st_ino != place.inode:
+                os.close(fd)
+                raise FileNotFoundError(errno.ENOENT, "another file is open there now", self.via)
+            self._end_line(feed)
+            self.anew = True
+            return self._adopt(fd, 0)
+        if not self.from_start:
+            return self._adopt(fd, last_line(fd))
+        self.skipped_bytes = recent(fd, REACH_BYTES)
+        return self._adopt(fd, self.skipped_bytes)
+
+    def _following(self, file: OpenLog) -> tuple[str, Identity] | None:
+        """Name and (device, inode) of the file to read after this one, if there is one."""
+        if self.via:
+            return None
+        try:
+            there = os.stat(self.path)
+        except OSError as error:
+            gone = os.fstat(file.fd).st_nlink == 0
+            why = "deleted" if gone else "moved away" if error.errno == errno.ENOENT else str(error)
+            self.detail = f"{why}, followed through its open file"
+            self.nameless = gone
+            return None
+        self.nameless = False
+        if (there.st_dev, there.st_ino) == file.identity:
+            self.detail = ""
+            return None
+        between = rotated_after(self.path, file.identity)
+        if between is not None:
+            return between
+        if not stat.S_ISREG(there.st_mode):
+            self.detail = "replaced by a directory or device, the old file is followed"
+            return None
+        if there.st_size == 0:
+            self.detail = "rotated, the old file is followed until the new one is used"
+            return None
+        return self.path, (there.st_dev, there.st_ino)
+
+    def _go_to(self, following: tuple[str, Identity], feed: Feed) -> OpenLog | None:
+        name, identity = following
+        fd = open_log(name)
+        look = os.fstat(fd)
+        if (look.st_dev, look.st_ino) != identity:
+            os.close(fd)  # rotated again at this moment: the next read finds the right file
+            return None
+        self._end_line(feed)
+        self.anew = True
+        return self._adopt(fd, 0)
+
+    def _start_over(self, file: OpenLog, feed: Feed) -> OpenLog:
+        """After a truncation: continue in a copy of the old content, else from 0."""
+        copy = None if self.via else find_copy(self.path, file.place())
+        if copy is not None:
+            return self._adopt(copy, file.offset)
+        self._end_line(feed)
+        self.anew = True
+        file.stand_at(0)
+        return file
+
+    def _adopt(self, fd: int, offset: int) -> OpenLog:
+        """Continue in this file at ``offset``; the file before is closed."""
+        file = OpenLog(fd, offset)
+        self._release()
+        self._file = file
+        self._resume = None
+        self._adopted(fd)
+        return file
+
+    def _release(self) -> None:
+        if self._file is not None:
+            self._released()
+            self._file.close()
+            self._file = None
+
+
+def _stamp(look: os.stat_result) -> tuple[int, ...]:
+    return look.st_size, look.st_mtime_ns, look.st_ino, look.st_dev

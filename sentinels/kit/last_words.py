@@ -1,0 +1,29 @@
+"""What the end of a log says about the end of its program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Farewell = Literal["", "stop", "end", "results"]
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What the last lines of a log say about the end of its program, read when that is gone."""
+
+    last_line: str = ""
+    closing: tuple[str, ...] = ()
+    """Lines after the last one of the training loop, of kinds that never came while it ran."""
+    farewell: Farewell = ""
+    """What the closing lines say: ``stop``: that the loop was left early; ``end``: that all is
+    done; ``results``: only results. Empty: nothing of this."""
+    said: str = ""
+    """The closing line that says it."""
+    reached: bool | None = None
+    """Whether the counters of the loop (``12/40``) stand at their totals; ``None``: there are
+    none."""
+    counted: tuple[float, float] | None = None
+    """The outermost of these counters and its total."""
+    bytes: int = 0
+    """Bytes of the log when it was read."""

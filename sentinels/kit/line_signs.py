@@ -1,0 +1,24 @@
+"""The observation of what lines without a step say about progress."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LineSigns(NamedTuple):
+    """What the lines of one log are about that report no step or metric, counted while it is
+    followed live. Times are epoch seconds, 0 for never."""
+
+    usual: int = 0
+    """Lines of a shape that came before: the program says the same again."""
+    usual_at: float = 0.0
+    fresh: int = 0
+    """Lines of a new shape."""
+    fresh_at: float = 0.0
+    """When the newest line came that is neither a complaint nor of a shape that comes between
+    reports all the time (a thread that reports the memory, say)."""
+    complaints: int = 0
+    """Lines that say that something failed or was left out."""
+    complaint_at: float = 0.0
+    complaint: str = ""
+    """The newest of them, at most 160 characters."""

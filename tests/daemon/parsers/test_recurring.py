@@ -1,0 +1,95 @@
+"""What the lines of a live log without a report are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.daemon.parsers.recurring import LiveReader
+
+
+class Log:
+    def __init__(self) -> None:
+        self.reader = LiveReader("train.log")
+        self.now = 0.0
+
+    def prints(self, *lines: str) -> Log:
+        self.now += 1.0
+        self.reader.feed("".join(f"{line}\n" for line in lines).encode(), self.now)
+        return self
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "batch 7 failed: shape mismatch, skipping",
+        "WARNING skipping batch 88 due to error: CUDA error",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+        "could not decode clip_7.mp4",
+        "第 7 批失败，跳过",
+        "request timed out, retrying (3/10)",
+    ],
+)
+def test_complaints(line: str) -> None:
+    signs = Log().prints(line).reader.signs
+    assert (signs.complaints, signs.fresh) == (1, 0)
+    assert signs.complaint == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "shard 7 done, 0 failed",
+        "mean absolute error: 0.31",
+        "MeanSquaredError: 0.0231",
+        "no errors in shard 7",
+        "error rate 0.02",
+        "-- generation 7 through --",
+    ],
+)
+def test_no_complaints(line: str) -> None:
+    signs = Log().prints(line).reader.signs
+    assert (signs.complaints, signs.fresh) == (0, 1)
+
+
+def test_lines_that_come_again_are_usual() -> None:
+    log = Log()
+    for n in range(10):
+        log.prints(f"-- generation {n} through --")
+    signs = log.reader.signs
+    assert (signs.fresh, signs.usual, signs.usual_at, signs.fresh_at) == (3, 7, 10.0, 10.0)
+
+
+def test_lines_between_reports_are_background_also_when_reports_end() -> None:
+    log = Log()
+    for n in range(10):
+        log.prints(f"step {n} loss 2.{n}").prints(f"[monitor] rss {n} MiB")
+    then = log.reader.signs
+    for n in range(10):
+        log.prints(f"[monitor] rss {n} MiB")
+    assert log.reader.signs == then
+    assert then.fresh_at < log.now - 10
+
+
+def test_lines_of_an_evaluation_are_no_background() -> None:
+    log = Log()
+    for _ in range(4):
+        log.prints("step 5 loss 2.1")
+        for n in range(10):
+            log.prints(f"judged answer {n}")
+    assert log.reader.signs.fresh_at == log.now
+
+
+def test_a_traceback_is_one_complaint() -> None:
+    said = (
+        "Traceback (most recent call last):",
+        '  File "a.py", line 3',
+        "    go()",
+        "KeyError: 1",
+    )
+    signs = Log().prints(*said).reader.signs
+    assert (signs.complaints, signs.fresh, signs.complaint) == (1, 0, "KeyError: 1")
+
+
+def test_a_dump_is_not_counted_line_by_line() -> None:
+    signs = Log().prints(*(f"row {n}" for n in range(9000))).reader.signs
+    assert (signs.fresh, signs.usual) == (1, 0)
