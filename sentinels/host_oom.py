@@ -1,10 +1,10 @@
 """The kernel killed a process because memory ran out.
 
-Decides: The OOM kill counter of the control group rose, and a process of this run ended at about
-    that time: that is the victim. If it was the main process, the run has failed. If no process of
-    the run ended, the victim was another program in the same control group. Without a counter, a
-    line of the kernel log counts if it names a process of this run. In a finished log every line
-    about such a kill is reported as it is.
+Decides: The OOM kill counter of the control group rose. A process of this run that ended at about
+    that time is the victim; if it was the main process, the run has failed. In a control group that
+    several runs share, a kill concerns only a run that lost a process. Without a counter, a line of
+    the kernel log counts if it names a process of this run. In a finished log every line about such
+    a kill is reported as it is.
 Classes: cgroup_oom_kill host_oom_kill
 Sources: The counter is read all the time, because exit status 137 is also caused by docker stop,
     preemption or a person; only the counter proves an OOM kill. Two seconds for reading it and 15 s
@@ -38,7 +38,7 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the cgroup's kill counter rose, or a log line reports an OOM kill."""
     rise = _rise(view)
-    if rise and _victims(view, limits, *rise):
+    if rise and (not view.memory_shared or _victims(view, limits, *rise)):
         finding = _counted(view, limits, *rise)
         # The end of the victim may be seen after the counter rose, and with it that of the run.
         known = not view.live or view.ending is not None

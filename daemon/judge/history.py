@@ -150,6 +150,8 @@ class RunHistory:
         self.stacks: deque[StackSeen] = deque(maxlen=STACKS)
         self.endings: deque[ProcessEnded] = deque(maxlen=64)
         self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
+        self.memory_shared = False
+        """Another run that is watched lives in the same control group."""
         self.checkpoints: list[CheckpointSeen] = []
         self.saving_at: float | None = None
         self.sources: dict[str, SourceState] = {}
@@ -315,6 +317,7 @@ class RunHistory:
             endings=self.endings,
             disks=self.disks,
             memory=self.memory,
+            memory_shared=self.memory_shared,
             gpus=self.box.some_gpus(self.gpus.of_run or ()),
             stray_gpus=self.box.some_gpus(self.stray_gpus),
             gpus_known=self.gpus.of_run is not None,

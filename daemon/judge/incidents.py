@@ -240,7 +240,9 @@ class Incidents:
         before, line = incident.trouble, f"{incident.trouble}: {incident.summary}"
         other = finding.trouble != before
         replaced = incident.key in finding.replaces
-        anew = replaced or (finding.fatal > incident.fatal and not other)
+        # The run was said to be alive, and it has ended after all.
+        ended = not other and finding.details.get("main") is True and not incident.tells_end
+        anew = replaced or ended
         incident.key = finding.key if replaced else incident.key
         incident.fatal = incident.fatal or finding.fatal
         if finding.place and not incident.place:

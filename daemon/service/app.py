@@ -278,6 +278,7 @@ class App:
             self._server.publish({"change": change.kind, "incident": incident})
 
     def _tick(self) -> None:
+        self._attribution.share_memory()
         for run in tuple(self.context.runs):
             self._loop.serve(partial(self._judge, run, tick=True))
         for watched in tuple(self.context.runs.values()):

@@ -7,6 +7,7 @@ whose process or GPU it names. The state of a source of the box goes to all.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -119,6 +120,13 @@ class Attribution:
         stray = frozenset(card.index for card in cards) - taken
         for run in living:
             run.history.stray_gpus = stray
+
+    def share_memory(self) -> None:
+        """Work out which runs live in a control group together."""
+        living = [run.history for run in self._context.living_runs() if run.history.memory]
+        groups = Counter(history.memory[-1].cgroup for history in living)
+        for history in living:
+            history.memory_shared = groups[history.memory[-1].cgroup] > 1
 
     def _concerns(self, event: LogEvent, run: WatchedRun) -> bool:
         """True for an event of the box that may be about this run."""

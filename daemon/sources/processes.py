@@ -395,5 +395,5 @@ def _content(file: procfs.KeptFile) -> bytes:
 
 
 def _hidden(pid: int, root: str) -> PermissionError:
-    as_whom = "watch as root or as the user who runs the training"
-    return PermissionError(f"process {pid} is hidden: {root} is mounted with hidepid; {as_whom}")
+    what = f"process {pid} is hidden from us: {root} is mounted with hidepid"
+    return PermissionError(f"{what}; watch as root or as the user who runs the training")

@@ -77,6 +77,8 @@ class View:
     disks: Mapping[str, Sequence[DiskSample]] = field(default_factory=dict)
     """The mounts that the run uses, by mount point."""
     memory: Sequence[MemorySample] = ()
+    memory_shared: bool = False
+    """True when another run that is watched lives in the same control group."""
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
     """The GPUs that the run is known to use, by index."""
     stray_gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)

@@ -48,7 +48,9 @@ def test_a_worker(story: Story) -> None:
 def test_the_end_may_be_seen_after_the_counter(story: Story) -> None:
     watched(watched(story.train(30)), 1, 1)
     assert story.asks("host_oom") == [], "whether the run lives is not known yet"
-    assert story.wait(2).asks("host_oom") == [], "or that it lost a process at all"
+    shared = story.wait(2).asks("host_oom", memory_shared=True)
+    assert shared == [], "nor that it lost a process at all"
+    assert told(story).summary.startswith("a process was killed")
     assert told(story.wait(2).end(main=False, pid=300, name="")).summary.startswith(
         "process 300 was"
     )
@@ -63,8 +65,10 @@ def test_it_is_told_while_the_samples_are_there(story: Story) -> None:
 
 def test_a_stranger_in_the_same_group(story: Story) -> None:
     watched(story.train(30))
-    assert watched(story, 2, 20).asks("host_oom") == []
-    assert watched(story.end(0), 2, 20).asks("host_oom") == []
+    watched(story, 2, 20)
+    assert story.asks("host_oom", memory_shared=True) == []
+    assert told(story).summary.startswith("a process was killed"), "who else should it concern"
+    assert watched(story.end(0), 2, 20).asks("host_oom", memory_shared=True) == []
 
 
 def test_without_a_limit_it_was_the_whole_box(story: Story) -> None:
@@ -127,4 +131,5 @@ def test_an_old_log(story: Story) -> None:
 def test_settings(story: Story) -> None:
     watched(watched(story), 1, 1).wait(10).end(signal=9)
     assert told(story).fatal
-    assert story.asks("host_oom", Limits(near_s=5)) == [], "too far apart"
+    apart = story.asks("host_oom", Limits(near_s=5), memory_shared=True)
+    assert apart == [], "too far apart"

@@ -149,7 +149,13 @@ def test_a_rule_that_knows_more_now_corrects_itself(watch: Watch) -> None:
 def test_words_that_became_false_are_corrected(watch: Watch) -> None:
     alive = finding("cgroup_oom_kill", key="oom", summary="the run itself is still alive")
     watch.say(("oom", alive))
-    over = finding("cgroup_oom_kill", key="oom", summary="the run has ended since", fatal=True)
+    over = finding(
+        "cgroup_oom_kill",
+        key="oom",
+        summary="the run has ended since",
+        fatal=True,
+        details={"main": True},
+    )
     (change,) = watch.say(("oom", over))
     assert (change.kind, change.incident.summary) == ("corrected", "the run has ended since")
     assert watch.say(("oom", over)) == []

@@ -85,7 +85,7 @@ def main() -> int:
     parser.add_argument("--save-every", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=10.0)
     args = parser.parse_args()
-    rate = 0.05
+    rate = 0.051 if args.mode == "frozen" else 0.05
 
     def rates() -> Iterator[float]:
         while True:
