@@ -65,7 +65,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         severity=Severity.CRITICAL if lost else Severity.INFO,
         fatal=lost,
         summary=_summary(event)
-        + (f", {idle / 2**30:.2f} GiB reserved but unused" if split else ""),
+        + (f", {idle / 2**30:.2f} GiB reserved but unused" if split else "")
+        + ("; the run has ended" if lost and view.ending is not None else ""),
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,

@@ -118,7 +118,9 @@ class Alerter:
             self._push(messages.finished(name, host, self._context.status(watched)), run)
         if watched.state == "failed":
             mine = [i for i in self._context.incidents.all() if i.concerns(run)]
-            if not any(i.tells_end for i in mine):
+            ended = watched.ended_at or 0.0
+            # A fatal trouble that was pushed after the end was found by the end.
+            if not any(i.tells_end or (i.fatal and (i.alerted_at or 0.0) >= ended) for i in mine):
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None

@@ -30,7 +30,7 @@ def test_a_run_that_ends(story: Story, trouble: str) -> None:
     finding = told(oom(story.train(30), trouble).end(1))
     assert (finding.trouble, finding.severity) == (trouble, Severity.CRITICAL)
     assert finding.fatal
-    assert finding.summary == "out of GPU memory on rank 3: 2.00 GiB asked"
+    assert finding.summary == "out of GPU memory on rank 3: 2.00 GiB asked; the run has ended"
     assert (finding.line, finding.details["count"]) == (31, 1)
     assert [e.kind for e in finding.evidence] == ["log"]
 
@@ -94,7 +94,7 @@ def test_other_troubles(story: Story) -> None:
 
 def test_details_of_any_kind(story: Story) -> None:
     story.says("cuda_oom", requested_bytes="much").end(1)
-    assert told(story).summary == "out of GPU memory"
+    assert told(story).summary == "out of GPU memory; the run has ended"
 
 
 def test_patience_is_a_setting(story: Story) -> None:

@@ -180,6 +180,17 @@ def test_a_death_that_became_a_symptom_is_told(desk: Any) -> None:
     assert "Symptom: python_exception: ValueError: bad; it ended" in doc["body"]
 
 
+def test_a_fatal_trouble_that_was_found_by_the_end_tells_it(desk: Any) -> None:
+    d = desk()
+    d.watched.ended_at = d.clock.now() - 1
+    finding = Finding("cuda_oom", Severity.CRITICAL, "out of GPU memory", fatal=True)
+    for change in d.context.incidents.update("gpt-1", [("cuda_oom", finding)], {}, d.clock.now()):
+        d.alerter.alert(d.watched, change)
+    d.watched.state = "failed"
+    d.alerter.alert_end(d.watched)
+    assert d.pushed == ["CRITICAL"]
+
+
 def test_a_death_that_has_its_own_incident_is_told_once(desk: Any) -> None:
     d = desk()
     d.say(trouble="python_exception", key="end")
