@@ -24,7 +24,6 @@ ROLES = ("rental", "notebook", "cluster", "cloud", "container")
 """Which platform comes first where several are recognised."""
 _ENOUGH = 2
 """So many strong signs decide together; one sure sign decides alone."""
-_ENVIRON = 1 << 20
 _FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin")
 
 

@@ -38,36 +38,6 @@ PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt"
 BIG = 1 << 20
 """Bytes. A larger file with one of :data:`SUFFIXES` that is open for writing is a checkpoint being
 saved; vocabularies, optimizer hyper-parameters and scaler states are smaller."""
-_OPTIONS = frozenset(
-    [
-        "output_dir",
-        "out_dir",
-        "outdir",
-        "save",
-        "save_dir",
-        "save_path",
-        "save_folder",
-        "checkpoint_dir",
-        "checkpoints_dir",
-        "checkpoint_folder",
-        "ckpt_dir",
-        "ckpt_path",
-        "ckpt_folder",
-        "default_root_dir",
-        "dirpath",
-        "saver_dir",
-        "local_checkpoint_dir",
-    ]
-)
-"""Options that name a directory to write to, whether or not it is there yet: of transformers,
-torchtune, nanoGPT, Megatron-LM, fairseq, LitGPT, Lightning, hydra configurations, MosaicML."""
-PATH_OPTIONS = frozenset(["checkpoint", "checkpoints", "checkpoint_path", "ckpt", "output", "out"])
-"""Options that may also name a model to load: used only when they name an existing directory."""
-BIG = 1 << 20
-"""Bytes. A larger file with one of :data:`SUFFIXES` that is open for writing is a checkpoint being
-saved; vocabularies, optimizer hyper-parameters and scaler states are smaller."""
-LOOK = 2000
-"""Directory entries looked at per folder, so that a folder of millions of files costs little."""
 
 _OPTION = re.compile(r"^(?:--?|\+{1,2})?([A-Za-z][\w.\-]*)(?:=(.*))?$", re.DOTALL)
 _STEP_FOLDER = re.compile(

@@ -163,7 +163,10 @@ def failed(
     lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
     lines += _reached(status)
     if cause is None:
-        lines += ["First step: look at the end of its log: middlewatch status", "No open incident"]
+        lines += [
+            "First step: look at the end of its log: middlewatch status",
+            "No incident is open",
+        ]
     else:
         lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
     title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"

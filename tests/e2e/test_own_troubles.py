@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,27 +14,6 @@ from typing import Any
 import pytest
 
 Program = Callable[[str], list[str]]
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Mounts a tmpfs with the given options; named before ``box``, so that it goes last."""
-    mounted: list[Path] = []
-
-    def make(options: str) -> Path:
-        folder = tmp_path / f"mount{len(mounted)}"
-        folder.mkdir()
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True
-        )
-        if done.returncode:
-            pytest.skip(f"cannot mount a tmpfs: {done.stderr.decode().strip()}")
-        mounted.append(folder)
-        return folder
-
-    yield make
-    for folder in mounted:
-        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 class Runs:

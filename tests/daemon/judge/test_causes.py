@@ -41,18 +41,8 @@ CRITICALS = (
     "silent_end",
     "throughput_collapse",
 )
-CHAIN = (
-    "xid",
-    "ckpt_write_failed",
-    "loss_nan",
-    "loss_reset",
-    "dataloader_worker_killed",
-    "nccl_timeout",
-    "hang",
-    "process_killed",
-    "silent_end",
-    "throughput_collapse",
-)
+_BESIDE = ("cgroup_oom_kill", "disk_full", "storage_stall")
+CHAIN = tuple(trouble for trouble in CRITICALS if trouble not in _BESIDE)
 """Each can cause all that come after it."""
 MILD = ("blind", "throughput_collapse", "grad_spike", "hang", "cpu_throttled", "lr_zero")
 
