@@ -37,6 +37,8 @@ HANDED_S = 30.0
 LAST_LINES_S = 1.0
 """Seconds after an end in which what comes into its logs is of the run that ended: its last lines
 are read within a second, and the next program needs longer to import anything."""
+IMPORTS_S = 2.0
+"""Seconds after its start in which a program has logged nothing: it imports its framework."""
 _PROOF_LINES = 200
 _ANCESTORS = 32
 
@@ -173,15 +175,17 @@ class Finding:
         With it the positions in logs of which another run has written the beginning.
         """
         runs = sorted(self._context.runs.values(), key=lambda r: r.facts.started_at)
+        now = self._context.clock.now()
+        ends = {run.spec.id: _ended_at(run, now) for run in runs}
         tails = {
             path: state
             for run in runs
-            if _ended_at(run) is not None
-            for path, state in (self._ends.get(run.spec.id) or _places(run)).items()
+            if ends[run.spec.id] is not None and not set(run.spec.logs).isdisjoint(spec.logs)
+            for path, state in self._written(run, now - spec.started_at).items()
             if path in spec.logs
         }
         for run in reversed(runs):
-            ended = _ended_at(run)
+            ended = ends[run.spec.id]
             if ended is None or any(r.spec.resumed_from == run.spec.id for r in runs):
                 continue
             if self._survives(run, spec):
@@ -198,6 +202,14 @@ class Finding:
             count += 1
             name = f"{spec.name}-{count}"
         return replace(spec, name=name), tails
+
+    def _written(self, run: WatchedRun, age_s: float) -> dict[str, Any]:
+        """How far an ended run has written its logs, when another was started ``age_s`` ago."""
+        known = self._ends.get(run.spec.id)
+        if known is None or (age_s <= IMPORTS_S and run.spec.id not in self._left):
+            run.read_logs()  # its last lines may not have been read yet
+            known = self._ends[run.spec.id] = _places(run)
+        return known
 
     def _after(self, run: WatchedRun, spec: RunSpec, note: str, attempt: int) -> RunSpec:
         earlier = run.spec
@@ -248,9 +260,8 @@ class Finding:
                 self._ends[run] = _places(watched)
             if since is not None:
                 watched.history.cut(since, LAST_LINES_S)
-                if (
-                    self._context.clock.now() - since >= LAST_LINES_S
-                ):  # by now its own last lines were read
+                # After this time its own last lines were read.
+                if self._context.clock.now() - since >= LAST_LINES_S:
                     self._left.add(run)
                     watched.stop_sources(self._context.pump, LogTail)
         if run not in self._context.asides and (words := self._followed(watched)):
@@ -338,10 +349,17 @@ def _nowhere(seen: object) -> None:
     return
 
 
-def _ended_at(run: WatchedRun) -> float | None:
-    """When the main process ended; ``None`` while it lives."""
+def _ended_at(run: WatchedRun, now: float | None = None) -> float | None:
+    """When the main process ended; ``None`` while it lives.
+
+    With ``now``, an end that is not noted yet counts as well: the next job may be found before.
+    """
     ends = (end.at for end in run.history.endings if end.main)
-    return run.ended_at if run.ended_at is not None else next(ends, None)
+    ended = run.ended_at if run.ended_at is not None else next(ends, None)
+    spec = run.spec
+    if ended is None and now is not None and spec.pid is not None and spec.start_ticks is not None:
+        return now if procfs.start_ticks(spec.pid) != spec.start_ticks else None
+    return ended
 
 
 def _last_seen(run: WatchedRun) -> tuple[ProcessSample, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,7 @@ from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
+from ..system.errors import Unsupported
 from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
@@ -50,14 +52,15 @@ from ..system.source import Source
 from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
-"""Observations that are judged at once; all others are judged with the next tick (1 s)."""
+"""Observations that are judged at once; all others with the next tick (1 s)."""
 SUSPECT_S = 5.0
 """Seconds between two choices of the processes whose stacks are taken during a silence."""
+READS_AT_ONCE = 16
+"""Reads of one log in a row: 4 MiB, under a second."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last log lines, counters and saves are still read."""
 LATE_RECORD_S = 60.0
-"""The same while the exit record of our supervisor is missing: on a full or hanging disk the
-supervisor tries several times to write it."""
+"""The same while the exit record of our supervisor is missing: it may find the disk full."""
 
 
 class WatchedRun:
@@ -176,6 +179,17 @@ class WatchedRun:
                 self.saves.see(one, self.clock.now())
         if urgent:
             self._urgent()
+
+    def read_logs(self) -> None:
+        """Read what is in the logs now, of those that are not far."""
+        for tail in self._tails.values():
+            if tail.answers_later:
+                continue
+            with suppress(OSError, Unsupported):
+                for _ in range(READS_AT_ONCE):
+                    self.add_observations(tail.read(self.clock.now()))
+                    if not tail.more:
+                        break
 
     def note_checkpoints(self) -> None:
         """Copy the known checkpoints from the source to the history.

@@ -300,7 +300,7 @@ def test_the_same_command_on_another_day_is_a_new_run(desk: Desk) -> None:
 
 
 def test_two_of_the_same_command_at_once_are_two_runs(desk: Desk) -> None:
-    first = desk.new()
+    first = desk.new(pid=os.getpid(), start_ticks=procfs.start_ticks(os.getpid()))
     second = desk.new(pid=410, start_ticks=9)
     assert (first.spec.name, second.spec.name) == ("gpt", "gpt-2")
     assert second.spec.resumed_from is None
@@ -347,6 +347,25 @@ def test_what_another_run_has_written_to_a_log_is_not_read_again(
     state = saved["tails"][str(log)]
     assert state["offset"] == log.stat().st_size
     assert "tracebacks" not in state["reader"]
+    first.stop_sources(desk.context.pump)
+
+
+def test_the_last_lines_of_the_job_before_are_its_own(desk: Desk, tmp_path: Path) -> None:
+    """The next job of a queue is found before the end of the first, and its end, were read."""
+    log = tmp_path / "queue.log"
+    log.write_text("step 1 loss 3.0\n")
+    first = desk.new(logs=(str(log),))
+    first.start_sources(desk.context.pump, _inotify(), lambda: None, {})
+    for pumped in desk.context.pump.all():
+        if pumped.source.name.startswith("log_tail"):
+            pumped.read()
+    with log.open("a") as file:
+        file.write("step 2 loss 2.5\nstep 3 loss 2.1\n")
+    second = desk.new(pid=410, start_ticks=9, command=("python", "b.py"), logs=(str(log),))
+    saved = desk.saved[second.spec.id]
+    assert saved is not None
+    assert saved["tails"][str(log)]["offset"] == log.stat().st_size
+    assert [step for _, step in first.history.step_times] == [1, 2, 3]
     first.stop_sources(desk.context.pump)
 
 
