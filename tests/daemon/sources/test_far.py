@@ -77,18 +77,20 @@ class Stage:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             ready = select.select(list(source.fds()), [], [], 0.3)[0]
-            if not ready and not (isinstance(source, LogTail) and source._asked):
-                break  # a log that was asked for comes, however busy the box is
+            if not ready:
+                break
             for fd in ready:
                 found += source.ready(fd, self.clock.now())
         return found
 
-    def until(self, source: Source, what: Any) -> None:
-        """Read until ``what()`` is true."""
+    def until(self, source: Source, what: Any) -> list[Any]:
+        """Read until ``what()`` is true; what was seen meanwhile."""
         deadline = time.monotonic() + 60
+        found: list[Any] = []
         while not what():
             assert time.monotonic() < deadline
-            self.hear(source)
+            found += self.hear(source)
+        return found
 
     def late(self, source: Source) -> str:
         """What is overdue; a child that still works on it is given real time."""
@@ -177,20 +179,18 @@ def test_a_far_log_is_read_by_a_child(stage: Stage) -> None:
     log = stage.behind / "a.log"
     log.write_text("a\nb\nhal")
     tail, reader = stage.tail(stage.far / "a.log")
-    seen = stage.hear(tail)
-    assert reader.got == ["a", "b"]
+    seen = stage.until(tail, lambda: reader.got == ["a", "b"])
     assert [(g.bytes, g.lines) for g in seen if isinstance(g, LogGrowth)] == [(7, 2)]
     with log.open("a") as file:
         file.write("f\n")
-    stage.hear(tail)
-    assert reader.got == ["a", "b", "half"]
+    stage.until(tail, lambda: reader.got == ["a", "b", "half"])
     assert tail.stalled(stage.clock.now()) is None
 
 
 def test_a_missing_far_log_says_so(stage: Stage) -> None:
     tail, _ = stage.tail(stage.far / "none.log")
     with pytest.raises(FileNotFoundError):
-        stage.hear(tail)
+        stage.until(tail, lambda: False)
 
 
 def test_a_long_far_log_comes_in_parts(stage: Stage) -> None:
@@ -205,7 +205,7 @@ def test_a_log_on_a_stopped_mount_loses_nothing(stage: Stage) -> None:
     log = stage.behind / "a.log"
     log.write_text("a\n")
     tail, reader = stage.tail(stage.far / "a.log")
-    stage.hear(tail)
+    stage.until(tail, lambda: reader.got == ["a"])
     stage.fuse.stop()
     with log.open("a") as file:
         file.write("b\n")
@@ -223,7 +223,7 @@ def test_a_child_that_never_answers_is_replaced(stage: Stage) -> None:
     log = stage.behind / "a.log"
     log.write_text("a\n")
     tail, reader = stage.tail(stage.far / "a.log")
-    stage.hear(tail)
+    stage.until(tail, lambda: reader.got == ["a"])
     stage.fuse.stop()
     stage.read(tail)
     stage.read(tail, DEADLINE_S + GIVE_UP_S + 1)
@@ -237,8 +237,8 @@ def test_a_child_that_never_answers_is_replaced(stage: Stage) -> None:
 def test_the_daemon_may_restart_while_the_mount_is_stopped(stage: Stage) -> None:
     log = stage.behind / "a.log"
     log.write_text("a\n")
-    tail, _ = stage.tail(stage.far / "a.log")
-    stage.hear(tail)
+    tail, before = stage.tail(stage.far / "a.log")
+    stage.until(tail, lambda: before.got == ["a"])
     stage.fuse.stop()
     with log.open("a") as file:
         file.write("b\n")
