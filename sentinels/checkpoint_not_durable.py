@@ -3,10 +3,11 @@
 Decides: Looks at where the verified checkpoints are stored. Memory is lost at a stop of every box;
     what the platform's own storage survives is known if the platform was recognised or is named in
     the configuration. One good checkpoint that survives a stop, that was copied, or whose storage
-    is unknown, is enough for no finding. If all survive a stop but none the destruction of the box,
+    is unknown, is enough for no finding, and so is a first save that is young: the run may move it
+    yet. If all survive a stop but none the destruction of the box,
     that is a note.
 Classes: ckpt_not_durable
-Sources: Our choice: reported once and kept open until half an hour has passed without the finding,
+Sources: Our choice: ten minutes, in which nobody loses much; reported once and kept open until half an hour has passed without the finding,
     because a file that is always overwritten in place is no good checkpoint while it is written and
     verified.
 """
@@ -27,6 +28,9 @@ LOST_WITH_STOP, LOST_WITH_BOX, LASTING = range(3)
 class Limits:
     """Section `[sentinels.checkpoint_not_durable]`."""
 
+    after_s: float = 600.0
+    """Age of the oldest good save from which it is reported: some programs save to memory first,
+    and copy from there."""
     note_destroy: bool = True
     """Also report, as a note, if all saves survive a stop but not the destruction of the box."""
 
@@ -36,6 +40,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if not view.live:
         return
     best, newest = LOST_WITH_STOP, None
+    good: list[float] = []
     for seen in reversed(view.checkpoints):
         if seen.state != "ok":
             continue
@@ -43,7 +48,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if best == LASTING:
             return
         newest = newest or seen
-    if newest is None or (best == LOST_WITH_BOX and not limits.note_destroy):
+        good.append(seen.saved_at)
+    if (
+        newest is None
+        or view.now - min(good) < limits.after_s
+        or (best == LOST_WITH_BOX and not limits.note_destroy)
+    ):
         return
     yield _lost(newest, with_stop=best == LOST_WITH_STOP)
 

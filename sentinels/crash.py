@@ -4,7 +4,9 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     first cause near the end (kit/first_cause.py: an error of the program, else the first rank that
     ended badly, else an error of a collective), else the one that the signal or exit status implies. Or a
     fatal error is in the log, and after it come no step, no further line and no end of the process.
-    An error that was followed by two steps does not count.
+    An error that was followed by two steps does not count, unless the run fails in a loop: the same
+    exception for the third time, and no step beyond the first time. If a program of the run ended
+    with an exception and another one began after it, that is a warning (kit/again.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -22,7 +24,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, View
+from .kit import (
+    Evidence,
+    Finding,
+    LogEvent,
+    MemorySample,
+    ProcessEnded,
+    Sentinel,
+    Severity,
+    View,
+)
+from .kit.again import crash_loop, failed_part
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, kernel_fault
 from .kit.numbers import number, pace, span
@@ -60,7 +72,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     ending = view.ending
     if ending is None:
-        yield from _stuck(view, limits)
+        yield from _inside(view, limits) or _stuck(view, limits)
     elif view.now - ending.at >= limits.settle_s:
         yield from _ended(view, limits, ending)
 
@@ -91,6 +103,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if gone and gone.notice and (cause is None or cause.at >= gone.notice.at):
         cause = gone.notice
     if ending.exit_code == 0 and (cause is None or completed(view)):
+        yield from _inside(view, limits)
         return  # a good end, or one that silent_end reports
     if cause is None and ending.exit_code is None and ending.signal is None:
         return  # it is not known how it ended: silent_end reports that
@@ -130,7 +143,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         file=cause.file if cause else "",
         line=cause.line if cause else 0,
         details={**details, **{k: v for k, v in status.items() if v is not None}},
-        replaces=("error",),
+        replaces=("error", "loop"),
     )
 
 
@@ -159,10 +172,7 @@ def _may_end(event: LogEvent, told: str) -> bool:
 
 def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding about a fatal error after which the run neither continues nor ends."""
-    since = view.now - 3600
-    if not view.run.ours:
-        # Lines that were in the log before we began to read it may be of an earlier run.
-        since = max(since, view.run.watched_since + limits.settle_s)
+    since = _read_live(view, limits)
     fatal = (e for e in view.events if e.fatal and e.trouble not in ELSEWHERE and e.at >= since)
     if next(fatal, None) is None:
         return  # the usual case: no work in every tick of a healthy run
@@ -195,6 +205,53 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     )
 
 
+def _read_live(view: View, limits: Limits) -> float:
+    """Epoch seconds from which lines are of this run: those that were in the log before it was read
+    may be of an earlier one. An hour at most."""
+    own = view.run.started_at if view.run.ours else view.run.watched_since + limits.settle_s
+    return max(view.now - 3600, own)
+
+
+def _inside(view: View, limits: Limits) -> list[Finding]:
+    """A finding about a program that failed inside a run that goes on."""
+    if not view.events:
+        return []
+    since = _read_live(view, limits)
+    loop = crash_loop(view, since)
+    if loop is not None:
+        beyond = "" if loop.step is None else f", and no step beyond {number(loop.step)}"
+        return [
+            _part(
+                loop.newest,
+                "loop",
+                Severity.CRITICAL,
+                f"{describe_event(loop.newest)}: {loop.times} times in "
+                f"{span(loop.newest.at - loop.first_at)}{beyond}; it is started again each time",
+                loop.first_at,
+            )
+        ]
+    event = failed_part(view, since)
+    if event is None:
+        return []
+    told = f"{describe_event(event)}; the program has ended, and the run goes on with another one"
+    return [_part(event, "part", Severity.WARNING, told, event.at)]
+
+
+def _part(event: LogEvent, key: str, severity: Severity, summary: str, since: float) -> Finding:
+    return Finding(
+        trouble=event.trouble,
+        key=key,
+        severity=severity,
+        summary=summary,
+        evidence=(Evidence("log", event.text, event.at),),
+        file=event.file,
+        line=event.line,
+        details={**event.details, "rank": event.rank},
+        since=since,
+        replaces=("error",) if key == "loop" else (),
+    )
+
+
 def _badly(ending: ProcessEnded) -> bool:
     """True for the end of a rank, or of a child with a bad status; other ends are normal."""
     known = ending.signal is not None or ending.exit_code is not None
@@ -202,8 +259,9 @@ def _badly(ending: ProcessEnded) -> bool:
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
-    """Words once a run that stood after a fatal error makes steps again; an end is for good."""
-    return went_on(view, case) if case.key == "error" else ""
+    """Words once a run that stood after a fatal error, or failed in a loop, makes steps again; an
+    end is for good."""
+    return went_on(view, case) if case.key in ("error", "loop") else ""
 
 
 SENTINEL = Sentinel(

@@ -1,11 +1,11 @@
 """The training loss is exactly zero, too low to be true, or missing from the log.
 
 Decides: A loss of 0.0 in several reports in a row is a warning; if it had fallen close to zero
-    before, it may be rounded: a note. A loss that falls to almost nothing in its first reports is a
-    note, because it may be a label leak or easy data. A later sudden fall is a warning, if the loss
-    had been at a stable level before; when samples are memorised, it falls steadily. Reports
-    without the loss that they used to have are a warning, unless they say that their steps were
-    skipped.
+    before, it may be rounded, and with an accuracy of 100 % nothing is left to lose: a note. A loss
+    that falls to almost nothing in its first reports is a note, because it may be a label leak or
+    easy data. A later sudden fall is a warning, if the loss had been at a stable level before; when
+    samples are memorised, it falls steadily. Reports without the loss that they used to have are a
+    warning, unless they say that their steps were skipped.
 Classes: loss_zero loss_missing
 Sources: Our choice: three reports in a row, so that one batch without labels does not count; below
     a twentieth of the first loss it may be rounded; a leak is a fiftieth within fifty reports.
@@ -77,8 +77,9 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
     return Finding(
         trouble="loss_zero",
         key=key,
-        severity=Severity.INFO if rounded else Severity.WARNING,
-        summary=f"the loss is {size}{since} ({zeros.count} reports)",
+        severity=Severity.INFO if rounded or zeros.all_right else Severity.WARNING,
+        summary=f"the loss is {size}{since} ({zeros.count} reports)"
+        + (", with an accuracy of 100%" if zeros.all_right else ""),
         file=zeros.file,
         line=zeros.first.line,
         decided_line=zeros.decided.line,

@@ -1,10 +1,13 @@
 """The learning rate is zero although steps remain.
 
-Decides: Several reports in a row have a learning rate of exactly 0, while planned steps remain. If
-    the plan is unknown, more reports are needed and it is a note. A rate that was printed with a
-    single digit just before may be rounded, and one that was never above zero does not count.
+Decides: Several reports in a row have a learning rate of exactly 0, while planned steps remain.
+    Without a known plan, the steps that were made since count as planned: a run that goes on for a
+    good while did not mean to end there. If it is a short while, more reports are needed and it is
+    a note. A rate that was printed with a single digit just before may be rounded, and one that was
+    never above zero does not count.
 Classes: lr_zero
-Sources: Our choice: ten reports in a row before 98 % of the planned steps; fifty without a plan.
+Sources: Our choice: ten reports in a row before 98 % of the planned steps; without a plan before
+    80 % of the steps made, else fifty.
 """
 
 from __future__ import annotations
@@ -27,8 +30,10 @@ class Limits:
     """Reports in a row with a rate of zero before it is reported; two at least."""
     end_ratio: float = 0.98
     """Part of the planned steps after which the schedule may have reached zero as planned."""
+    unplanned_ratio: float = 0.8
+    """Like `end_ratio`, of the steps made so far, if the planned steps are unknown."""
     unplanned_in_a_row: int = 50
-    """Like `in_a_row`, if the planned steps are unknown."""
+    """Like `in_a_row`, if the planned steps are unknown and few were made since."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -39,7 +44,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     done = _done(none, view)
     if done is None:
-        if none.count >= limits.unplanned_in_a_row:
+        made = _made(none, view)
+        if made is not None and made < limits.unplanned_ratio:
+            yield _finding(
+                none, Severity.WARNING, f", and the run goes on; {1 - made:.0%} of it so far"
+            )
+        elif none.count >= limits.unplanned_in_a_row:
             yield _finding(none, Severity.INFO, "")
     elif done < limits.end_ratio:
         yield _finding(none, Severity.WARNING, f", at {done:.0%} of the run")
@@ -52,6 +62,18 @@ def _done(none: NoRate, view: View) -> float | None:
         return first.number / total
     if first.epoch is not None and first.epochs:
         return first.epoch / first.epochs
+    return None
+
+
+def _made(none: NoRate, view: View) -> float | None:
+    """The step at which the rate became zero as a part of all steps made since the start."""
+    first, last = none.first, view.last_step
+    if last is None or last.file != first.file:
+        return None
+    if first.number is not None and last.number:
+        return first.number / last.number
+    if first.epoch is not None and last.epoch:
+        return first.epoch / last.epoch
     return None
 
 

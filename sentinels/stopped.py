@@ -1,9 +1,11 @@
 """A process of the run is paused by a signal.
 
-Decides: A process was in state T in every look of the last seconds.
+Decides: A process was in state T in every look of the last seconds. If the run has started another
+    process since, and that one works, the run itself may have paused the first (a scheduler that
+    lets an urgent job go before): then it is told after ten minutes.
 Classes: stopped
 Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
-    process for a moment (our choice).
+    process for a moment; ten minutes for a job that goes before (our choice).
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ class Limits:
 
     for_s: float = 10.0
     """How long a process must be in state T; debuggers stop a process for a moment only."""
+    instead_s: float = 600.0
+    """The same while the run does something else instead."""
+    busy_cores: float = 0.3
+    """CPU cores from which a process that was started since does something."""
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
@@ -38,7 +44,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         since.update(dict.fromkeys(still, look.at))
     standing = {pid: newest.at - at for pid, at in since.items()}
     long = sorted(pid for pid, s in standing.items() if s >= limits.for_s)
-    if not long:
+    if not long or (
+        max(standing.values()) < limits.instead_s and _works_instead(view, limits, since)
+    ):
         return
     pid = view.run.pid if view.run.pid in long else long[0]
     others = f" and {len(long) - 1} more" if len(long) > 1 else ""
@@ -53,6 +61,26 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         remedy=f"kill -CONT {' '.join(str(p) for p in long[:8])}",
         details={"pids": long},
     )
+
+
+def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
+    """True when the run has started something after the stop that uses the CPU."""
+    began = min(since.values())
+    old = {p.pid for look in view.process_samples if look.at <= began for p in look.processes}
+    looks = [look for look in view.process_samples if look.at > began]
+    first: dict[int, tuple[float, float]] = {}
+    for look in looks:
+        for p in look.processes:
+            if p.pid not in old:
+                first.setdefault(p.pid, (look.at, p.cpu_s))
+    newest = looks[-1] if looks else None
+    for p in newest.processes if newest else ():
+        if p.pid in first and p.state != "T":
+            at, cpu_s = first[p.pid]
+            age_s = max(1.0, newest.at - at) if newest else 1.0
+            if (p.cpu_s - (cpu_s if at - began > 2 else 0.0)) / age_s >= limits.busy_cores:
+                return True
+    return False
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:

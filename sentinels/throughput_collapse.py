@@ -4,7 +4,9 @@ Decides: A live run is judged by the clock: its speed in a long and in a short w
     its own best half hour, and the short window slower than nine tenths of all earlier ones. If
     GPUs draw their usual power, or processes use their usual CPU time, a step is more work than
     before (longer sequences, a larger batch), which is no trouble. A CPU quota or a throttled GPU
-    is reported by its own rule. Figures in the reports are also compared with their own best: per
+    is reported by its own rule. At once it is told if every report takes four times as long, for
+    half a minute or longer in an older run, and the GPUs draw half their power or the processes use
+    half their CPU time. Figures in the reports are also compared with their own best: per
     sample if a batch size is reported, or by the time stamps of the lines if no speed is. A
     finished log is judged by these figures, and by gaps between its time stamps.
 Classes: throughput_collapse
@@ -25,6 +27,7 @@ from itertools import islice
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
 from .kit.gpus import newest, possible, used
 from .kit.numbers import median, number, span
+from .kit.pace.collapse import Collapse
 from .kit.pace.quota import Quota
 from .kit.pace.throughput import LogGap, Speed, Throughput
 from .kit.pace.windows import Windows
@@ -48,6 +51,9 @@ class Limits:
     """How long the speed must be that low to be critical."""
     works_ratio: float = 0.85
     """Part of the usual power (GPUs) or CPU time (processes) from which they work as before."""
+    idle_ratio: float = 0.5
+    """Part of the usual power (GPUs) or CPU time (processes) below which a sudden collapse is
+    believed: what computes as before has more to do."""
     again_reports: int = 3
     """Reports at the usual speed after a gap in a finished log that make the gap a note."""
 
@@ -55,6 +61,12 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings while the run is far slower than its own best speed."""
     yield from said_in_old_log(view, CLASSES)
+    sudden = view.accumulator(Collapse)
+    if view.live and sudden is not None and sudden.lasting(view.now):
+        at_once = list(_sudden(view, limits, sudden))
+        if at_once:
+            yield from at_once
+            return
     speed = view.accumulator(Windows)
     if view.live and speed is not None and not speed.quiet:
         if view.ending or _known(view) or _as_before(view, limits, speed):
@@ -102,6 +114,33 @@ def _slower(view: View, limits: Limits, speed: Windows) -> Iterator[Finding]:
     )
 
 
+def _sudden(view: View, limits: Limits, speed: Collapse) -> Iterator[Finding]:
+    """A finding if every report takes several times as long, and less is computed meanwhile."""
+    if view.ending or _known(view) or speed.times < limits.slower_times:
+        return
+    work, told = _power(view, 8)
+    if work is None and not view.gpus and (cores := speed.cores()) and cores[1] > 0:
+        work = cores[0] / cores[1]
+        told = f"its processes use {cores[0]:.2g} CPU cores instead of {cores[1]:.2g}"
+    if work is None or work >= limits.idle_ratio:
+        return
+    step = "" if speed.step is None else f" since step {number(speed.step)}"
+    yield Finding(
+        trouble="throughput_collapse",
+        key="sudden",
+        severity=Severity.WARNING,
+        summary=f"the run is {number(speed.times)} times as slow as before{step}, and waits: {told}",
+        evidence=(Evidence("process", _now_and_usually(speed)),),
+        details={"speed": round(1 / speed.times, 3), "work": round(work, 3), "step": speed.step},
+        since=speed.slow[0].at,
+    )
+
+
+def _now_and_usually(speed: Collapse) -> str:
+    now = speed.usual_s * speed.times
+    return f"{now:.3g} s a {speed.unit} now, {speed.usual_s:.3g} s usually"
+
+
 def _as_before(view: View, limits: Limits, speed: Windows) -> bool:
     """True while GPUs or processes work as usual: then a step is more work than before."""
     work, _ = _work(view, speed)
@@ -127,19 +166,27 @@ def _work(view: View, speed: Windows) -> tuple[float | None, str]:
 
     (the part, or ``None`` if it is not known; the same in words)
     """
-    parts = []
-    for _, samples in used(view):
-        recent = newest(samples, 60)
-        usual = recent[0].power_usual_w
-        drawn = [s.power_w for s in recent if s.power_w is not None]
-        if usual and drawn:
-            parts.append(median(drawn) / usual)
-    if parts:
-        return min(parts), f"the GPUs draw {min(parts):.0%} of their usual power"
+    drawn, told = _power(view)
+    if drawn is not None:
+        return drawn, told
     cores = speed.cores_ratio
     if view.gpus or cores is None:
         return None, ""
     return cores, f"its processes use {cores:.0%} of their usual CPU time"
+
+
+def _power(view: View, samples: int = 60) -> tuple[float | None, str]:
+    """Present power of the GPUs as a part of the usual value, by their newest ``samples``."""
+    parts = []
+    for _, seen in used(view):
+        recent = newest(seen, samples)
+        usual = recent[0].power_usual_w
+        drawn = [s.power_w for s in recent if s.power_w is not None]
+        if usual and drawn:
+            parts.append(median(drawn) / usual)
+    if not parts:
+        return None, ""
+    return min(parts), f"the GPUs draw {min(parts):.0%} of their usual power"
 
 
 def _evidence(view: View, speed: Windows) -> Iterator[Evidence]:
@@ -195,6 +242,10 @@ def _hole(hole: LogGap, limits: Limits) -> Finding:
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once the speed is usual again."""
+    if case.key == "sudden":
+        sudden = view.accumulator(Collapse)
+        last = sudden.recovered_at(case.quiet_since) if sudden is not None else None
+        return f"{last.seconds:.3g} s a {sudden.unit} again" if sudden and last else ""
     if len(list(islice(steps_since(view, case.quiet_since), 2))) < 2:
         return ""
     if case.key == "pace":
@@ -216,6 +267,7 @@ SENTINEL = Sentinel(
         Troubles,
         Throughput,
         Windows,
+        Collapse,
     ),
     clears_after_s=300.0,
     recovered=recovered,

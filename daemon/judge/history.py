@@ -170,6 +170,11 @@ class RunHistory:
         ranked = sorted(seen, key=lambda p: (p.rank is None, p.pid != main, p.start_ticks))
         return [p.pid for p in ranked] or ([] if main is None else [main])
 
+    def memory_by_pid(self) -> dict[int, int]:
+        """Resident bytes of the processes of the run in the newest sample."""
+        seen = self.process_samples[-1].processes if self.process_samples else ()
+        return {p.pid: p.rss_bytes for p in seen if p.rss_bytes}
+
     def keep_time(self, now: float, mono: float) -> None:
         """Notice that the wall clock was set, or that the box slept or the daemon was stopped.
 

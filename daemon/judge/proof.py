@@ -14,6 +14,9 @@ from .history import RunHistory
 
 STEPS = 2
 """Reports of a training loss at different steps: one may be the result of a test."""
+REWARDS = 5
+"""The same for rewards: a program that plays a few episodes with a finished policy has some, too."""
+_REWARD = re.compile(r"reward|(?:^|_)rew(?:$|_)|episode_return")
 _LEARNS = ("lr", "grad_norm")
 """Metrics that only a program with an optimizer has."""
 _WORDS = re.compile(
@@ -50,6 +53,9 @@ def by_history(history: RunHistory, *, called_other: bool) -> str:
     numbered = {step.number for step in reports}
     if len(numbered) >= STEPS or (numbered == {None} and len(reports) > STEPS):
         return "its log has a loss at numbered steps"
+    rewards = {step.number for step in history.steps if any(map(_REWARD.search, step.values))}
+    if len(rewards - {None}) >= REWARDS:
+        return "its log has a reward at numbered steps"
     if len({save.step for save in history.checkpoints if save.step is not None}) >= STEPS:
         return "it saves as its steps go on"
     return ""

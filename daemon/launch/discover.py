@@ -35,6 +35,7 @@ from .programs import (
     runs_notebook,
     script_of,
 )
+from .reports import reports_training
 from .tmux import attach_tmux
 
 MIN_CPU = 0.5
@@ -89,7 +90,7 @@ def discover(
         name = unique(name_of(one.main, processes), {run.name for run in runs})
         found = _spec(one, name, processes, log_dir)
         members = [one.main, *(process for _, process in one.ranks)]
-        if not any(p.pid in gpus or looks_like_training(p) for p in members):
+        if not any(p.pid in gpus or looks_like_training(p) or reports_training(p) for p in members):
             found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
         runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus)))
     return runs
@@ -116,7 +117,10 @@ def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
         return "it has a framework of machine learning loaded"
     if launched:
         return "a launcher started it"
-    return "it executes a notebook" if any(map(runs_notebook, members)) else "it keeps the CPU busy"
+    if any(map(runs_notebook, members)):
+        return "it executes a notebook"
+    reports = any(map(reports_training, members))
+    return "its log reads like that of a training" if reports else "it keeps the CPU busy"
 
 
 def describe(

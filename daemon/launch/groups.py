@@ -23,6 +23,7 @@ from .programs import (
     rank_of,
     runs_notebook,
 )
+from .reports import reports_training
 from .slurm import is_srun, starter
 
 _OUTSIDE = """
@@ -69,7 +70,8 @@ def find(
                 found[pid] = process
             continue
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
-        if pid in gpu_pids or heavy or looks_like_training(process):
+        looks = pid in gpu_pids or heavy or looks_like_training(process)
+        if looks or (_runs_python(process) and reports_training(process)):
             found[pid] = process
     return found
 

@@ -8,21 +8,20 @@ becomes a note for a person.
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..system.processes import OpenFile, Process, Processes
 from .homes import container_id, unit_of
+from .log_files import NO_LOG, NO_TEXT, is_log_name, log_like, place
 from .slurm import NODE_DAEMONS, job_output
 from .terminals import recordings
 from .tmux import Pane, attach_command, pane_of
 
 HOPS = 4
 """Pipes that are followed one after the other: ``python | tee a | ts | tee b`` has three."""
-_LOG_NAME = re.compile(r"\.(log|out|err|txt|jsonl|ndjson)(\.\d+)?$|(^|[_\-.])(stdout|stderr|log)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,9 @@ class Outputs:
 
     def add_log(self, process: Process, file: OpenFile) -> None:
         """Add a regular file as a log: by its path, or by /proc if the path is another file."""
-        name = file.target
-        if _links(file.via) == 0:
-            name = name.removesuffix(" (deleted)")
-        path = process.outside(name)
-        if not _same(path, file.via):
-            path = name
-            self.log_via.setdefault(path, file.via)
+        path, via = place(process, file)
+        if via:
+            self.log_via.setdefault(path, via)
         if path not in self.logs:
             self.logs.append(path)
 
@@ -65,23 +60,6 @@ class Outputs:
         """Add a note, unless it is there already."""
         if text not in self.notes:
             self.notes.append(text)
-
-
-def _links(via: str) -> int:
-    """Number of hard links of the file, 0 when it is deleted; 1 when it cannot be read."""
-    try:
-        return os.stat(via).st_nlink
-    except OSError:
-        return 1
-
-
-def _same(path: str, via: str) -> bool:
-    """True if ``path`` is still the open file: not deleted, rotated, or of another container."""
-    try:
-        named, opened = os.stat(path), os.stat(via)
-    except OSError:
-        return False
-    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 class OutputFinder:
@@ -109,19 +87,16 @@ class OutputFinder:
                     self._follow(process, file, found, name, HOPS)
         if not found.logs:
             for process in holders:
-                for file in _log_like(process):
+                for file in log_like(process):
                     found.add_log(process, file)
         events = [path for process in holders for path in event_files(process)]
         if not found.logs and events:
             found.add_note(
-                f"no log can be read; it writes event files for TensorBoard ({events[0]}), which "
+                f"{NO_TEXT} ({events[0]}), which "
                 "are not read: only checkpoints, processes, GPU, CPU and disk are watched"
             )
         elif not found.logs and not found.notes:
-            found.add_note(
-                "stdout goes to /dev/null and no other log is open: "
-                "only GPU, CPU and disk are watched"
-            )
+            found.add_note(f"{NO_LOG}: only GPU, CPU and disk are watched")
         return found
 
     def _follow(
@@ -155,7 +130,7 @@ class OutputFinder:
                 self._slurm(process, found, name, hops)
                 continue
             kept = [f for f in reader.files if f.regular and f.writable and f.fd > 2]
-            named = kept if reader.comm == "tee" else [f for f in kept if _log_name(f.target)]
+            named = kept if reader.comm == "tee" else [f for f in kept if is_log_name(f.target)]
             for other in named:
                 found.add_log(reader, other)
             out = reader.file(1)
@@ -236,16 +211,7 @@ def _plain_terminal(tty: str, screen: str | None, log: str) -> str:
     )
 
 
-def _log_name(path: str) -> bool:
-    return bool(_LOG_NAME.search(path.removesuffix(" (deleted)").lower()))
-
-
 def event_files(process: Process) -> list[str]:
     """The event files for TensorBoard that a process has open."""
     opened = (file.target.removesuffix(" (deleted)") for file in process.files)
     return [path for path in opened if ".tfevents." in path.rpartition("/")[2]]
-
-
-def _log_like(process: Process) -> Iterable[OpenFile]:
-    """Files with the name of a log that the process itself has open for writing."""
-    return [f for f in process.files if f.regular and f.writable and _log_name(f.target)]

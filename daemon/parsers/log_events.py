@@ -23,6 +23,10 @@ _PASSED_ON = re.compile(r"^Caught \w+ in .{0,80}\b(?:worker|replica|thread|proce
 by the original traceback."""
 
 
+_BAR = re.compile(r"^.{0,200}\d%\|.{0,200}?(?:it/s|s/it)[^\]]{0,200}\]\s*(?=\S)")
+"""A progress bar, which has no end of line, before the words of another program."""
+
+
 class LogPosition(NamedTuple):
     """Time (epoch seconds), file, line and rank of something that was read."""
 
@@ -46,7 +50,12 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         details["chained"] = True
     text = raised.text or raised.head_text
     found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
-    exact = [(row, more) for row, more in found if row.severity != "info"]
+    exact = [
+        (row, more)
+        for row, more in found
+        # a file that cannot be read is one of the data when a batch was being read
+        if row.severity != "info" and not (raised.data and row.trouble == "ckpt_corrupt")
+    ]
     said: list[LogEvent] = []
     # the exception of a script that started another one is a separate trouble
     if raised.ignored or not exact or raised.exception == "CalledProcessError":
@@ -93,7 +102,7 @@ def _event(
         role=row.role,
         severity=row.severity,
         fatal=row.fatal,
-        text=plain(text),
+        text=plain(_BAR.sub("", text)),
         file=place.file,
         line=place.line,
         rank=named if isinstance(named, int) else place.rank,

@@ -36,6 +36,8 @@ _BETWEEN = re.compile(
 )
 """Lines without indentation that belong to a traceback: Rich, loguru, IPython, C++ frames."""
 _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
+_OF_DATA = re.compile(r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python")
+"""Frames, and the message, of an exception that was raised while a batch of data was read."""
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
     re.DOTALL,
@@ -86,6 +88,8 @@ class Open:
     """Prefix of its lines, which shows the rank; empty for none."""
     indent: int = 0
     """Blanks before the head: a launcher that quotes a traceback indents all of it."""
+    data: bool = False
+    """One of its frames reads training data."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray"),
@@ -107,6 +111,8 @@ class Raised:
     """The exception did not end the program: it was raised in a finaliser or a thread."""
     chained: bool
     """It was raised while another exception was handled, or caused by one."""
+    data: bool = False
+    """It was raised while a batch of training data was read."""
 
 
 def split_error(text: str) -> tuple[str, str] | None:
@@ -220,6 +226,7 @@ class Tracebacks:
 
     def _follow(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
         trace.seen += 1
+        trace.data = trace.data or _OF_DATA.search(text) is not None
         if trace.lead:
             text = self._without_lead(trace.lead, text)
         if trace.indent and text[: trace.indent].isspace():
@@ -230,7 +237,9 @@ class Tracebacks:
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
-        raised = Raised(trace.line, trace.text, text, *error, trace.ignored, trace.chained)
+        raised = Raised(
+            trace.line, trace.text, text, *error, trace.ignored, trace.chained, trace.data
+        )
         return True, raised
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:

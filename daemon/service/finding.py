@@ -21,7 +21,6 @@ from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
 from ..launch.attempts import again, same_command
 from ..launch.purpose import command_purpose
-from ..sources.log_tail import LogTail
 from ..sources.newcomers import Known, Newcomers
 from ..system import procfs
 from ..system.pump import Pumped
@@ -207,7 +206,7 @@ class Finding:
         """How far an ended run has written its logs, when another was started ``age_s`` ago."""
         known = self._ends.get(run.spec.id)
         if known is None or (age_s <= IMPORTS_S and run.spec.id not in self._left):
-            run.read_logs()  # its last lines may not have been read yet
+            run.logs.read_now()  # its last lines may not have been read yet
             known = self._ends[run.spec.id] = _places(run)
         return known
 
@@ -263,7 +262,7 @@ class Finding:
                 # After this time its own last lines were read.
                 if self._context.clock.now() - since >= LAST_LINES_S:
                     self._left.add(run)
-                    watched.stop_sources(self._context.pump, LogTail)
+                    watched.logs.stop(self._context.pump)
         if run not in self._context.asides and (words := self._followed(watched)):
             self._context.asides[run] = words
 
@@ -275,7 +274,7 @@ class Finding:
         if other or self._read.get(watched.spec.id) == size:
             return ""
         self._read[watched.spec.id] = size
-        line = by_words(watched.tail(_PROOF_LINES))
+        line = by_words(watched.logs.tail(_PROOF_LINES))
         return f"its log says: {line[:120]}" if line else ""
 
     def _resolve_earlier(self, watched: WatchedRun) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
-from middlewatch.sentinels.kit.numbers import size
 from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
@@ -33,30 +31,25 @@ from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
 from ..mirror.source import Copies, RunCheckpoints
 from ..parsers.last_words import hear
-from ..parsers.recurring import LiveReader
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
 from ..sources.cpu_quota import CpuQuota
-from ..sources.log_tail import LogTail
 from ..sources.parts_used import PartsInUse
 from ..sources.processes import Processes
 from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
-from ..system.errors import Unsupported
 from ..system.guard import Guards
 from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
-from ..system.source import Source
+from .run_logs import RunLogs
 from .run_saves import RunSaves, doubted
 
 URGENT = (Step, LogEvent, ProcessEnded)
 """Observations that are judged at once; all others with the next tick (1 s)."""
 SUSPECT_S = 5.0
 """Seconds between two choices of the processes whose stacks are taken during a silence."""
-READS_AT_ONCE = 16
-"""Reads of one log in a row: 4 MiB, under a second."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last log lines, counters and saves are still read."""
 LATE_RECORD_S = 60.0
@@ -86,7 +79,6 @@ class WatchedRun:
         self.reason: str = memory.get("reason", "just begun to watch")
         self.ended_at: float | None = memory.get("ended_at")
         self.exit: dict[str, int | None] | None = memory.get("exit")
-        self.log_tail: list[str] = list(memory.get("log_tail", ()))
         self.index: dict[str, Any] = memory.get("index") or build(spec.id, (), now)
         self.facts = RunFacts(
             name=spec.name,
@@ -107,8 +99,7 @@ class WatchedRun:
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
         self._saved = memory
-        self._readers: dict[str, LiveReader] = {}
-        self._tails: dict[str, LogTail] = {}
+        self.logs = RunLogs(self, memory.get("log_tail", ()), memory.get("tails", {}))
         self.saves = RunSaves(self)
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
@@ -136,31 +127,27 @@ class WatchedRun:
         self._urgent = urgent
         self._pump = pump
         spec = self.spec
-        offsets: Mapping[str, Any] = self._saved.get("tails", {})
-        for path in spec.logs:
-            offset = offsets.get(path)
-            reader = LiveReader.restore(path, offset["reader"]) if offset else LiveReader(path)
-            via = spec.log_via.get(path)
-            tail = LogTail(path, reader, inotify, via=via, offset=offset, guards=self.guards)
-            self._readers[path], self._tails[path] = reader, tail
-            self._pumped.append(pump.add(tail, self.add_observations))
         if spec.pid is not None:
-            self._memory = CgroupMemory(spec.pid, resume=self._saved.get("cgroup"))
+            self._memory = CgroupMemory(
+                spec.pid, resume=self._saved.get("cgroup"), memory=self.history.memory_by_pid
+            )
             self._session = Session(spec.pid, self._saved.get("session"))
             self._processes = Processes(spec)
             parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
                 self._pumped.append(pump.add(source, self.add_observations))
         self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
+        self.logs.start(pump, inotify)
         self.saves.start(pump, self.guards)
 
-    def stop_sources(self, pump: Pump, kind: type[Source] = Source) -> None:
-        """Close every source, or those of one kind."""
+    def stop_sources(self, pump: Pump) -> None:
+        """Close every source; saves without a verdict are still followed."""
         self._forget_stacks()
-        for pumped in [p for p in self._pumped if isinstance(p.source, kind)]:
+        for pumped in self._pumped:
             pump.remove(pumped)
-            self._pumped.remove(pumped)
-        if kind is Source and not self.saves.waits(self.clock.now()):
+        self._pumped.clear()
+        self.logs.stop(pump)
+        if not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
@@ -179,17 +166,6 @@ class WatchedRun:
                 self.saves.see(one, self.clock.now())
         if urgent:
             self._urgent()
-
-    def read_logs(self) -> None:
-        """Read what is in the logs now, of those that are not far."""
-        for tail in self._tails.values():
-            if tail.answers_later:
-                continue
-            with suppress(OSError, Unsupported):
-                for _ in range(READS_AT_ONCE):
-                    self.add_observations(tail.read(self.clock.now()))
-                    if not tail.more:
-                        break
 
     def note_checkpoints(self) -> None:
         """Copy the known checkpoints from the source to the history.
@@ -238,10 +214,7 @@ class WatchedRun:
 
     def log_line_text(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""
-        reader = self._readers.get(file)
-        if reader is None:
-            return None
-        return next((text for n, text in reversed(reader.tail) if n == number), None)
+        return self.logs.line_text(file, number)
 
     # -- state --------------------------------------------------------------------------
 
@@ -253,7 +226,7 @@ class WatchedRun:
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
         self.history.keep_time(now, self.clock.monotonic())
-        hear(self.history.last_words, self._readers, self.history.endings)
+        hear(self.history.last_words, self.logs.readers, self.history.endings)
         return self.history.view(now)
 
     def update_state(self, view: View, open_incidents: Iterable[Incident]) -> bool:
@@ -304,16 +277,6 @@ class WatchedRun:
         self.saves.source.rescan(now)
         return True
 
-    def tail(self, lines: int = 50) -> list[str]:
-        """The newest lines of the logs of this run."""
-        if self._readers:
-            newest = max(
-                self._readers.values(),
-                key=lambda r: g.grown_at if (g := self.history.logs.get(r.file)) else 0.0,
-            )
-            self.log_tail = [text for _, text in list(newest.tail)[-lines:]]
-        return self.log_tail
-
     def status(self, now: float, incidents: list[dict[str, Any]]) -> dict[str, Any]:
         """Everything about the run, as ``status --json`` shows it."""
         spec, history = self.spec, self.history
@@ -335,7 +298,7 @@ class WatchedRun:
             "now": facts.now_block(history, now),
             "curve": facts.curve(history),
             "logs": facts.logs(history, spec),
-            "log_tail": self.tail(),
+            "log_tail": self.logs.tail(),
             "processes": facts.processes(history.process_samples) if self.alive else [],
             "checkpoint_dirs": list(spec.checkpoint_dirs),
             "checkpoint_folders": facts.folders(spec),
@@ -358,11 +321,7 @@ class WatchedRun:
         notes += self.saves.notes(self.clock.now())
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
-        for tail in self._tails.values():
-            notes += [tail.detail] if tail.detail else []
-            if tail.skipped_bytes:
-                began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
-                notes.append(f"{began}; its line numbers count from there")
+        notes += self.logs.notes()
         return notes
 
     @property
@@ -383,9 +342,8 @@ class WatchedRun:
             "watched_since": self.facts.watched_since,
             "history": self.history.save(),
             "index": self.index,
-            "log_tail": self.tail(),
-            "tails": {path: tail.state() for path, tail in self._tails.items()}
-            or self._saved.get("tails", {}),
+            "log_tail": self.logs.tail(),
+            "tails": self.logs.states(),
             "session": self._session.state() if self._session else self._saved.get("session"),
             "cgroup": self._memory.state() if self._memory else self._saved.get("cgroup"),
         }

@@ -1,6 +1,7 @@
 """Memory of the control group (cgroup) of a run, and the OOM kills in it.
 
-The limit that ends a run may be set on the group of its process or on any group above it. The
+The limit that ends a run may be set on the group of its process or on any group above it; a start
+script may put its training into a group of its own, so the process that uses most memory counts. The
 group with the lowest limit is measured, because everything below it shares that limit. Version 2,
 version 1 and both at once are read, also from inside a container, where the groups further up
 cannot be seen. Without any memory group the figures are those of the whole box.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit import MemorySample, Observation, codec
@@ -44,6 +45,11 @@ SETTLE_EVERY = 60
 YOUNG_READS = 10
 """During the first reads every second one looks the groups up: a launcher may put itself into its
 group only after the daemon began to watch it."""
+LARGER = 2.0
+"""A process takes the place of the followed one when it uses so many times its memory."""
+LOST_READS = 10
+"""Reads for which the group of a process that ended is still the one that counts: what killed it is
+in its counter, perhaps a second later."""
 _FIRST_NAMESPACE = "cgroup:[4026531835]"
 """Inode that the kernel gives to the control group namespace of the box itself."""
 
@@ -62,7 +68,8 @@ class Counted:
 class CgroupMemory(Source):
     """One :class:`MemorySample` of the group of ``pid`` per read.
 
-    ``resume`` is what :meth:`state` gave before a restart of the daemon. ``root`` is put before
+    ``memory`` gives the memory of every process of the run, in bytes: the largest is followed
+    instead. ``resume`` is what :meth:`state` gave before a restart of the daemon. ``root`` is put before
     /proc and before every path from mountinfo. ``read`` raises Unsupported when the process is
     gone and its group was never found.
     """
@@ -70,8 +77,16 @@ class CgroupMemory(Source):
     name = "cgroup"
     every_s = 1.0
 
-    def __init__(self, pid: int, root: str = "/", resume: Mapping[str, object] | None = None):
+    def __init__(
+        self,
+        pid: int,
+        root: str = "/",
+        resume: Mapping[str, object] | None = None,
+        memory: Callable[[], Mapping[int, int]] = dict,
+    ):
         self._pid = pid
+        self._memory = memory
+        self._lost = 0
         self._root = root.rstrip("/")
         self._ticks: int | None = None
         self._lives = False
@@ -111,7 +126,7 @@ class CgroupMemory(Source):
         self._reads += 1
         # Count before closing the groups: one of them may have been removed after its last kill.
         gone = self._count()
-        if gone or due:
+        if self._another() or gone or due:
             self._settle()
             self._count()
         killed, self._said = self._total != self._said, self._total
@@ -149,6 +164,20 @@ class CgroupMemory(Source):
         self._settle()
         assert self._gauge is not None
         return self._gauge.read()
+
+    def _another(self) -> bool:
+        """Whether another process of the run is followed from now on."""
+        used = self._memory()
+        if not used:
+            return False
+        pid = max(used, key=lambda one: used[one])
+        self._lost = 0 if self._pid in used else self._lost + 1
+        if pid == self._pid or (self._pid not in used and self._lost < LOST_READS):
+            return False
+        if used[pid] < LARGER * used.get(self._pid, 0):
+            return False
+        self._pid, self._ticks, self._lost = pid, None, 0
+        return True
 
     # -- where the process lives --------------------------------------------------------
 

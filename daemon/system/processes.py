@@ -36,12 +36,25 @@ class OpenFile(NamedTuple):
     @property
     def writable(self) -> bool:
         """True when it was opened for writing; read from /proc at every use."""
+        return self._info("flags", 8) & os.O_ACCMODE != os.O_RDONLY
+
+    @property
+    def appends(self) -> bool:
+        """True when every write goes to its end (``>>``); read from /proc at every use."""
+        return bool(self._info("flags", 8) & os.O_APPEND)
+
+    @property
+    def position(self) -> int:
+        """The offset behind what was read or written last; read from /proc at every use."""
+        return self._info("pos", 10)
+
+    def _info(self, name: str, base: int) -> int:
         head, _, fd = self.via.rpartition("/fd/")
         data = procfs.read_or_none(f"{head}/fdinfo/{fd}") or b""
         for line in data.splitlines():
-            if line.startswith(b"flags:"):
-                return procfs.parse_number(line[6:], 8) & os.O_ACCMODE != os.O_RDONLY
-        return False
+            if line.startswith(f"{name}:".encode()):
+                return procfs.parse_number(line[len(name) + 1 :], base)
+        return 0
 
 
 class Mapped(NamedTuple):

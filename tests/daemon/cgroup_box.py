@@ -28,18 +28,18 @@ class FakeBox:
     def boot(self, name: str) -> None:
         (self.root / "proc/sys/kernel/random/boot_id").write_text(f"{name}\n")
 
-    def process(self, state: str = "S", ticks: int = 5) -> None:
-        home = self.root / f"proc/{PID}"
+    def process(self, state: str = "S", ticks: int = 5, pid: int = PID) -> None:
+        home = self.root / f"proc/{pid}"
         home.mkdir(exist_ok=True)
         zeros = " ".join(["0"] * 17)
-        (home / "stat").write_text(f"{PID} (x) {state} 1 {zeros} {ticks} {' '.join(['0'] * 32)}\n")
+        (home / "stat").write_text(f"{pid} (x) {state} 1 {zeros} {ticks} {' '.join(['0'] * 32)}\n")
 
     def mounted(self, *lines: str) -> None:
         text = "".join(f"{i} 1 {line}\n" for i, line in enumerate(lines))
         (self.root / "proc/self/mountinfo").write_text(text)
 
-    def lives_in(self, *lines: str) -> None:
-        (self.root / f"proc/{PID}/cgroup").write_text("".join(f"{line}\n" for line in lines))
+    def lives_in(self, *lines: str, pid: int = PID) -> None:
+        (self.root / f"proc/{pid}/cgroup").write_text("".join(f"{line}\n" for line in lines))
 
     def group(
         self,

@@ -24,11 +24,12 @@ def save(
     state: VerifiedState = "ok",
     mirrored: str = "",
     path: str = "",
+    wait_s: float = 600.0,
 ) -> Story:
     story.train(5).saved(state=state, path=path)
     newest = story.checkpoints[-1]
     story.checkpoints[-1] = replace(newest, durability=where, mirrored=mirrored)
-    return story
+    return story.wait(wait_s)
 
 
 def told(story: Story) -> Finding:
@@ -102,3 +103,11 @@ def test_an_old_log_knows_no_box(story: Story) -> None:
 def test_a_place_without_better_advice(story: Story) -> None:
     finding = told(save(story, Durability(False, False, "as configured")))
     assert finding.remedy.endswith(story.checkpoints[-1].path)
+
+
+def test_a_first_save_may_be_moved_yet(story: Story) -> None:
+    assert save(story, MEMORY, wait_s=500).asks("checkpoint_not_durable") == []
+    assert story.asks("checkpoint_not_durable", Limits(after_s=400))
+    assert story.wait(100).asks("checkpoint_not_durable")
+    save(story, MEMORY, wait_s=1)
+    assert story.asks("checkpoint_not_durable"), "the first one still lies there"

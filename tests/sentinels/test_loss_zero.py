@@ -38,6 +38,22 @@ def test_what_was_learnt_by_heart_is_rounded(story: Story) -> None:
     assert [f.severity for f in story.asks("loss_zero")] == [Severity.INFO]
 
 
+@pytest.mark.parametrize(("name", "right"), [("accuracy", 1.0), ("train_acc", 100.0)])
+def test_with_every_answer_right_nothing_is_left_to_lose(
+    story: Story, name: str, right: float
+) -> None:
+    story.step(train_loss=2.4, **{name: right / 4})
+    (finding,) = story.train(3, train_loss=0.0, **{name: right}).asks("loss_zero")
+    assert finding.severity is Severity.INFO
+    assert finding.summary.endswith("with an accuracy of 100%")
+
+
+def test_zeros_beside_wrong_answers_are_told(story: Story) -> None:
+    story.step(train_loss=2.4, accuracy=0.2)
+    (finding,) = story.train(3, train_loss=0.0, accuracy=0.2).asks("loss_zero")
+    assert finding.severity is Severity.WARNING
+
+
 def test_a_loss_that_is_gone(story: Story) -> None:
     for loss in (2.0, 1.9, None):
         # the order of its names is that of the line

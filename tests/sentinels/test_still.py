@@ -61,8 +61,13 @@ def test_the_end_of_a_schedule(story: Story) -> None:
     assert rates(story, 1.2e-6, *[0.0] * 14).asks("lr_zero") == []
 
 
-def test_without_a_plan_it_is_a_note(story: Story) -> None:
-    assert rates(story, 1.2e-4, *[0.0] * 49, total=None).asks("lr_zero") == []
+def test_without_a_plan_the_run_says_by_going_on_that_it_did_not_mean_to_end(story: Story) -> None:
+    assert rates(story, *[1.2e-4] * 30, *[0.0] * 8, total=None).asks("lr_zero") == []
+    assert rates(story, *[0.0] * 2, total=None).asks("lr_zero")[0].severity is Severity.WARNING
+
+
+def test_without_a_plan_a_short_while_is_a_note(story: Story) -> None:
+    assert rates(story, *[1.2e-4] * 300, *[0.0] * 49, total=None).asks("lr_zero") == []
     (finding,) = rates(story, 0.0, total=None).asks("lr_zero")
     assert finding.severity is Severity.INFO
 

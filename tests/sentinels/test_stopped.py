@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from middlewatch.sentinels.kit import ProcessesSeen, Severity
+from middlewatch.sentinels.kit import ProcessesSeen, ProcessSample, Severity
 from middlewatch.sentinels.stopped import Limits
 
 from .story import MAIN, Story, sample, samples
@@ -72,3 +72,31 @@ def test_nothing_to_look_at(story: Story) -> None:
 def test_patience_is_a_setting(story: Story) -> None:
     story.idle(30, *samples("T"))
     assert story.asks("stopped", Limits(for_s=60)) == []
+
+
+def with_other(cpu_s: float) -> list[ProcessSample]:
+    """The main process stands still; another one has used so much CPU time."""
+    return [sample(state="T"), sample(pid=200, start_ticks=9, cpu_s=cpu_s, state="R")]
+
+
+def test_a_job_that_the_run_lets_go_before(story: Story) -> None:
+    story.idle(30, *samples()).idle(3, *samples("T"))
+    for second in range(60):
+        story.idle(1, *with_other(0.9 * second))
+    assert story.asks("stopped") == []
+    story.looks.clear()
+    for second in range(700):
+        story.idle(1, *with_other(60 + 0.9 * second))
+    assert len(story.asks("stopped")) == 1, "that was long"
+
+
+def test_a_new_process_that_does_nothing_excuses_nothing(story: Story) -> None:
+    story.idle(30, *samples()).idle(3, *samples("T"))
+    assert len(story.idle(30, *with_other(0.1)).asks("stopped")) == 1
+
+
+def test_a_rank_that_waits_for_the_stopped_one_is_not_new(story: Story) -> None:
+    story.idle(30, sample(), sample(pid=200, start_ticks=7))
+    for second in range(30):
+        story.idle(1, *with_other(9.0 + second))
+    assert len(story.asks("stopped")) == 1

@@ -127,3 +127,86 @@ def test_nothing_but_lines_needs_half_the_speed(story: Story) -> None:
     story.train(1800, 1.0)
     assert story.train(1500, 1.5).asks("throughput_collapse") == []
     assert pace(story.train(1200, 2.5)).severity is Severity.WARNING
+
+
+# -- at once -------------------------------------------------------------------------------------
+
+
+def works(story: Story, reports: int, every_s: float, cores: float, **report: Any) -> Story:
+    """Reports every so often, while the main process uses so many CPU cores."""
+    for _ in range(reports):
+        story.lives(every_s, cores, None)
+        story.step(every_s % 1, **report)
+    return story
+
+
+def test_every_step_takes_ten_times_as_long_and_nothing_is_computed(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    assert works(story, 1, 20, 0.05).asks("throughput_collapse") == []
+    (finding,) = works(story, 2, 20, 0.05).asks("throughput_collapse")
+    assert (finding.trouble, finding.severity) == ("throughput_collapse", Severity.WARNING)
+    assert finding.summary == (
+        "the run is 10 times as slow as before since step 41, and waits: its processes use 0.05 CPU "
+        "cores instead of 0.9"
+    )
+    assert finding.since is not None
+    works(story, 4, 2, 0.9)
+    assert all(f.key != "sudden" for f in story.asks("throughput_collapse"))
+
+
+def test_a_rate_without_step_numbers(story: Story) -> None:
+    works(story, 30, 3, 0.9, number=None, tokens_per_s=3500.0)
+    works(story, 12, 3, 0.1, number=None, tokens_per_s=310.0)
+    assert [f.key for f in story.asks("throughput_collapse")] == ["sudden"]
+
+
+def test_reports_of_a_bar_without_step_numbers(story: Story) -> None:
+    for _ in range(40):
+        story.lives(1, 0.9, None)
+        for _ in range(8):
+            story.step(0.0, number=None)
+    works(story, 20, 2, 0.05, number=None)
+    assert [f.key for f in story.asks("throughput_collapse")] == ["sudden"]
+
+
+def test_steps_that_compute_more_are_no_collapse(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    assert works(story, 6, 20, 0.8).asks("throughput_collapse") == []
+
+
+def test_cards_that_draw_their_power_are_at_work(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    for _ in range(10):
+        story.gpu(power_w=580.0, power_usual_w=600.0)
+    assert works(story, 4, 20, 0.05).asks("throughput_collapse") == []
+    for _ in range(10):
+        story.gpu(power_w=110.0, power_usual_w=600.0)
+    assert works(story, 1, 20, 0.05).asks("throughput_collapse")
+
+
+def test_a_pause_as_the_run_had_before(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    works(story, 2, 12, 0.05)
+    works(story, 40, 2, 0.9)
+    assert works(story, 3, 12, 0.05).asks("throughput_collapse") == []
+    assert works(story, 2, 12, 0.05).asks("throughput_collapse")
+
+
+def test_an_old_run_may_be_held_up_for_longer(story: Story) -> None:
+    works(story, 600, 6, 0.9)  # an hour
+    assert works(story, 4, 30, 0.05).asks("throughput_collapse") == []
+    assert works(story, 6, 30, 0.05).asks("throughput_collapse")
+
+
+def test_a_silence_is_left_to_another_rule(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    works(story, 3, 20, 0.05)
+    assert story.idle(200).asks("throughput_collapse") == []
+
+
+def test_an_announced_evaluation_between_reports(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    for _ in range(4):
+        story.phase("eval")
+        works(story, 1, 20, 0.05)
+    assert story.asks("throughput_collapse") == []

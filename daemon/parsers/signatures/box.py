@@ -114,12 +114,11 @@ BOX: tuple[Signature, ...] = (
     Signature(
         "io-error",
         "io_error",
-        r"\[Errno (?:5|30|70|107|108|112|116|121)\]"
-        r"|\(os error (?:5|30|107|108|112|116|121)\)"
+        r"\[Errno (?:5|70|107|108|112|116|121)\]"
+        r"|\(os error (?:5|107|108|112|116|121)\)"
         r"|(?<![Bb]uffer )(?i:\binput/output error\b)"
-        r"|\bE(?:IO|STALE|ROFS|REMOTEIO|NOTCONN): "
+        r"|\bE(?:IO|STALE|REMOTEIO|NOTCONN): "
         r"|(?i:\bstale (?:nfs )?file handle\b|\btransport endpoint (?:is not connected|shutdown)\b|: remote i/o error\b)"
-        r"|(?i:(?:\[errno \d+\]|: |error:) ?read-only file system\b)"
         r"|输入/输出错误"
         r"|輸入/輸出錯誤"
         r"|入力/出力エラーです"
@@ -128,11 +127,22 @@ BOX: tuple[Signature, ...] = (
         r"|Error de entrada/salida"
         r"|Erro de entrada/saída"
         r"|Ошибка ввода/вывода"
-        r"|只读文件系统"
-        r"|Le système de fichiers est (?:accessible )?en lecture seul"
-        r"|Das Dateisystem ist nur lesbar"
-        r"|Sistema de ficheros de sólo lectura"
         r"|读取文件时.{0,8}I/O",
         source="glibc strerror and its translations, cpython, rust std::io, go syscall, libuv",
+    ),
+    Signature(
+        "read-only",
+        "fs_error",
+        r"\[Errno 30\]"
+        r"|\(os error 30\)"
+        r"|\bEROFS: "
+        r"|(?i:(?:\[errno \d+\]|: |error:) ?read-only file system\b)"
+        r"|只读文件系统"
+        r"|唯讀檔案系統"
+        r"|Le système de fichiers est (?:accessible )?en lecture seul"
+        r"|Das Dateisystem ist nur lesbar"
+        r"|Dateisystem ist nur zum Lesen"
+        r"|Sistema de ficheros de sólo lectura",
+        source="glibc strerror and its translations, rust std::io, go syscall, libuv",
     ),
 )

@@ -197,6 +197,8 @@ class Losses(Accumulator):
         nothing = -series.nothing <= value <= series.nothing
         if nothing or series.zeros is not None:
             self._zero(seen.file, series, mark, nothing=nothing)
+            if nothing and series.zeros is not None and _all_right(seen):
+                series.zeros.all_right = True
         if not nothing:  # else a mask or a bug: do not learn that level
             self._judge(seen.file, series, mark)
         return True
@@ -333,3 +335,9 @@ class Losses(Accumulator):
 
 def _at_once(series: LossSeries, size: float) -> bool:
     return size > EXPLODED_AT_ONCE * series.largest
+
+
+def _all_right(seen: Step) -> bool:
+    """True when the report says that every prediction was right: then nothing is left to lose."""
+    kinds = (value for name, value in seen.values.items() if "acc" in name.lower())
+    return any(0.999 <= value <= 1.0 or 99.9 <= value <= 100.0 for value in kinds)

@@ -137,6 +137,8 @@ class Zeros:
     began: float | None
     """Level of the first reports of the run."""
     over: bool = False
+    all_right: bool = False
+    """A report with it has an accuracy of 100 %."""
 
 
 @dataclass(slots=True)

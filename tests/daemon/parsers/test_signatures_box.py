@@ -41,6 +41,10 @@ TROUBLES = [
         "fs_error",
         "XFS (nvme0n1p1): log I/O error -5",
     ),
+    ("fs_error", "OSError: [Errno 30] Read-only file system: 'out/checkpoint-150'"),
+    ("fs_error", "tee: train.log: Read-only file system"),
+    ("fs_error", "Error: EROFS: read-only file system, open '/data/a'"),
+    ("io_error", "OSError: [Errno 5] Input/output error: 'shard_3.bin'"),
     ("fs_error", "XFS (md0): Metadata corruption detected at xfs_agi_verify+0x1"),
     (
         "fs_error",

@@ -55,6 +55,29 @@ def test_the_last_line_gives_the_class(last: str, trouble: str, exception: str) 
     assert event.text == last.strip()
 
 
+WORKER = """Traceback (most recent call last):
+  File "/venv/torch/utils/data/_utils/worker.py", line 349, in _worker_loop
+    data = fetcher.fetch(index)
+  File "/w/data.py", line 30, in __getitem__
+    arrays = np.load(path)
+"""
+
+
+def test_a_file_of_the_data_is_no_checkpoint() -> None:
+    bad = "zipfile.BadZipFile: File is not a zip file\n"
+    (event,) = events(f"{WORKER}{bad}")
+    assert (event.trouble, event.role) == ("python_exception", "root")
+    (event,) = events(f"{FRAMES}{bad}")
+    assert event.trouble == "ckpt_corrupt"
+
+
+def test_the_words_after_a_bar_are_told_without_the_bar() -> None:
+    bar = "Epoch 0:  36%|███▋ | 145/400 [00:24<00:43,  5.84it/s, train_loss=0.240]"
+    (event,) = events(f"{bar}start.sh: line 24:    14 Killed    ( exec python train.py )\n")
+    assert event.trouble == "process_killed"
+    assert event.text.startswith("start.sh: line 24: ")
+
+
 def test_ranks_are_told_apart_though_their_lines_mix() -> None:
     one, two = ([f"[rank{r}]: {line}" for line in FRAMES.splitlines()] for r in (1, 2))
     mixed = [line for pair in zip(one, two, strict=True) for line in pair]

@@ -128,7 +128,7 @@ class Desk:
         self.finding.look_at(run)
 
     def says(self, run: WatchedRun, *lines: str) -> None:
-        run.log_tail = list(lines)
+        run.logs.newest = list(lines)
         size = sum(map(len, lines)) + run.history.logs.get("l", LogGrowth(0, "l", 0, 0, 0)).bytes
         run.add_observations([LogGrowth(self.clock.now(), "l", size, 1, self.clock.now())])
         self.finding.look_at(run)

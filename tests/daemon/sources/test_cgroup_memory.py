@@ -10,12 +10,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.sources.cgroup_memory import MEASURE_EVERY, SETTLE_EVERY, CgroupMemory
+from middlewatch.daemon.sources.cgroup_memory import (
+    LOST_READS,
+    MEASURE_EVERY,
+    SETTLE_EVERY,
+    CgroupMemory,
+)
 from middlewatch.daemon.system import mounts
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import MemorySample
@@ -34,8 +40,8 @@ def box(tmp_path: Path) -> FakeBox:
 def watch(box: FakeBox) -> Iterator[Watch]:
     made: list[CgroupMemory] = []
 
-    def make(resume: Mapping[str, object] | None = None) -> CgroupMemory:
-        made.append(CgroupMemory(PID, str(box.root), resume))
+    def make(resume: Mapping[str, object] | None = None, **more: Any) -> CgroupMemory:
+        made.append(CgroupMemory(PID, str(box.root), resume, **more))
         return made[-1]
 
     yield make
@@ -282,6 +288,42 @@ def test_the_reused_pid_is_not_followed(box: FakeBox, watch: Watch) -> None:
     box.process(ticks=99)
     box.lives_in("0::/b")
     assert {look(source).cgroup for _ in range(SETTLE_EVERY + 1)} == {"/a"}
+
+
+def test_the_group_of_the_process_that_uses_most(box: FakeBox, watch: Watch) -> None:
+    """A start script has put its training into a group of its own."""
+    box.mounted(V2_MOUNT)
+    box.lives_in("0::/")
+    box.process(pid=60, ticks=8)
+    box.lives_in("0::/train", pid=60)
+    home = box.group("/train", limit=200 * MIB, kills=4)
+    used = {PID: 3 * MIB}
+    source = watch(memory=lambda: used)
+    assert look(source).limit_bytes is None
+    used[60] = 90 * MIB
+    sample = look(source)
+    assert (sample.cgroup, sample.limit_bytes, sample.oom_kills) == ("/train", 200 * MIB, 0)
+    # the kernel kills it; its group counts until the kill was read, and is not left at once
+    box.process("Z", ticks=8, pid=60)
+    del used[60]
+    box.group("/train", limit=200 * MIB, kills=5)
+    sample = look(source)
+    assert (sample.cgroup, sample.limit_bytes, sample.oom_kills) == ("/train", 200 * MIB, 1)
+    assert {look(source).cgroup for _ in range(LOST_READS - 2)} == {"/train"}
+    samples = [look(source) for _ in range(3)]
+    assert (samples[-1].cgroup, samples[-1].oom_kills) == ("/", 1)
+    assert home.exists()
+
+
+def test_a_little_more_memory_changes_nothing(box: FakeBox, watch: Watch) -> None:
+    box.mounted(V2_MOUNT)
+    box.lives_in("0::/a")
+    box.process(pid=60, ticks=8)
+    box.lives_in("0::/b", pid=60)
+    box.group("/a")
+    box.group("/b")
+    source = watch(memory=lambda: {PID: 60 * MIB, 60: 90 * MIB})
+    assert {look(source).cgroup for _ in range(9)} == {"/a"}
 
 
 def test_a_process_that_moved_is_followed(box: FakeBox, watch: Watch) -> None:

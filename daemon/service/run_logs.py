@@ -1,0 +1,152 @@
+"""The logs of one run: those named when the watch began, and those found while it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
+
+from middlewatch.sentinels.kit import Observation
+from middlewatch.sentinels.kit.numbers import size
+
+from ..config.run_spec import RunSpec
+from ..judge.history import RunHistory
+from ..launch.log_files import NO_LOG, NO_TEXT
+from ..parsers.recurring import LiveReader
+from ..sources.log_tail import LogTail, TailState
+from ..sources.run_outputs import Output, RunOutputs
+from ..system.clock import Clock
+from ..system.errors import Unsupported
+from ..system.guard import Guards
+from ..system.inotify import Inotify
+from ..system.pump import Pump, Pumped
+from .run_saves import RunSaves
+
+READS_AT_ONCE = 16
+"""Reads of one log in a row: 4 MiB, under a second."""
+
+
+class Run(Protocol):
+    """What is used here of a :class:`.watched_run.WatchedRun`."""
+
+    spec: RunSpec
+    history: RunHistory
+    clock: Clock
+    guards: Guards | None
+    saves: RunSaves
+
+    def add_observations(self, seen: Iterable[Observation]) -> None:
+        """Take what a source saw."""
+        ...
+
+
+class RunLogs:
+    """The sources of the logs of one run, and their readers.
+
+    ``newest``: the newest lines, as kept over a restart; ``states``: what :meth:`states` gave then.
+    """
+
+    def __init__(self, run: Run, newest: Iterable[str], states: Mapping[str, TailState]) -> None:
+        self._run = run
+        self.newest = list(newest)
+        self._before = states
+        self.readers: dict[str, LiveReader] = {}
+        self._tails: dict[str, LogTail] = {}
+        self._pump: Pump | None = None
+        self._inotify: Inotify | None = None
+        self._pumped: list[Pumped] = []
+
+    def start(self, pump: Pump, inotify: Inotify) -> None:
+        """Read the known logs, and look for more."""
+        self._pump, self._inotify = pump, inotify
+        run = self._run
+        for path in run.spec.logs:
+            self._add(path, self._before.get(path))
+        if run.spec.pid is not None:
+            outputs = RunOutputs(
+                run.history.pids,
+                lambda: run.spec.logs,
+                lambda: not run.history.step_times,
+                self._take,
+                main=run.spec.pid,
+                guards=run.guards,
+            )
+            self._pumped.append(pump.add(outputs, run.add_observations))
+
+    def _add(self, path: str, state: TailState | None, *, from_start: bool = True) -> None:
+        assert self._pump is not None
+        reader = LiveReader.restore(path, state["reader"]) if state else LiveReader(path)
+        tail = LogTail(
+            path,
+            reader,
+            self._inotify,
+            via=self._run.spec.log_via.get(path),
+            offset=state,
+            from_start=from_start,
+            guards=self._run.guards,
+        )
+        self.readers[path], self._tails[path] = reader, tail
+        self._pumped.append(self._pump.add(tail, self._run.add_observations))
+
+    def _take(self, found: Output) -> None:
+        """One more file that the run prints to."""
+        run, spec = self._run, self._run.spec
+        via = {found.path: found.via} if found.via else {}
+        run.spec = replace(
+            spec,
+            logs=(*spec.logs, found.path),
+            log_via={**spec.log_via, **via},
+            notes=tuple(note for note in spec.notes if not note.startswith((NO_LOG, NO_TEXT))),
+        )
+        self._add(found.path, None, from_start=found.from_start)
+        run.saves.learnt()
+
+    def stop(self, pump: Pump) -> None:
+        """Close the sources."""
+        for pumped in self._pumped:
+            pump.remove(pumped)
+        self._pumped = []
+
+    def read_now(self) -> None:
+        """Read what is in the logs now, of those that are not far."""
+        for tail in self._tails.values():
+            if tail.answers_later:
+                continue
+            with suppress(OSError, Unsupported):
+                for _ in range(READS_AT_ONCE):
+                    self._run.add_observations(tail.read(self._run.clock.now()))
+                    if not tail.more:
+                        break
+
+    def line_text(self, file: str, number: int) -> str | None:
+        """Text of a recent log line, for evidence."""
+        reader = self.readers.get(file)
+        if reader is None:
+            return None
+        return next((text for n, text in reversed(reader.tail) if n == number), None)
+
+    def tail(self, lines: int = 50) -> list[str]:
+        """The newest lines of the log that grew last."""
+        if self.readers:
+            growth = self._run.history.logs
+            newest = max(
+                self.readers.values(),
+                key=lambda r: g.grown_at if (g := growth.get(r.file)) else 0.0,
+            )
+            self.newest = [text for _, text in list(newest.tail)[-lines:]]
+        return self.newest
+
+    def notes(self) -> list[str]:
+        """Sentences for a person."""
+        notes = []
+        for tail in self._tails.values():
+            notes += [tail.detail] if tail.detail else []
+            if tail.skipped_bytes:
+                began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
+                notes.append(f"{began}; its line numbers count from there")
+        return notes
+
+    def states(self) -> Mapping[str, TailState]:
+        """Where reading goes on after a restart of the daemon: path -> state."""
+        return {path: tail.state() for path, tail in self._tails.items()} or self._before

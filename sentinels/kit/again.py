@@ -1,0 +1,112 @@
+"""A program that fails inside a run that goes on: a wrapper starts it again, or starts the next one.
+
+The main process of such a run is a shell, a queue or a supervisor, which lives on. What its log says
+is judged against its progress: the same exception for the third time, and no step beyond the one
+where it came first, is a loop. A counter that begins anew after the exception is another program,
+or the same one from the beginning; one that goes on nearby is a resume, which is nobody's trouble.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .observations import LogEvent, Step
+from .view import View
+
+LOOP = 3
+"""Times that a program must have failed in the same way: the first, and two that were tried again
+(our choice: one retry may be luck, two that end in the same way are none)."""
+APART_S = 3.0
+"""Seconds between two failures: ranks that fail together print within that time, and a program that
+is started again needs it for its imports."""
+RECENT_S = 300.0
+"""Seconds for which a loop is shown after its newest failure, or three of its rounds."""
+DIED_S = 6.0
+"""Seconds between the exception and the end of its process: one read of a new process, and one look
+at those that are gone."""
+ANEW = 0.5
+"""A counter that goes on below this part of where it was begins anew; above, it was resumed."""
+
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+class Loop(NamedTuple):
+    """A program that fails again and again."""
+
+    newest: LogEvent
+    first_at: float
+    times: int
+    step: float | None
+    """The step beyond which it does not come."""
+
+
+def crash_loop(view: View, since: float) -> Loop | None:
+    """The loop that the run is in, by its log since ``since`` (epoch seconds)."""
+    raised = _raised(view, since)
+    if len(raised) < LOOP:
+        return None
+    newest = raised[-1]
+    starts: list[LogEvent] = []
+    last = float("-inf")
+    for event in (e for e in raised if _alike(e, newest)):
+        if event.at - last > APART_S:
+            starts.append(event)
+        last = event.at
+    if len(starts) < LOOP:
+        return None
+    first, rounds = starts[0], len(starts) - 1
+    if view.now - last > max(RECENT_S, 3 * (starts[-1].at - first.at) / rounds):
+        return None
+    reached = [number for at, number in view.step_times if at <= first.at]
+    later = [number for at, number in view.step_times if at > first.at]
+    if later and (not reached or max(later) > max(reached)):
+        return None
+    if not view.step_times and any(step.at > first.at for step in view.steps):
+        return None  # reports without a step: they may be progress
+    return Loop(newest, first.at, len(starts), max(reached) if reached else None)
+
+
+def failed_part(view: View, since: float) -> LogEvent | None:
+    """The exception that ended a program of the run, after which another one began."""
+    for event in reversed(_raised(view, since)):
+        died = any(
+            not end.main and end.exit_code != 0 and abs(end.at - event.at) <= DIED_S
+            for end in view.endings
+        )
+        if died and _begun_anew(view.steps, event):
+            return event
+    return None
+
+
+def _begun_anew(steps: Sequence[Step], event: LogEvent) -> bool:
+    """True when the counter after the event is that of another program."""
+    after = next((s for s in steps if s.file == event.file and s.line > event.line), None)
+    before = next(
+        (s for s in reversed(steps) if s.file == event.file and s.line < event.line), None
+    )
+    if after is None or before is None:
+        return False
+    for was, now in ((before.number, after.number), (before.epoch, after.epoch)):
+        if was is not None and now is not None:
+            return now <= max(1.0, ANEW * was)
+    return False
+
+
+def _raised(view: View, since: float) -> list[LogEvent]:
+    return [
+        e
+        for e in view.events
+        if e.at >= since and e.fatal and e.role == "root" and "exception" in e.details
+    ]
+
+
+def _alike(one: LogEvent, other: LogEvent) -> bool:
+    """True for the same exception, whatever the numbers in its message."""
+    return one.trouble == other.trouble and _kind(one) == _kind(other)
+
+
+def _kind(event: LogEvent) -> str:
+    words = f"{event.details.get('exception')} {event.details.get('message')}"
+    return _NUMBER.sub("0", words)[:160]

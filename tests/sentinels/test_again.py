@@ -1,0 +1,105 @@
+"""Programs that fail inside a run that goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.sentinels.kit import Severity
+
+from .story import Story
+
+BAD_RECORD = {"exception": "JSONDecodeError", "message": "Unterminated string: char 41"}
+
+
+def fails(story: Story, message: str = "Unterminated string: char 41", **other: object) -> Story:
+    """The program ends with an exception, as its parent sees it as well."""
+    details = {"exception": "JSONDecodeError", "message": message, **other}
+    story.says("python_exception", f"JSONDecodeError: {message}", **details)
+    return story.wait(1).end(1, main=False, pid=200).wait(1)
+
+
+def attempt(story: Story, first: int, last: int) -> Story:
+    story.number = first - 1
+    return story.wait(4).train(last - first + 1)
+
+
+def test_a_wrapper_that_starts_it_again_and_again(story: Story) -> None:
+    fails(attempt(story, 1, 91))
+    fails(attempt(story, 80, 91))
+    assert story.asks("crash") == [], "one retry may be luck"
+    fails(attempt(story, 80, 91), "Unterminated string: char 977")
+    (finding,) = story.asks("crash")
+    assert (finding.trouble, finding.severity) == ("python_exception", Severity.CRITICAL)
+    assert finding.key == "loop"
+    assert finding.summary.startswith("JSONDecodeError: Unterminated string: char 977: 3 times in ")
+    assert "no step beyond 91" in finding.summary
+    assert not finding.fatal, "the run is still there"
+    assert finding.since == story.events[0].at
+
+
+def test_without_any_step(story: Story) -> None:
+    for _ in range(3):
+        fails(story.wait(6))
+    (finding,) = story.asks("crash")
+    assert finding.key == "loop"
+
+
+def test_retries_that_come_further_are_no_loop(story: Story) -> None:
+    for last in (91, 140, 200):
+        fails(attempt(story, last - 11, last))
+    assert story.asks("crash") == []
+
+
+def test_other_exceptions_are_no_loop(story: Story) -> None:
+    for name in ("KeyError", "JSONDecodeError", "OSError"):
+        fails(attempt(story, 80, 91), exception=name)
+    assert story.asks("crash") == []
+
+
+def test_ranks_that_fail_together_fail_once(story: Story) -> None:
+    story.train(20)
+    for rank in range(8):
+        story.says("python_exception", rank=rank, **BAD_RECORD).wait(0.5)
+    assert story.asks("crash") == []
+
+
+def test_reports_without_steps_may_be_progress(story: Story) -> None:
+    for _ in range(4):
+        story.train(5, number=None).says("python_exception", **BAD_RECORD)
+    assert story.asks("crash") == []
+
+
+def test_a_loop_that_was_left_is_over(story: Story) -> None:
+    for _ in range(3):
+        fails(attempt(story, 80, 91))
+    assert story.asks("crash")
+    assert attempt(story, 80, 95).asks("crash") == []
+
+
+def test_the_next_job_of_a_queue_goes_on_without_the_one_that_failed(story: Story) -> None:
+    fails(story.train(40))
+    assert story.asks("crash") == []
+    (finding,) = attempt(story, 1, 3).asks("crash")
+    assert (finding.key, finding.severity) == ("part", Severity.WARNING)
+    assert "the run goes on with another one" in finding.summary
+    assert story.train(100).asks("crash"), "it stays failed"
+    story.end(0)
+    assert story.wait(9).asks("crash"), "and when all are done as well"
+
+
+def test_epochs_count_where_there_are_no_steps(story: Story) -> None:
+    story.step(number=None, epoch=1.0)
+    fails(story)
+    story.wait(3).step(number=None, epoch=1.0)
+    assert [f.key for f in story.asks("crash")] == ["part"]
+
+
+@pytest.mark.parametrize("first", [80, 60])
+def test_a_resume_nearby_is_nobody_s_trouble(story: Story, first: int) -> None:
+    fails(attempt(story, 1, 91))
+    assert attempt(story, first, first + 9).asks("crash") == []
+
+
+def test_an_exception_that_ended_nothing(story: Story) -> None:
+    story.train(40).says("python_exception", **BAD_RECORD)
+    assert attempt(story, 1, 20).asks("crash") == []
