@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from middlewatch.sentinels.kit import Severity
 
 from .story import Story
 
-BAD_RECORD = {"exception": "JSONDecodeError", "message": "Unterminated string: char 41"}
+BAD_RECORD: Any = {"exception": "JSONDecodeError", "message": "Unterminated string: char 41"}
 
 
 def fails(story: Story, message: str = "Unterminated string: char 41", **other: object) -> Story:
     """The program ends with an exception, as its parent sees it as well."""
-    details = {"exception": "JSONDecodeError", "message": message, **other}
+    details: Any = {"exception": "JSONDecodeError", "message": message, **other}
     story.says("python_exception", f"JSONDecodeError: {message}", **details)
     return story.wait(1).end(1, main=False, pid=200).wait(1)
 

@@ -207,6 +207,6 @@ def test_a_silence_is_left_to_another_rule(story: Story) -> None:
 def test_an_announced_evaluation_between_reports(story: Story) -> None:
     works(story, 40, 2, 0.9)
     for _ in range(4):
-        story.phase("eval")
+        story.phase("evaluate")
         works(story, 1, 20, 0.05)
     assert story.asks("throughput_collapse") == []
