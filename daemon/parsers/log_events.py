@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
@@ -25,6 +26,10 @@ by the original traceback."""
 
 _BAR = re.compile(r"^.{0,200}\d%\|.{0,200}?(?:it/s|s/it)[^\]]{0,200}\]\s*(?=\S)")
 """A progress bar, which has no end of line, before the words of another program."""
+
+
+_WRITES = frozenset(("ckpt_write_failed", "disk_full", "quota_exceeded", "inode_exhausted"))
+"""Classes of a write that failed, in whatever thread."""
 
 
 class LogPosition(NamedTuple):
@@ -60,12 +65,15 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     # the exception of a script that started another one is a separate trouble
     if raised.ignored or not exact or raised.exception == "CalledProcessError":
         said.append(_exception(raised, text, details, place))
-    # what ended a thread did not end the run; other events, as of a tracker, are still reported
+    # what ended a thread did not end the run, but what it failed to write is not written
     said += (
-        _event(row, details | more, text, place)
+        replace(_event(row, details | more, text, place), fatal=row.fatal and not raised.ignored)
         for row, more in exact
-        if not (raised.ignored and row.fatal)
+        if not (raised.ignored and row.fatal) or row.trouble in _WRITES
     )
+    if raised.ignored and raised.save and len(said) == 1:
+        failed = replace(said[0], trouble="ckpt_write_failed", role="root", severity="critical")
+        said.append(failed)
     return said
 
 

@@ -38,6 +38,10 @@ _BETWEEN = re.compile(
 _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
 _OF_DATA = re.compile(r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python")
 """Frames, and the message, of an exception that was raised while a batch of data was read."""
+_OF_SAVE = re.compile(
+    r"\btorch\.save\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
+)
+"""Frames of an exception that was raised while a checkpoint was saved."""
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
     re.DOTALL,
@@ -90,6 +94,8 @@ class Open:
     """Blanks before the head: a launcher that quotes a traceback indents all of it."""
     data: bool = False
     """One of its frames reads training data."""
+    save: bool = False
+    """One of its frames saves a checkpoint."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray"),
@@ -113,6 +119,8 @@ class Raised:
     """It was raised while another exception was handled, or caused by one."""
     data: bool = False
     """It was raised while a batch of training data was read."""
+    save: bool = False
+    """It was raised while a checkpoint was saved."""
 
 
 def split_error(text: str) -> tuple[str, str] | None:
@@ -227,6 +235,7 @@ class Tracebacks:
     def _follow(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
         trace.seen += 1
         trace.data = trace.data or _OF_DATA.search(text) is not None
+        trace.save = trace.save or _OF_SAVE.search(text) is not None
         if trace.lead:
             text = self._without_lead(trace.lead, text)
         if trace.indent and text[: trace.indent].isspace():
@@ -237,10 +246,8 @@ class Tracebacks:
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
-        raised = Raised(
-            trace.line, trace.text, text, *error, trace.ignored, trace.chained, trace.data
-        )
-        return True, raised
+        how = trace.ignored, trace.chained, trace.data, trace.save
+        return True, Raised(trace.line, trace.text, text, *error, *how)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

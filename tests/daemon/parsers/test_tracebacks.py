@@ -71,6 +71,33 @@ def test_a_file_of_the_data_is_no_checkpoint() -> None:
     assert event.trouble == "ckpt_corrupt"
 
 
+THREAD = """Exception in thread AsyncSaver:
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/threading.py", line 1038, in _bootstrap_inner
+    self.run()
+  File "main.py", line 22, in run
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["RuntimeError: Parent directory ckpt does not exist.", "KeyError: 'ema'"],
+    ids=["said", "in its frames"],
+)
+def test_a_save_that_fails_in_a_thread_is_a_failed_save(last: str) -> None:
+    found = events(f"{THREAD.format(call='torch.save(state, path)')}{last}\n")
+    assert [(e.trouble, e.severity, e.fatal) for e in found] == [
+        ("python_exception", "info", False),
+        ("ckpt_write_failed", "critical", False),
+    ]
+
+
+def test_what_else_ends_a_thread_is_a_note() -> None:
+    (event,) = events(f"{THREAD.format(call='self.poll()')}KeyError: 'ema'\n")
+    assert (event.trouble, event.severity) == ("python_exception", "info")
+
+
 def test_the_words_after_a_bar_are_told_without_the_bar() -> None:
     bar = "Epoch 0:  36%|███▋ | 145/400 [00:24<00:43,  5.84it/s, train_loss=0.240]"
     (event,) = events(f"{bar}start.sh: line 24:    14 Killed    ( exec python train.py )\n")
