@@ -97,7 +97,9 @@ class RunOutputs(Source):
             return
         files = [file for fd in (1, 2) if (file := self._fd(process, fd)) is not None]
         if process.comm == "tee":
-            files += [file for file in process.files if file.fd > 2]
+            # What it also prints is read there; its copy would be the same lines again.
+            copies = files and files[0].fd == 1 and not files[0].target.startswith("/dev/")
+            files = [] if copies else [file for file in process.files if file.fd > 2]
         elif known_s >= QUIET_S and self._silent():
             files += log_like(process)
         for file in files:

@@ -145,6 +145,15 @@ def test_the_copy_that_tee_writes(stage: Stage) -> None:
     assert stage.look() == ["copy.txt"]
 
 
+def test_a_copy_of_what_is_printed_as_well_is_not_read_twice(stage: Stage) -> None:
+    stage.known.append(str(stage.folder / "out.log"))
+    pid = stage.start("exec tee copy.txt > out.log")
+    stage.until(
+        lambda: Process("/proc", pid).comm == "tee" and (stage.folder / "copy.txt").exists()
+    )
+    assert stage.look() == []
+
+
 def test_a_log_that_the_program_writes_itself_counts_while_nothing_else_reports(
     stage: Stage,
 ) -> None:
