@@ -6,7 +6,8 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     fatal error is in the log, and after it come no step, no further line and no end of the process.
     An error that was followed by two steps does not count, unless the run fails in a loop: the same
     exception for the third time, and no step beyond the first time. If a program of the run ended
-    with an exception and another one began after it, that is a warning (kit/again.py).
+    with an exception or was killed, and another one began after it from its beginning, that is a
+    warning (kit/again.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -34,7 +35,7 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.again import crash_loop, failed_part
+from .kit.again import crash_loop, failed_part, killed_part
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, kernel_fault
 from .kit.numbers import number, pace, span
@@ -214,7 +215,7 @@ def _read_live(view: View, limits: Limits) -> float:
 
 def _inside(view: View, limits: Limits) -> list[Finding]:
     """A finding about a program that failed inside a run that goes on."""
-    if not view.events:
+    if not view.events and not view.endings:
         return []
     since = _read_live(view, limits)
     loop = crash_loop(view, since)
@@ -232,9 +233,25 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
         ]
     event = failed_part(view, since)
     if event is None:
-        return []
+        ended = killed_part(view, since)
+        return [] if ended is None else [_killed(ended)]
     told = f"{describe_event(event)}; the program has ended, and the run goes on with another one"
     return [_part(event, "part", Severity.WARNING, told, event.at)]
+
+
+def _killed(ended: ProcessEnded) -> Finding:
+    """A finding about a part that was killed, and begins from its beginning."""
+    trouble, how = SIGNALS[ended.signal or 9]
+    who = f"process {ended.pid} {ended.name}".rstrip()
+    return Finding(
+        trouble=trouble,
+        key="part",
+        severity=Severity.WARNING,
+        summary=f"{who} {how}; after it the steps begin from the beginning",
+        evidence=(Evidence("process", f"pid {ended.pid} {how}", ended.at),),
+        details={"pid": ended.pid, "signal": ended.signal},
+        since=ended.at,
+    )
 
 
 def _part(event: LogEvent, key: str, severity: Severity, summary: str, since: float) -> Finding:

@@ -38,7 +38,8 @@ from .kit import (
     Step,
     View,
 )
-from .kit.numbers import span
+from .kit.again import Rounds, rounds
+from .kit.numbers import number, span
 from .kit.pace.failing import Failing, failing
 from .kit.pace.pauses import Pauses
 from .kit.pace.signs import ReportPauses, Signs
@@ -112,6 +113,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if view.ending is not None:
         return
+    again = rounds(view)
+    if again is not None:
+        yield _no_further(again)
+        return
     case = case_of(view, silence_limits(limits))
     if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
         return  # no case opens earlier; the closer look begins at half of the shortest silence
@@ -130,6 +135,20 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             judged = _early(view, limits, work, case)
     if judged is not None:
         yield _finding(view, work, judged, case)
+
+
+def _no_further(again: Rounds) -> Finding:
+    """A finding about steps that are made again and again."""
+    return Finding(
+        trouble="hang",
+        key="rounds",
+        severity=Severity.CRITICAL,
+        summary=f"no step beyond {number(again.top)}: the run went back {again.times} times, to step "
+        f"{number(again.to)} now",
+        remedy=f"read why it goes back at step {number(again.top)}: the lines before each return",
+        details={"top": again.top, "to": again.to, "times": again.times},
+        since=again.first_at,
+    )
 
 
 def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:

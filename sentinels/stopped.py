@@ -26,7 +26,7 @@ class Limits:
     """How long a process must be in state T; debuggers stop a process for a moment only."""
     instead_s: float = 600.0
     """The same while the run does something else instead."""
-    busy_cores: float = 0.3
+    busy_cores: float = 0.05
     """CPU cores from which a process that was started since does something."""
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .observations import LogEvent, Step
+from .observations import LogEvent, ProcessEnded, Step
 from .view import View
 
 LOOP = 3
@@ -29,7 +29,25 @@ at those that are gone."""
 ANEW = 0.5
 """A counter that goes on below this part of where it was begins anew; above, it was resumed."""
 
+_KILLS = (4, 6, 7, 8, 9, 11)
+"""Signals by which a program is killed or crashes; parents end their workers with others."""
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+ROUNDS = 4
+"""Times that the counter must have gone back nearby before that is a loop. A recipe may go back
+once or twice for a batch that it skips then (our choice)."""
+
+
+class Rounds(NamedTuple):
+    """A run whose step counter goes back nearby again and again."""
+
+    times: int
+    first_at: float
+    to: float
+    """Step to which it went back last."""
+    top: float
+    """The step beyond which it does not come."""
 
 
 class Loop(NamedTuple):
@@ -78,6 +96,50 @@ def failed_part(view: View, since: float) -> LogEvent | None:
         if died and _begun_anew(view.steps, event):
             return event
     return None
+
+
+def killed_part(view: View, since: float) -> ProcessEnded | None:
+    """The process whose bad end was followed by a counter that begins anew, as the newest such."""
+    for ending in reversed(view.endings):
+        if ending.main or ending.at < since:
+            continue
+        if ending.signal in _KILLS and _anew_since(view.steps, ending.at):
+            return ending
+    return None
+
+
+def rounds(view: View) -> Rounds | None:
+    """How often the counter went back to a step in the upper half of where it was, without ever
+    coming further; ``None`` for less than :data:`ROUNDS` times, or when epochs went on."""
+    marks = view.step_times
+    if len(marks) < 2 * ROUNDS:
+        return None
+    epochs = {step.epoch for step in view.steps if step.epoch is not None}
+    top, back = float("-inf"), list[tuple[float, float]]()
+    before = marks[0][1]
+    for at, step in marks:
+        if step > top:
+            top, back = step, []
+        elif step < before:
+            if step < ANEW * top:
+                return None  # an epoch, or another program, counts from its beginning
+            back.append((at, step))
+        before = step
+    if len(back) < ROUNDS or len(epochs) > 1:
+        return None
+    return Rounds(len(back), back[0][0], back[-1][1], top)
+
+
+def _anew_since(steps: Sequence[Step], at: float) -> bool:
+    """True when the counter of the first report after ``at`` is that of another start, within the
+    same epoch: what ends with every epoch is a worker."""
+    after = next((s for s in steps if s.at > at), None)
+    before = next((s for s in reversed(steps) if s.at <= at), None)
+    if after is None or before is None or after.number is None or before.number is None:
+        return False
+    if before.epoch is not None and after.epoch is not None and after.epoch > before.epoch:
+        return False
+    return after.number <= ANEW * before.number
 
 
 def _begun_anew(steps: Sequence[Step], event: LogEvent) -> bool:

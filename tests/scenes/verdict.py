@@ -54,7 +54,7 @@ def judge(done: Play) -> Verdict:
     return Verdict(
         noticed,
         noticed and delay is not None and delay <= truth["deadline_s"],
-        noticed and _class(after[-1][1], done.incidents) in truth["classes"],
+        noticed and _class(after[-1][1], done.incidents) in truth.get("classes", ()),
         cause,
         not before,
         delay,

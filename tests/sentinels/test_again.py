@@ -102,6 +102,51 @@ def test_a_resume_nearby_is_nobody_s_trouble(story: Story, first: int) -> None:
     assert attempt(story, first, first + 9).asks("crash") == []
 
 
+def test_a_kill_after_which_it_begins_from_the_beginning(story: Story) -> None:
+    story.train(160).end(signal=9, main=False, pid=200, name="python")
+    assert story.asks("crash") == []
+    (finding,) = attempt(story, 1, 3).asks("crash")
+    assert (finding.trouble, finding.key) == ("process_killed", "part")
+    assert finding.severity is Severity.WARNING
+    assert finding.summary == (
+        "process 200 python was killed (SIGKILL); after it the steps begin from the beginning"
+    )
+
+
+def test_a_kill_after_which_it_goes_on_nearby(story: Story) -> None:
+    story.train(160).end(signal=9, main=False, pid=200)
+    assert attempt(story, 141, 160).asks("crash") == []
+
+
+def test_a_worker_that_ends_with_its_epoch(story: Story) -> None:
+    for epoch in (1.0, 2.0, 3.0):
+        story.number = 0
+        story.train(20, epoch=epoch).end(signal=9, main=False, pid=200 + int(epoch))
+    assert story.asks("crash") == []
+
+
+def test_a_run_that_rolls_back_again_and_again(story: Story) -> None:
+    story.train(117)
+    for _ in range(3):
+        attempt(story, 101, 117)
+    assert story.asks("hang") == []
+    (finding,) = attempt(story, 101, 103).asks("hang")
+    assert (finding.trouble, finding.key, finding.severity) == ("hang", "rounds", Severity.CRITICAL)
+    assert finding.summary == "no step beyond 117: the run went back 4 times, to step 101 now"
+    attempt(story, 104, 130)
+    assert story.asks("hang") == [], "it came further"
+
+
+def test_counters_that_begin_with_every_epoch_are_no_rounds(story: Story) -> None:
+    for _ in range(9):
+        attempt(story, 1, 30)
+    assert story.asks("hang") == []
+    for epoch in range(9):
+        story.number = 70
+        story.train(30, epoch=float(epoch))
+    assert story.asks("hang") == []
+
+
 def test_an_exception_that_ended_nothing(story: Story) -> None:
     story.train(40).says("python_exception", **BAD_RECORD)
     assert attempt(story, 1, 20).asks("crash") == []

@@ -26,6 +26,27 @@ def test_a_constant_loss(story: Story) -> None:
     assert story.step(train_loss=6.9, grad_norm=0.1).asks("loss_constant") == []
 
 
+ALL = {"train_loss": 1.658, "accuracy": 0.5391, "eval_loss": 1.7721, "val_accuracy": 0.4336}
+
+
+def test_when_every_measured_value_stands_still_nothing_is_learnt(story: Story) -> None:
+    for n in range(9):
+        story.step(9, number=None, **{name: value + 0.1 * n for name, value in ALL.items()})
+    for n in range(11):
+        story.step(9, number=None, seconds=float(n), **ALL)
+    assert story.asks("loss_constant") == []
+    (finding,) = story.step(9, number=None, seconds=3.0, **ALL).asks("loss_constant")
+    assert (finding.trouble, finding.severity) == ("loss_constant", Severity.WARNING)
+    assert finding.summary.endswith("and every other measured value is the same in all of them")
+    assert story.step(9, number=None, **{**ALL, "accuracy": 0.54}).asks("loss_constant") == []
+
+
+def test_a_bar_repeats_all_its_values_until_it_gets_new_ones(story: Story) -> None:
+    for n in range(6):
+        story.train(30, 0.2, **{name: value + 0.1 * n for name, value in ALL.items()})
+    assert story.asks("loss_constant") == []
+
+
 def test_a_loss_of_few_digits_is_none(story: Story) -> None:
     for n in range(90):
         story.step(train_loss=2.3, grad_norm=0.8 + 0.01 * (n % 7))

@@ -4,6 +4,7 @@ plateau."""
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -18,6 +19,10 @@ SAME = 50
 """Consecutive reports with exactly the same loss from which it is constant. Programs that print
 four digits repeat values, so the gradient norm has to be the same too; in a log without gradient
 norms the loss must have changed before."""
+ALL_SAME = 12
+"""The same where the reports have three or more measured values and every one of them is the same,
+to the last digit: one of them may be clipped or rounded, not all (our choice)."""
+MEASURED = re.compile(r"loss|acc|f1|auc|perplexity|ppl|grad_norm|error|score")
 LONGEST = 3
 """The streak must also be this many times as long as the longest one before: a progress bar repeats
 its loss until the next is computed."""
@@ -42,6 +47,8 @@ class Constant:
     decided: LoggedValue | None = None
     count: int = 1
     norm: float | None = None
+    values: tuple[float, ...] | None = None
+    """All measured values, while they are the same in every report; ``None``: they are not."""
 
 
 @dataclass(slots=True)
@@ -140,6 +147,11 @@ class FlatMetrics(Accumulator):
         if loss is not None and loss - loss == 0.0:
             self._loss(seen, log, loss, values.get("grad_norm"))
 
+    @property
+    def enough(self) -> int:
+        """Reports from which the streak counts."""
+        return SAME if self.constant is None else _enough(self.constant)
+
     def _no_rate(self, seen: Step, log: _Log) -> None:
         if log.no_rate is None:
             log.no_rate = NoRate(seen.file, seen, log.rate)
@@ -154,14 +166,21 @@ class FlatMetrics(Accumulator):
         constant = log.constant
         if constant is not None and constant.first.value == loss and constant.norm == norm:
             constant.count += 1
-            if constant.count >= max(SAME, LONGEST * log.longest) and constant.decided is None:
+            if constant.values != _measured(seen):
+                constant.values = None
+            # A bar repeats all its values until it gets new ones; how long, the first streak tells.
+            enough = _enough(constant) if log.longest else SAME
+            least = max(enough, LONGEST * log.longest)
+            if constant.count >= least and constant.decided is None:
                 self._decide(seen, log, constant)
         else:
             if constant is not None:
                 log.longest = max(log.longest, constant.count)
                 if self.constant is constant:
                     self.constant = None
-            log.constant = Constant(seen.file, LoggedValue.of(seen, loss), norm=norm)
+            log.constant = Constant(
+                seen.file, LoggedValue.of(seen, loss), norm=norm, values=_measured(seen)
+            )
         log.total += loss
         log.wide += 1
         if log.wide == BLOCK:
@@ -188,6 +207,16 @@ class FlatMetrics(Accumulator):
         if log.special or log.since_best < max(STALE_BLOCKS, log.blocks / 2):
             return
         self.plateau = Plateau(seen.file, best, mean, BLOCK * log.since_best)
+
+
+def _measured(seen: Step) -> tuple[float, ...] | None:
+    """The measured values of a report in the order of their names; ``None`` for less than three."""
+    found = tuple(value for name, value in sorted(seen.values.items()) if MEASURED.search(name))
+    return found if len(found) >= 3 else None
+
+
+def _enough(constant: Constant) -> int:
+    return SAME if constant.values is None else ALL_SAME
 
 
 def exact(before: float) -> bool:
