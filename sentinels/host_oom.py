@@ -3,7 +3,8 @@
 Decides: The OOM kill counter of the control group rose. A process of this run that ended at about
     that time is the victim; if it was the main process, the run has failed. In a control group that
     several runs share, a kill concerns only a run that lost a process. Without a counter, a line of
-    the kernel log counts if it names a process of this run. In a finished log every line about such
+    the kernel log counts if it names a process of this run. A group that is gone with its counter
+    counts if it was nearly full when its process was killed: that is most likely. In a finished log every line about such
     a kill is reported as it is.
 Classes: cgroup_oom_kill host_oom_kill
 Sources: The counter is read all the time, because exit status 137 is also caused by docker stop,
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
 from .kit.numbers import size
 from .kit.recovery import OpenIncident, went_on
+from .kit.vanished import full_and_gone
 
 CLASSES = ("cgroup_oom_kill", "host_oom_kill")
 
@@ -45,6 +47,14 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if known or view.now - rise[1].at >= limits.settle_s:
             yield finding
         return
+    if view.live and rise is None:
+        for ending in view.endings:
+            last = full_and_gone(view, ending)
+            if last is not None and (
+                view.ending is not None or view.now - ending.at >= limits.settle_s
+            ):
+                yield _likely(view, ending, last)
+                return
     ours = [e for e in reversed(view.events) if _ours(view, e)]
     # the line that names limit and victim, before one that only says "Killed process"
     event = next((e for e in ours if e.role == "root"), ours[0] if ours else None)
@@ -135,6 +145,32 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
             "limit_bytes": after.limit_bytes,
             "pid": victim.pid if victim else None,
             "main": main,
+            "how": "oom",
+        },
+    )
+
+
+def _likely(view: View, ending: ProcessEnded, last: MemorySample) -> Finding:
+    """A finding about a group that is gone with its counter: it was full when a process was killed."""
+    full = f"{size(last.working_set_bytes)} of {size(last.limit_bytes or 0)}"
+    ended = view.ending is not None
+    fate = "; the run has ended" if ended else "; the run itself is still alive"
+    return Finding(
+        trouble="cgroup_oom_kill",
+        key="oom_kill",
+        severity=Severity.CRITICAL,
+        fatal=ended,
+        summary=f"process {ending.pid} {ending.name}".rstrip()
+        + f" was killed, most likely because memory ran out: its control group had {full} in use"
+        + fate,
+        evidence=(
+            Evidence("cgroup", f"{last.cgroup}: {full} in use; the group is gone since", last.at),
+            Evidence("process", f"pid {ending.pid} {ending.name} ended{_how(ending)}", ending.at),
+        ),
+        details={
+            "limit_bytes": last.limit_bytes,
+            "pid": ending.pid,
+            "main": ending.main,
             "how": "oom",
         },
     )

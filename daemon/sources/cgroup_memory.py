@@ -40,6 +40,8 @@ from ..system.source import Source
 MEASURE_EVERY = 5
 """Reads between two measurements: the kernel computes memory.stat for each of them, which costs
 more than reading all counters. A validation that uses memory for some seconds is still seen."""
+NEAR = 0.6
+"""Part of the limit from which every read measures: what comes next may be the kill."""
 SETTLE_EVERY = 60
 """Reads after which the groups are looked up again: limits may change, processes may be moved."""
 YOUNG_READS = 10
@@ -130,7 +132,10 @@ class CgroupMemory(Source):
             self._settle()
             self._count()
         killed, self._said = self._total != self._said, self._total
-        if killed or gone or due or self._measured is None or self._reads % MEASURE_EVERY == 0:
+        near = self._measured is not None and self._measured.working_set >= NEAR * (
+            self._limit or UNLIMITED
+        )
+        if killed or gone or due or near or not self._measured or self._reads % MEASURE_EVERY == 0:
             self._measured = self._measure()
         use = self._measured
         some, full = self._avg10()

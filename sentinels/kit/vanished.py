@@ -4,10 +4,11 @@ scheduler, a person. Decided by evidence; without evidence the answer is unknown
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from .classes import which
-from .observations import LogEvent, ProcessEnded
+from .observations import LogEvent, MemorySample, ProcessEnded
 from .view import View
 
 How = Literal["reboot", "oom", "hangup", "killed", "preempted", "unknown"]
@@ -20,6 +21,9 @@ schedulers add a grace period between SIGTERM and SIGKILL, and ranks of a large 
 OOM_NEAR_S = 15.0
 """Seconds around the end in which an OOM kill counts as its cause: the kill counter is read once a
 second, and the cgroup may answer slowly when memory is short."""
+FULL = 0.85
+"""Part of the limit that the working set had, at most a second before: a leak or a load that ends in
+an OOM kill fills the rest within that time (our choice)."""
 _HANGUP, _INTERRUPT, _KILL, _TERMINATE = 1, 2, 9, 15
 _FROM_OUTSIDE = frozenset({_HANGUP, _KILL, _TERMINATE})
 
@@ -94,10 +98,27 @@ def killed_for_memory(view: View, ending: ProcessEnded) -> bool:
     kills = [count for count in near if count is not None]
     if len(kills) > 1 and kills[-1] > kills[0]:
         return True
+    if full_and_gone(view, ending) is not None:
+        return True
     return any(
         e.file == "kernel" and e.trouble in OOM_KILLS and e.details.get("pid") == ending.pid
         for e in view.events
     )
+
+
+def full_and_gone(view: View, ending: ProcessEnded) -> MemorySample | None:
+    """The last look at a control group that was nearly full and went with a killed process.
+
+    Batch systems and start scripts remove the group at once, and its kill counter with it.
+    """
+    if signal_of(ending) != _KILL:
+        return None
+    samples = [m for m in view.memory if abs(m.at - ending.at) <= OOM_NEAR_S]
+    for before, after in pairwise(samples):
+        limit = before.limit_bytes
+        if limit and after.cgroup != before.cgroup and before.working_set_bytes >= FULL * limit:
+            return before
+    return None
 
 
 def _restarted(ending: ProcessEnded) -> Vanished:

@@ -307,10 +307,15 @@ class Story:
         return self
 
     def memory_look(
-        self, kills: int | None = 0, *, current: int = GIB, limit: int | None = 4 * GIB
+        self,
+        kills: int | None = 0,
+        *,
+        current: int = GIB,
+        limit: int | None = 4 * GIB,
+        group: str = "/box",
     ) -> Story:
         self.memory.append(
-            MemorySample(self.at, "/box", limit, current, min(current, GIB), oom_kills=kills)
+            MemorySample(self.at, group, limit, current, min(current, GIB), oom_kills=kills)
         )
         self.seen(self.memory[-1])
         return self

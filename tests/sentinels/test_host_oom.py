@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from middlewatch.sentinels.host_oom import Limits
@@ -15,9 +17,9 @@ def told(story: Story) -> Finding:
     return finding
 
 
-def watched(story: Story, kills: int | None = 0, seconds: int = 5, **look: int | None) -> Story:
+def watched(story: Story, kills: int | None = 0, seconds: int = 5, **look: Any) -> Story:
     for _ in range(seconds):
-        story.wait(1).memory_look(kills, **look)  # type: ignore[arg-type]
+        story.wait(1).memory_look(kills, **look)
     return story
 
 
@@ -90,6 +92,41 @@ def test_counters_that_tell_nothing(story: Story, counts: tuple[int | None, ...]
 
 
 # -- without a counter ----------------------------------------------------------------------
+
+
+def test_a_full_group_that_went_with_its_counter(story: Story) -> None:
+    """A start script removes the group of its training at once."""
+    watched(story.train(30), limit=GIB * 11 // 10).wait(1).end(signal=9)
+    finding = told(watched(story, limit=None, group="/"))
+    assert (finding.trouble, finding.severity, finding.fatal) == (
+        "cgroup_oom_kill",
+        Severity.CRITICAL,
+        True,
+    )
+    assert finding.summary == (
+        f"process {MAIN} python was killed, most likely because memory ran out: its control group had "
+        "1.0 GiB of 1.1 GiB in use; the run has ended"
+    )
+    assert finding.evidence[0].text == "/box: 1.0 GiB of 1.1 GiB in use; the group is gone since"
+
+
+@pytest.mark.parametrize(
+    ("limit", "group", "ends"),
+    [
+        (4 * GIB, "/", {"signal": 9}),
+        (GIB * 11 // 10, "/box", {"signal": 9}),
+        (GIB * 11 // 10, "/", {"signal": 15}),
+        (GIB * 11 // 10, "/", {"code": 1}),
+    ],
+    ids=["room left", "still there", "another signal", "an error"],
+)
+def test_what_says_nothing_of_memory(
+    story: Story, limit: int, group: str, ends: dict[str, int]
+) -> None:
+    watched(story.train(30), limit=limit).wait(1).end(**ends)
+    assert (
+        watched(story, limit=limit if group == "/box" else None, group=group).asks("host_oom") == []
+    )
 
 
 def test_a_line_of_the_log(story: Story) -> None:
