@@ -183,7 +183,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
         return
     rhythm = pace(view.step_times)
     died = any(e.at >= cause.at - limits.settle_s and _badly(e) for e in view.endings)
-    patience = 1 if died or rhythm else 10
+    patience = 10 if _started_again(view, cause.at) or not (died or rhythm) else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
@@ -267,6 +267,13 @@ def _part(event: LogEvent, key: str, severity: Severity, summary: str, since: fl
         since=since,
         replaces=("error",) if key == "loop" else (),
     )
+
+
+def _started_again(view: View, since: float) -> bool:
+    """True when the launcher has started ranks after the failure: they need time to begin."""
+    old = {p.pid for look in view.process_samples if look.at <= since for p in look.processes}
+    newest = view.process_samples[-1].processes if view.process_samples else ()
+    return bool(old) and any(p.rank is not None and p.pid not in old for p in newest)
 
 
 def _badly(ending: ProcessEnded) -> bool:

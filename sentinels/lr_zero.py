@@ -67,8 +67,11 @@ def _done(none: NoRate, view: View) -> float | None:
 
 def _made(none: NoRate, view: View) -> float | None:
     """The step at which the rate became zero as a part of all steps made since the start."""
-    first, last = none.first, view.last_step
-    if last is None or last.file != first.file:
+    first = none.first
+    last = next(
+        (s for s in reversed(view.steps) if s.file == first.file and "lr" in s.values), None
+    )
+    if last is None:
         return None
     if first.number is not None and last.number:
         return first.number / last.number

@@ -87,6 +87,12 @@ def test_without_a_plan_the_run_says_by_going_on_that_it_did_not_mean_to_end(sto
     assert rates(story, *[0.0] * 2, total=None).asks("lr_zero")[0].severity is Severity.WARNING
 
 
+def test_without_a_plan_and_without_steps_the_epochs_tell(story: Story) -> None:
+    for n in range(40):
+        story.step(number=None, lr=1.2e-4 if n < 20 else 0.0, epoch=n / 16)
+    assert [f.severity for f in story.asks("lr_zero")] == [Severity.WARNING]
+
+
 def test_without_a_plan_a_short_while_is_a_note(story: Story) -> None:
     assert rates(story, *[1.2e-4] * 300, *[0.0] * 49, total=None).asks("lr_zero") == []
     (finding,) = rates(story, 0.0, total=None).asks("lr_zero")
