@@ -66,8 +66,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
     """True when the run has started something after the stop that uses the CPU."""
     began = min(since.values())
-    old = {p.pid for look in view.process_samples if look.at <= began for p in look.processes}
-    looks = [look for look in view.process_samples if look.at > began]
+    # It may be there in the first look at the stop: a second is long for who starts it.
+    old = {p.pid for look in view.process_samples if look.at < began for p in look.processes}
+    looks = [look for look in view.process_samples if look.at >= began]
     first: dict[int, tuple[float, float]] = {}
     for look in looks:
         for p in look.processes:

@@ -80,7 +80,7 @@ def with_other(cpu_s: float) -> list[ProcessSample]:
 
 
 def test_a_job_that_the_run_lets_go_before(story: Story) -> None:
-    story.idle(30, *samples()).idle(3, *samples("T"))
+    story.idle(30, *samples())
     for second in range(60):
         story.idle(1, *with_other(0.9 * second))
     assert story.asks("stopped") == []
