@@ -2,10 +2,11 @@
 
 Decides: A process was in state T in every look of the last seconds. If the run has started another
     process since, and that one works, the run itself may have paused the first (a scheduler that
-    lets an urgent job go before): then it is told after ten minutes.
+    lets an urgent job go before): then it is told after a hundred seconds.
 Classes: stopped
 Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
-    process for a moment; ten minutes for a job that goes before (our choice).
+    process for a moment; a hundred for a job that goes before (our choice), as samples of
+    processes are kept for two minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Limits:
 
     for_s: float = 10.0
     """How long a process must be in state T; debuggers stop a process for a moment only."""
-    instead_s: float = 600.0
+    instead_s: float = 100.0
     """The same while the run does something else instead."""
     busy_cores: float = 0.05
     """CPU cores from which a process that was started since does something."""
@@ -68,6 +69,8 @@ def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
     began = min(since.values())
     # It may be there in the first look at the stop: a second is long for who starts it.
     old = {p.pid for look in view.process_samples if look.at < began for p in look.processes}
+    if not old:
+        return False  # the stop is as old as the watch, or as what is kept of it
     looks = [look for look in view.process_samples if look.at >= began]
     first: dict[int, tuple[float, float]] = {}
     for look in looks:

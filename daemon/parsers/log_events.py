@@ -69,7 +69,7 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     said += (
         replace(_event(row, details | more, text, place), fatal=row.fatal and not raised.ignored)
         for row, more in exact
-        if not (raised.ignored and row.fatal) or row.trouble in _WRITES
+        if not (raised.ignored and row.fatal) or (raised.save and row.trouble in _WRITES)
     )
     if raised.ignored and raised.save and len(said) == 1:
         failed = replace(said[0], trouble="ckpt_write_failed", role="root", severity="critical")
