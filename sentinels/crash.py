@@ -47,6 +47,8 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
+WORKS_CORES = 0.05
+"""CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
 TIMED_OUT = 124
 """Exit status of ``timeout`` (coreutils) when it has ended its command."""
 
@@ -182,8 +184,11 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     if cause is None or view.steps_after(cause.at, cause.line, cause.file):
         return
     rhythm = pace(view.step_times)
-    died = any(e.at >= cause.at - limits.settle_s and _badly(e) for e in view.endings)
-    patience = 10 if _started_again(view, cause.at) or not (died or rhythm) else 1
+    bad = [e for e in view.endings if e.at >= cause.at - limits.settle_s and _badly(e)]
+    beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
+    died = bool(bad) and not beside
+    slow = beside or _started_again(view, cause.at) or not (died or rhythm)
+    patience = 10 if slow else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
@@ -267,6 +272,17 @@ def _part(event: LogEvent, key: str, severity: Severity, summary: str, since: fl
         since=since,
         replaces=("error",) if key == "loop" else (),
     )
+
+
+def _computes(view: View, since: float) -> bool:
+    """True while what is left of the run works: what failed was beside it, as the tests of its code
+    are in the same terminal."""
+    looks = [look for look in view.process_samples if look.at > since]
+    if len(looks) < 2 or looks[-1].at <= looks[0].at:
+        return False
+    before = {p.pid: p.cpu_s for p in looks[0].processes}
+    used = sum(max(0.0, p.cpu_s - before.get(p.pid, p.cpu_s)) for p in looks[-1].processes)
+    return used / (looks[-1].at - looks[0].at) >= WORKS_CORES
 
 
 def _started_again(view: View, since: float) -> bool:

@@ -152,7 +152,8 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
         return  # inodes_full reports it
     overcame = view.went_on_after(error)
     was_full = _was_full(view, limits, error)
-    unproven = was_full is None and view.ending is None and not overcame
+    raised = "exception" in error.details  # a traceback is no text of a model
+    unproven = was_full is None and view.ending is None and not (overcame or raised)
     if view.live and view.now - error.at < (limits.unproven_s if unproven else limits.settle_s):
         return
     severity = Severity.WARNING if overcame else Severity.CRITICAL

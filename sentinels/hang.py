@@ -97,6 +97,10 @@ class Limits:
     """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
 
+LAST_WORDS_S = 5.0
+"""Seconds after the exception of a thread in which others may still write what they had begun."""
+
+
 class _Judged(NamedTuple):
     """Severity and verdict about a silent run."""
 
@@ -121,7 +125,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
         return  # no case opens earlier; the closer look begins at half of the shortest silence
     fails = failing(view, case)
-    late = case.silent_s >= case.limit_s
+    late = case.silent_s >= case.limit_s or _thread_ended(view, limits)
     if not late and not case.worth_a_look and fails is None:
         return
     work = work_of(view.process_samples, view.now, limits.evidence_s)
@@ -135,6 +139,15 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             judged = _early(view, limits, work, case)
     if judged is not None:
         yield _finding(view, work, judged, case)
+
+
+def _thread_ended(view: View, limits: Limits) -> bool:
+    """True when the last that was heard of the program is the exception of one of its threads, as
+    long ago as the shortest silence: then nothing else is needed to open a case."""
+    last = next((e for e in reversed(view.events) if "exception" in e.details), None)
+    if last is None or last.role != "confirmation" or view.now - last.at < limits.floor_s:
+        return False
+    return (view.grown_at or 0.0) - last.at <= LAST_WORDS_S
 
 
 def _no_further(again: Rounds) -> Finding:

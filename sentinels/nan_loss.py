@@ -30,6 +30,9 @@ class Limits:
     """Non-finite reports in a row before it is reported; a loss scaler skips single ones."""
 
 
+SCALER_STEPS = 20
+"""Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
+halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
 CALLED = {
     "train_loss": "the loss",
     "eval_loss": "the evaluation loss",
@@ -70,6 +73,8 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
         patience = 1 if metric == "eval_loss" or (metric == "train_loss" and both) else in_a_row
         if metric == "grad_norm" and view.live:
             patience += 1  # gradients are first: the loss that follows is the same trouble
+            if not values.ever_finite("grad_norm"):
+                patience = max(patience, SCALER_STEPS)
         streaks = values.lasting(metric)
         if streaks:
             yield from _lasting(streaks[0], view, patience, severity)

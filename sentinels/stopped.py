@@ -1,7 +1,7 @@
 """A process of the run is paused by a signal.
 
 Decides: A process was in state T in every look of the last seconds. If the run has started another
-    process since, and that one works, the run itself may have paused the first (a scheduler that
+    process since, and that one works, or lets one go on that was stopped before, the run itself may have paused the first (a scheduler that
     lets an urgent job go before): then it is told after a hundred seconds.
 Classes: stopped
 Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import span
 from .kit.recovery import OpenIncident
+
+TURN_S = 3.0
+"""Seconds before a stop in which the process whose turn it is next was still stopped: two looks, and
+what a busy box adds."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,23 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
-    """True when the run has started something after the stop that uses the CPU."""
+    """True when the run has started something after the stop that uses the CPU, or lets another of
+    its processes go on that was stopped until then."""
     began = min(since.values())
     # It may be there in the first look at the stop: a second is long for who starts it.
     old = {p.pid for look in view.process_samples if look.at < began for p in look.processes}
     if not old:
         return False  # the stop is as old as the watch, or as what is kept of it
     looks = [look for look in view.process_samples if look.at >= began]
+    stood = {
+        p.pid
+        for look in view.process_samples
+        if began - TURN_S <= look.at < began
+        for p in look.processes
+        if p.state == "T"
+    }
+    if looks and any(p.pid in stood and p.state != "T" for p in looks[-1].processes):
+        return True  # two that take turns: the other one went on when this one was stopped
     first: dict[int, tuple[float, float]] = {}
     for look in looks:
         for p in look.processes:

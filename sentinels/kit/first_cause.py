@@ -24,9 +24,14 @@ SIGNALS = {
     7: ("segfault", "crashed (SIGBUS)"),
     8: ("segfault", "crashed (SIGFPE)"),
     9: ("process_killed", "was killed (SIGKILL)"),
+    10: ("process_killed", "was ended by SIGUSR1, for which it has no handler"),
     11: ("segfault", "crashed (SIGSEGV)"),
+    12: ("process_killed", "was ended by SIGUSR2, for which it has no handler"),
     13: ("process_killed", "ended because its output pipe broke (SIGPIPE)"),
+    14: ("process_killed", "was ended by its own alarm (SIGALRM)"),
     15: ("sigterm_received", "was ended from outside (SIGTERM)"),
+    24: ("process_killed", "was ended by its limit of CPU time (SIGXCPU)"),
+    25: ("process_killed", "was ended by the limit of its file sizes (SIGXFSZ)"),
 }
 """Signal -> the class that it implies, and how the process ended, in words."""
 _FALLOUT = frozenset({1, 2, 6, 15})

@@ -41,7 +41,7 @@ _NAMES = {
     "step_time_s": "dt|ms/batch|sec/tick|step avg|iter timer|batch cost|avg batch cost|单步耗时|每步耗时"
     "|timer|time/iter|time/step|train/time|train/iter time|perf/time per step|timing s/step|s/it",
     "mfu": "mfu|perf/mfu/actor|mfu/actor|train/mfu|model flops utilization|throughput/device/mfu|hfu mfu",
-    "loss_scale": "loss scale|loss scaler|lossscale|attempted loss scale|grad scale|grad scaler|scaler"
+    "loss_scale": "loss scale|scale|loss scaler|lossscale|attempted loss scale|grad scale|grad scaler|scaler"
     "|train/loss scale|amp scale|dynamic loss scale|cur scale|current loss scale|损失缩放",
     "gpu_mem_bytes": "gpu mem|gpumem|mem|max mem|memory|gpu memory|peak mem|mem gb|maxmemallocated"
     "|max mem allocated|peak vram mb|max memory|gpu mem gb|memory gb|max mem reserved|peak memory active"

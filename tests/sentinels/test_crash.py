@@ -54,7 +54,9 @@ def test_the_finding_stays_the_same(story: Story) -> None:
         (None, 6, "segfault", "aborted (SIGABRT)"),
         (143, None, "sigterm_received", "was ended from outside (SIGTERM)"),
         (None, 1, "process_killed", "lost its terminal (SIGHUP)"),
-        (None, 24, "process_killed", "was ended by signal 24"),
+        (None, 24, "process_killed", "was ended by its limit of CPU time (SIGXCPU)"),
+        (138, None, "process_killed", "was ended by SIGUSR1, for which it has no handler"),
+        (None, 30, "process_killed", "was ended by signal 30"),
         (1, None, "python_exception", "ended with exit status 1"),
         (255, None, "python_exception", "ended with exit status 255"),
         (127, None, "launch_error", "ended with exit status 127"),
@@ -324,3 +326,17 @@ def test_only_the_main_process_ends_the_run(story: Story) -> None:
     assert story.view().ending is None
     story.endings.append(ProcessEnded(story.now, MAIN, True, 1))
     assert len(story.wait(3).asks("crash")) == 1
+
+
+def test_tests_that_fail_beside_a_training_are_not_its_end(story: Story) -> None:
+    story.train(30).idle(2)
+    story.says("python_exception", "ZeroDivisionError: 0.0", exception="ZeroDivisionError")
+    story.end(1, main=False, pid=300, name="pytest")
+    assert story.lives(60, 0.9, None).asks("crash") == []
+
+
+def test_a_child_that_fails_and_leaves_the_rest_idle_is(story: Story) -> None:
+    story.train(30).idle(2)
+    story.says("python_exception", "ZeroDivisionError: 0.0", exception="ZeroDivisionError")
+    story.end(1, main=False, pid=300, name="python")
+    assert [f.key for f in story.lives(60, 0.0, None).asks("crash")] == ["error"]

@@ -232,3 +232,14 @@ def test_settings(story: Story) -> None:
     assert len(story.asks("disk_full", Limits(full_bytes=2 * GIB))) == 1
     story.says("disk_full").wait(60)
     assert story.asks("disk_full", Limits(event_s=30)) == []
+
+
+def test_a_failed_save_with_a_traceback_needs_no_further_proof(story: Story) -> None:
+    story.train(30).says(
+        "ckpt_write_failed",
+        "RuntimeError: Parent directory ckpt does not exist",
+        fatal=False,
+        exception="RuntimeError",
+    )
+    (finding,) = story.wait(3).asks("disk_full")
+    assert finding.trouble == "ckpt_write_failed"

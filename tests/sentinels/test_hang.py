@@ -344,3 +344,29 @@ def test_a_compiler_that_has_just_ended_has_worked() -> None:
     assert work is not None
     assert work.cores == pytest.approx(13 / 16)
     assert [d.sample.pid for d in work.doing] == [100]
+
+
+def test_nothing_after_the_exception_of_a_thread(story: Story) -> None:
+    """A run without known steps would be given half an hour."""
+    story.grow().idle(40)
+    story.says(
+        "python_exception",
+        "ValueError: could not convert string to float: 'n/a'",
+        role="confirmation",
+        severity="info",
+        fatal=False,
+        exception="ValueError",
+    )
+    assert story.idle(55, *samples()).asks("hang") == []
+    (finding,) = story.idle(30, *samples()).asks("hang")
+    assert finding.trouble == "hang"
+    assert "ValueError" in finding.summary
+
+
+def test_a_thread_that_ends_while_the_log_goes_on(story: Story) -> None:
+    story.grow().idle(40)
+    story.says(
+        "python_exception", role="confirmation", severity="info", fatal=False, exception="KeyError"
+    )
+    story.idle(20).grow()
+    assert story.idle(90, *samples()).asks("hang") == []

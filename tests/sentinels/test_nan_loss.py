@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import inf, nan
 
 import pytest
@@ -215,3 +216,18 @@ def test_a_rank_that_is_heard_no_more(story: Story) -> None:
     for _ in range(100):
         story.step(rank=0)
     assert story.asks("nan_loss") == []
+
+
+def test_a_loss_scaler_at_its_start_finds_its_scale(story: Story) -> None:
+    story.train(12, grad_norm=math.inf)
+    assert story.asks("nan_loss") == []
+    story.train(4, grad_norm=1.2).train(2, grad_norm=math.nan)
+    assert story.asks("nan_loss") == []
+    assert [f.trouble for f in story.train(1, grad_norm=math.nan).asks("nan_loss")] == [
+        "grad_nonfinite"
+    ]
+
+
+def test_gradients_that_are_never_finite_are_told(story: Story) -> None:
+    assert story.train(19, grad_norm=math.nan).asks("nan_loss") == []
+    assert story.train(2, grad_norm=math.nan).asks("nan_loss")

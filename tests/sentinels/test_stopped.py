@@ -99,3 +99,13 @@ def test_a_rank_that_waits_for_the_stopped_one_is_not_new(story: Story) -> None:
     for second in range(30):
         story.idle(1, *with_other(9.0 + second))
     assert len(story.asks("stopped")) == 1
+
+
+def test_two_that_take_turns(story: Story) -> None:
+    """A small scheduler stops one of two trainings and lets the other go on."""
+    for turn in range(6):
+        states = ("T", "S") if turn % 2 else ("S", "T")
+        for _ in range(12):
+            story.idle(1, sample(state=states[0]), sample(pid=200, start_ticks=9, state=states[1]))
+            if turn:
+                assert story.asks("stopped") == []

@@ -61,6 +61,7 @@ class Finiteness(Accumulator):
     _ended: dict[str, Streak] = field(default_factory=dict)
     _reports: int = 0
     _total_seen: bool = False
+    _finite: set[str] = field(default_factory=set)
 
     @property
     def quiet(self) -> bool:
@@ -79,8 +80,10 @@ class Finiteness(Accumulator):
                 continue
             if value - value != 0.0:
                 self._bad(seen, metric, value)
-            elif self._open:
-                self._good(seen, metric, value)
+            else:
+                self._finite.add(metric)
+                if self._open:
+                    self._good(seen, metric, value)
         if "train_loss" in values:
             self._total_seen = True
         elif not self._total_seen:
@@ -120,6 +123,10 @@ class Finiteness(Accumulator):
         longest = self._ended.get(metric)
         if longest is None or streak.count > longest.count:
             self._ended[metric] = streak
+
+    def ever_finite(self, metric: str) -> bool:
+        """True when a value of this metric was finite since the watch began."""
+        return metric in self._finite
 
     def lasting(self, metric: str | None = None) -> list[Streak]:
         """Open streaks of a metric, longest first; with ``None``, of the losses that are only
