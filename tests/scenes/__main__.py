@@ -116,7 +116,7 @@ def _sum(rows: Sequence[Row]) -> None:
     for name, got in (
         ("noticed", [v["noticed"] for v in trouble]),
         ("in time", [v["in_time"] for v in trouble]),
-        ("class", [v["right_class"] for v in trouble]),
+        ("class", [v["right_class"] for v in trouble if v["right_class"] is not None]),
         ("cause", [v["cause"] for v in trouble]),
         ("quiet before the trouble", [v["quiet"] for v in trouble]),
         ("quiet when nothing is wrong", [v["quiet"] for v in healthy]),

@@ -54,7 +54,9 @@ def judge(done: Play) -> Verdict:
     return Verdict(
         noticed,
         noticed and delay is not None and delay <= truth["deadline_s"],
-        noticed and _class(after[-1][1], done.incidents) in truth.get("classes", ()),
+        (noticed and _class(after[-1][1], done.incidents) in truth["classes"])
+        if "classes" in truth
+        else None,
         cause,
         not before,
         delay,

@@ -1,0 +1,3 @@
+#!/bin/bash
+export OMP_NUM_THREADS=1 ACCELERATE_USE_CPU=true
+accelerate launch --cpu --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no train.py
