@@ -213,7 +213,13 @@ def test_command_and_keeper_have_sessions_of_their_own_without_a_terminal(start:
     fields = Path(f"/proc/{one.pid}/stat").read_text().rpartition(")")[2].split()
     assert fields[4] == "0"  # tty_nr
     fds = Path(f"/proc/{one.supervisor_pid}/fd")
-    until(lambda: {str(path.readlink()) for path in fds.iterdir()} == {"/dev/null"})
+
+    def only_null() -> bool:
+        with contextlib.suppress(FileNotFoundError):  # closed while we look
+            return {str(path.readlink()) for path in fds.iterdir()} == {"/dev/null"}
+        return False
+
+    until(only_null)
 
 
 def test_both_survive_the_hangup_of_the_session(start: Start) -> None:
