@@ -4,7 +4,7 @@ import torch
 from safetensors.torch import load_model
 from torch.utils.data import DataLoader
 
-from common import Dialogs, build_model
+from tied_model import Dialogs, build_model
 
 model = build_model()
 load_model(model, "export/model.safetensors")

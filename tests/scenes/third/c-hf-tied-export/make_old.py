@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_model
 
-from common import build_model
+from tied_model import build_model
 
 torch.manual_seed(1)
 Path("export").mkdir(exist_ok=True)

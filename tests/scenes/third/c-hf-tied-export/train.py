@@ -4,7 +4,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 from transformers import Trainer, TrainingArguments, set_seed
 
-from common import Dialogs, build_model
+from tied_model import Dialogs, build_model
 
 set_seed(3)
 model = build_model()
