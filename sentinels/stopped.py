@@ -86,18 +86,12 @@ def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
     }
     if looks and any(p.pid in stood and p.state != "T" for p in looks[-1].processes):
         return True  # two that take turns: the other one went on when this one was stopped
-    first: dict[int, tuple[float, float]] = {}
-    for look in looks:
-        for p in look.processes:
-            if p.pid not in old:
-                first.setdefault(p.pid, (look.at, p.cpu_s))
     newest = looks[-1] if looks else None
     for p in newest.processes if newest else ():
-        if p.pid in first and p.state != "T":
-            at, cpu_s = first[p.pid]
-            age_s = max(1.0, newest.at - at) if newest else 1.0
-            if (p.cpu_s - (cpu_s if at - began > 2 else 0.0)) / age_s >= limits.busy_cores:
-                return True
+        # Found up to five seconds after its start, so all that it has used counts.
+        fresh = p.pid not in old and p.state != "T"
+        if fresh and newest and p.cpu_s >= limits.busy_cores * (newest.at - began):
+            return True
     return False
 
 

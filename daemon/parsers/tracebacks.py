@@ -39,7 +39,7 @@ _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
 _OF_DATA = re.compile(r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python")
 """Frames, and the message, of an exception that was raised while a batch of data was read."""
 _OF_SAVE = re.compile(
-    r"\btorch\.save\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
+    r"\b(?:torch\.save|pickle\.dump)\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
 )
 """Frames of an exception that was raised while a checkpoint was saved."""
 _ERROR_NAME = re.compile(
