@@ -46,9 +46,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if done is None:
         made = _made(none, view)
         if made is not None and made < limits.unplanned_ratio:
-            yield _finding(
-                none, Severity.WARNING, f", and the run goes on; {1 - made:.0%} of it so far"
-            )
+            yield _finding(none, Severity.WARNING, f", for {1 - made:.0%} of the run so far")
         elif none.count >= limits.unplanned_in_a_row:
             yield _finding(none, Severity.INFO, "")
     elif done < limits.end_ratio:

@@ -1,8 +1,8 @@
 """A process of the run is paused by a signal.
 
-Decides: A process was in state T in every look of the last seconds. If the run has started another
-    process since, and that one works, or lets one go on that was stopped before, the run itself may have paused the first (a scheduler that
-    lets an urgent job go before): then it is told after a hundred seconds.
+Decides: A process was in state T in every look of the last seconds. The run may have paused it by
+    itself, as a scheduler does that lets an urgent job go first: then the run has started a process
+    since that works, or another one that was stopped goes on. That is told after a hundred seconds.
 Classes: stopped
 Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
     process for a moment; a hundred for a job that goes before (our choice), as samples of

@@ -32,8 +32,6 @@ ANEW = 0.5
 _KILLS = (4, 6, 7, 8, 9, 11)
 """Signals by which a program is killed or crashes; parents end their workers with others."""
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
-
-
 ROUNDS = 4
 """Times that the counter must have gone back nearby before that is a loop. A recipe may go back
 once or twice for a batch that it skips then (our choice)."""

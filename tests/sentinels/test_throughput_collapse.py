@@ -210,3 +210,10 @@ def test_an_announced_evaluation_between_reports(story: Story) -> None:
         story.phase("evaluate")
         works(story, 1, 20, 0.05)
     assert story.asks("throughput_collapse") == []
+
+
+def test_a_long_slow_stretch_that_falls_silent_is_left_to_another_rule(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    works(story, 90, 20, 0.05)
+    assert story.asks("throughput_collapse")
+    assert all(f.key != "sudden" for f in story.idle(100).asks("throughput_collapse"))

@@ -60,7 +60,7 @@ class Collapse(Accumulator):
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase, ProcessesSeen)
     slow: list[Mark] = field(default_factory=list)
-    """Consecutive slow marks, the newest last; the first 64 of them and the last are enough."""
+    """Consecutive slow marks, the newest last: the first of them and the newest 63."""
     usual_s: float = 0.0
     """Median of the usual marks when the first slow one came."""
     step: float | None = None
@@ -185,7 +185,7 @@ class Collapse(Accumulator):
             if not self.slow:
                 self.usual_s, self.step = median(m.seconds for m in usual), seen.number
             if len(self.slow) >= 64:
-                self.slow.pop()
+                del self.slow[1]
             self.slow.append(mark)
             return
         if self.slow:
