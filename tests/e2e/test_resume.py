@@ -100,12 +100,13 @@ def verified_steps(box: Any, run: str) -> list[float]:
 def came_from(box: Any, run: str, plan: dict[str, Any]) -> dict[str, Any]:
     """The newest, which may have been saved too late to be looked at while the run lived.
 
-    The kill may have hit a save: that one is passed over.
+    The kill may have hit a save: that one, and no other, is passed over.
     """
     point: dict[str, Any] = plan["checkpoint"]
     assert (point["state"], point["level"]) == ("ok", "finite")
     assert point["step"] >= entries(box, run)[-1]["step"]
-    assert {s["state"] for s in plan["skipped"]} <= {"incomplete"}
+    assert {s["state"] for s in plan["skipped"]} <= {"incomplete", "corrupt"}
+    assert len(plan["skipped"]) <= 1
     return point
 
 

@@ -44,7 +44,7 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
     if not any(_HOLDS_MODEL.search(p.base) for p in files):
         return FolderVerdict("incomplete", "no model weights in it")
     if state is None:
-        return FolderVerdict("incomplete", "trainer_state.json is missing: the save never ended")
+        return _never_ended("trainer_state.json is missing")
     try:
         progress = recognise.trainer_state(state.path)
     except (torch_zip.Malformed, FileTooShort) as error:
@@ -60,6 +60,10 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
     return FolderVerdict("ok", detail, progress)
 
 
+def _never_ended(missing: str) -> FolderVerdict:
+    return FolderVerdict("incomplete", f"{missing}: the save never ended", ended=False)
+
+
 def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
     """A folder of torch.distributed.checkpoint: ``.metadata`` is written last and names all files.
 
@@ -71,7 +75,7 @@ def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
     last = "meta.pt" if path.rstrip("/").endswith(".ckpt") else ""
     last = "metadata.json" if "common.pt" in there else last
     if last and last not in there:
-        found.append(FolderVerdict("incomplete", f"{last} is missing: the save never ended"))
+        found.append(_never_ended(f"{last} is missing"))
     for metadata in (p for p in files if p.base == ".metadata"):
         prefix = metadata.name[: -len(".metadata")]
         inside = {
@@ -82,8 +86,7 @@ def distributed(path: str, files: Sequence[Part]) -> FolderVerdict:
         found.append(_against_metadata(metadata, inside))
     if ".metadata" not in there:
         ranks = {int(m["rank"]) for p in files if (m := _DISTCP.match(p.base))}
-        detail = f".metadata is missing: the save never ended ({len(ranks)} ranks have written)"
-        return FolderVerdict("incomplete", detail)
+        return _never_ended(f".metadata is missing, {len(ranks)} ranks have written")
     return worst(found)
 
 

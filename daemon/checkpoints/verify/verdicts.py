@@ -36,6 +36,8 @@ class FolderVerdict:
     format: Format = "unknown"
     bytes: int = 0
     files: int = 0
+    ended: bool = True
+    """False where the file is missing that the trainer writes last."""
 
 
 CheckFile = Callable[[str], FileVerdict]
@@ -43,12 +45,18 @@ _WORST: tuple[State, ...] = ("corrupt", "incomplete", "unverifiable", "ok")
 
 
 def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
-    """The worst state with its detail, and the combined progress of all."""
+    """The worst state with its detail, and the combined progress of all.
+
+    A save that never ended is ``incomplete``, whatever is in the files that it was about to write:
+    a file cut off by the same kill is no second damage.
+    """
     if not found:
         return FolderVerdict("ok")
-    state = min((v.state for v in found), key=_WORST.index)
-    detail = next((v.detail for v in found if v.state == state and v.detail), "")
-    return FolderVerdict(state, detail, combined_progress([v.progress for v in found]))
+    ended = all(v.ended for v in found)
+    state = min((v.state for v in found if v.ended == ended), key=_WORST.index)
+    detail = next((v.detail for v in found if v.state == state and v.ended == ended and v.detail), "")
+    progress = combined_progress([v.progress for v in found])
+    return FolderVerdict(state, detail, progress, ended=ended)
 
 
 def combined_progress(told: Sequence[Progress]) -> Progress:

@@ -93,6 +93,14 @@ def test_a_trainer_folder_with_a_part_cut(copy: Copy, name: str) -> None:
     assert name in detail
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt"])
+def test_a_save_that_was_killed_in_the_middle_of_a_file(copy: Copy, name: str) -> None:
+    folder = copy("checkpoint-500")
+    (folder / "trainer_state.json").unlink()
+    truncate(folder / name)
+    assert state_of(folder) == ("incomplete", "trainer_state.json is missing: the save never ended")
+
+
 def test_a_trainer_state_of_another_step(copy: Copy, tmp_path: Path) -> None:
     folder = copy("checkpoint-500").rename(tmp_path / "checkpoint-600")
     assert state_of(folder) == ("corrupt", "trainer_state.json is of step 500: stale")
