@@ -54,7 +54,9 @@ def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
         return FolderVerdict("ok")
     ended = all(v.ended for v in found)
     state = min((v.state for v in found if v.ended == ended), key=_WORST.index)
-    detail = next((v.detail for v in found if v.state == state and v.ended == ended and v.detail), "")
+    detail = next(
+        (v.detail for v in found if v.state == state and v.ended == ended and v.detail), ""
+    )
     progress = combined_progress([v.progress for v in found])
     return FolderVerdict(state, detail, progress, ended=ended)
 
