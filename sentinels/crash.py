@@ -37,7 +37,7 @@ from .kit import (
 )
 from .kit.again import crash_loop, failed_part, killed_part
 from .kit.classes import Lines, row, which
-from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, kernel_fault
+from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
@@ -118,7 +118,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     elif cause is None or told == "interrupted":
         summary = f"process {ending.pid} {how}"
     else:
-        trouble = cause.trouble
+        trouble = in_its_place(view, cause).trouble
         summary = f"{describe_event(cause)}; the run {how}"
     step = view.last_step
     if step is not None and step.number is not None:
@@ -183,6 +183,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     cause = first_cause(view, told, limits.near_s)
     if cause is None or view.steps_after(cause.at, cause.line, cause.file):
         return
+    cause = in_its_place(view, cause)
     rhythm = pace(view.step_times)
     bad = [e for e in view.endings if e.at >= cause.at - limits.settle_s and _badly(e)]
     beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
@@ -228,7 +229,7 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
         beyond = "" if loop.step is None else f", and no step beyond {number(loop.step)}"
         return [
             _part(
-                loop.newest,
+                in_its_place(view, loop.newest),
                 "loop",
                 Severity.CRITICAL,
                 f"{describe_event(loop.newest)}: {loop.times} times in "
@@ -241,7 +242,7 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
         ended = killed_part(view, since)
         return [] if ended is None else [_killed(ended)]
     told = f"{describe_event(event)}; the program has ended, and the run goes on with another one"
-    return [_part(event, "part", Severity.WARNING, told, event.at)]
+    return [_part(in_its_place(view, event), "part", Severity.WARNING, told, event.at)]
 
 
 def _killed(ended: ProcessEnded) -> Finding:

@@ -12,6 +12,7 @@ Sources: Two values in a row, because a loss scaler skips single steps; two is t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,13 @@ class Limits:
     """Non-finite reports in a row before it is reported; a loss scaler skips single ones."""
 
 
+TRIALS = 3
+"""Trials of a search, one after another, of which none is finite: then it is no longer the setting
+of one trial. Searches try settings that diverge, and go on to the next trial."""
+PATIENCE = 100
+"""Reports in a row that are not finite, after which one trial that is not ended is told as well (our
+choice: a search looks at the end of an epoch or of a rung)."""
+_TRIAL = re.compile(r"\btrial\b\W{0,3}(?:id\W{1,2})?(\w{1,12})", re.IGNORECASE)
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
@@ -86,11 +94,23 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
 
 
 def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> Iterator[Finding]:
+    if view.live and _of_trials(streak):
+        return
     if streak.count < in_a_row:
         if not view.ended and view.ending is None:
             return
         severity = Severity.WARNING  # it was the last report: no further one can be finite
     yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
+
+
+def _of_trials(streak: Streak) -> bool:
+    """True while it may be the setting of a trial: every report names one, and they are few.
+
+    A streak that is longer than what is kept of it is that of a search that does not look.
+    """
+    names = [match[1] if (match := _TRIAL.search(m.text)) else "" for m in streak.marks]
+    few = len(set(names)) < TRIALS and streak.count <= PATIENCE
+    return bool(names) and "" not in names and few
 
 
 def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:

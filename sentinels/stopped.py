@@ -2,7 +2,8 @@
 
 Decides: A process was in state T in every look of the last seconds. The run may have paused it by
     itself, as a scheduler does that lets an urgent job go first: then the run has started a process
-    since that works, or another one that was stopped goes on. That is told after a hundred seconds.
+    since that works, another one that was stopped goes on, or lines keep coming into its logs. That
+    is told after a hundred seconds.
 Classes: stopped
 Sources: State T is visible within one sample. Ten seconds, because a debugger that attaches stops a
     process for a moment; a hundred for a job that goes before (our choice), as samples of
@@ -22,6 +23,10 @@ TURN_S = 3.0
 """Seconds before a stop in which the process whose turn it is next was still stopped: two looks, and
 what a busy box adds."""
 
+LOADED_S = 0.15
+"""CPU seconds that a program has used at least when it has loaded its libraries: `import numpy` takes
+as much, a shell that waits a hundredth of it."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -31,7 +36,7 @@ class Limits:
     """How long a process must be in state T; debuggers stop a process for a moment only."""
     instead_s: float = 100.0
     """The same while the run does something else instead."""
-    busy_cores: float = 0.05
+    busy_cores: float = 0.01
     """CPU cores from which a process that was started since does something."""
 
 
@@ -49,9 +54,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         since.update(dict.fromkeys(still, look.at))
     standing = {pid: newest.at - at for pid, at in since.items()}
     long = sorted(pid for pid, s in standing.items() if s >= limits.for_s)
-    if not long or (
-        max(standing.values()) < limits.instead_s and _works_instead(view, limits, since)
-    ):
+    if not long:
+        return
+    by_design = _still_logs(view, limits, min(since.values())) or _works_instead(
+        view, limits, since
+    )
+    if by_design and max(standing.values()) < limits.instead_s:
         return
     pid = view.run.pid if view.run.pid in long else long[0]
     others = f" and {len(long) - 1} more" if len(long) > 1 else ""
@@ -90,9 +98,15 @@ def _works_instead(view: View, limits: Limits, since: dict[int, float]) -> bool:
     for p in newest.processes if newest else ():
         # Found up to five seconds after its start, so all that it has used counts.
         fresh = p.pid not in old and p.state != "T"
-        if fresh and newest and p.cpu_s >= limits.busy_cores * (newest.at - began):
+        if fresh and newest and p.cpu_s >= max(LOADED_S, limits.busy_cores * (newest.at - began)):
             return True
     return False
+
+
+def _still_logs(view: View, limits: Limits, began: float) -> bool:
+    """True while lines come: ranks and a main process that wait for the stopped one write none."""
+    newest = max((log.grown_at for log in view.logs.values()), default=began)
+    return newest > began and view.now - newest < limits.for_s
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:

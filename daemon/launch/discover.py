@@ -34,6 +34,7 @@ from .programs import (
     purpose_of,
     runs_notebook,
     script_of,
+    starts_trials,
 )
 from .reports import reports_training
 from .tmux import attach_tmux
@@ -90,7 +91,10 @@ def discover(
         name = unique(name_of(one.main, processes), {run.name for run in runs})
         found = _spec(one, name, processes, log_dir)
         members = [one.main, *(process for _, process in one.ranks)]
-        if not any(p.pid in gpus or looks_like_training(p) or reports_training(p) for p in members):
+        trains = starts_trials(one.main) or any(
+            p.pid in gpus or looks_like_training(p) or reports_training(p) for p in members
+        )
+        if not trains:
             found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
         runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus)))
     return runs
@@ -99,14 +103,17 @@ def discover(
 def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
     """Why these processes were taken for a training; empty when they say themselves that they are.
 
-    A launcher is believed, unless what it starts is called an evaluation or a server. So is who
-    writes event files for TensorBoard.
+    A launcher is believed, unless what it starts is called an evaluation or a server. So is a
+    search of hyperparameters, and who writes event files for TensorBoard.
     """
     said = {purpose_of(member) for member in members}
     if "train" in said or any(event_files(member) for member in members):
         return ""
     launched = any(
-        is_rank(p) or program(p).name in TRAINERS or (is_launcher(p) and not runs_notebook(p))
+        is_rank(p)
+        or program(p).name in TRAINERS
+        or starts_trials(p)
+        or (is_launcher(p) and not runs_notebook(p))
         for p in members
     )
     if launched and "other" not in said:

@@ -22,6 +22,7 @@ from .programs import (
     program,
     rank_of,
     runs_notebook,
+    starts_trials,
 )
 from .reports import reports_training
 from .slurm import is_srun, starter
@@ -89,13 +90,14 @@ def _helper_of_excluded(process: Process, processes: Processes) -> bool:
 
 
 def top(process: Process, processes: Processes, candidates: Mapping[int, Process]) -> Process:
-    """The topmost launcher among the ancestors, also above shells.
+    """The topmost launcher or search among the ancestors, also above shells.
 
     Without a launcher: the topmost ancestor that is reached through candidates only.
     """
     best, gap = process, False
     for parent in processes.ancestors(process):
-        if is_launcher(parent) or (parent.pid in candidates and not gap):
+        starts = is_launcher(parent) or starts_trials(parent)
+        if starts or (parent.pid in candidates and not gap):
             best, gap = parent, False
             continue
         name = parent.comm.partition(":")[0]  # "tmux: server"
@@ -171,7 +173,7 @@ def _without_numbers(
 ) -> RunProcesses:
     """Ranks without RANK in their environment (torch.multiprocessing.spawn): those on a GPU."""
     on_gpu = sorted((p for p in members if p.pid in gpu_pids), key=_age)
-    if len(on_gpu) > 1:
+    if len(on_gpu) > 1 and not starts_trials(main):
         return RunProcesses(main, tuple((None, process) for process in on_gpu), len(on_gpu))
     return RunProcesses(main, ((None, main),), None)
 

@@ -52,6 +52,12 @@ HELPERS = (
 RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 SIZE_NAMES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
+_SEARCH = re.compile(
+    r"(?<!fine)(?<!fine[_-])(?:^|[\W_])"
+    r"(?:search|sweep|halving|asha|hpo|optuna|hyper(?:opt|band|params?|search)|bohb|pbt|tuner?|"
+    r"tuning|trials)(?![a-z])",
+    re.IGNORECASE,
+)
 _PYTHON = re.compile(r"^(python|pypy)[\d.]*t?$")
 _FRAMEWORK = re.compile(rb"/(libtorch_cpu|libtorch_python|_jax|xla_extension|libtensorflow_\w+)\b")
 _EXECUTORS = ("nbconvert", "execute")
@@ -92,6 +98,14 @@ def program(process: Process) -> Program:
 def is_launcher(process: Process) -> bool:
     """True for a program that starts ranks and waits for them."""
     return program(process).name in LAUNCHERS or runs_notebook(process)
+
+
+def starts_trials(process: Process) -> bool:
+    """True for a search of hyperparameters, by its name: what it starts are trials, which diverge
+    and are ended by design. The search is the run."""
+    what = program(process)
+    searches = what.script and what.name not in TRAINERS
+    return what.python and searches and bool(_SEARCH.search(script_of(process)))
 
 
 def runs_notebook(process: Process) -> bool:

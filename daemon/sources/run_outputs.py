@@ -15,7 +15,7 @@ from typing import NamedTuple
 from middlewatch.sentinels.kit import Observation
 
 from ..launch.log_files import log_like, place, same_file
-from ..launch.programs import is_excluded, is_launcher, program, purpose_of
+from ..launch.programs import is_excluded, is_launcher, program, purpose_of, starts_trials
 from ..launch.purpose import TRAIN
 from ..system import procfs
 from ..system.guard import Guards
@@ -34,6 +34,8 @@ MOST = 64
 """Processes looked at: ranks first. Their workers print to the same files."""
 MOST_FILES = 32
 """Logs found in this way: a launcher may give each of 16 ranks two."""
+ABOVE = 8
+"""Processes between a program and the run that it is a part of: more are shells in shells."""
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"))
 
 
@@ -113,11 +115,21 @@ class RunOutputs(Source):
         """True for a program whose words are those of the run: no monitor, no side job."""
         if process.pid == self._main:
             return True
-        if is_excluded(process) or purpose_of(process) == "other":
+        if is_excluded(process) or purpose_of(process) == "other" or self._is_trial(process):
             return False
         what = program(process)
         known = what.python or what.name.lstrip("-") in SHELLS or process.comm == "tee"
         return known or is_launcher(process) or bool(TRAIN.search(what.name))
+
+    def _is_trial(self, process: Process) -> bool:
+        """True for what a search has started: it reads their results, and judges them itself."""
+        for _ in range(ABOVE):
+            if process.pid == self._main or process.ppid <= 1:
+                return False
+            process = Process(self._root, process.ppid)
+            if starts_trials(process):
+                return True
+        return False
 
     def _fd(self, process: Process, fd: int) -> OpenFile | None:
         via = f"{self._root}/{process.pid}/fd/{fd}"

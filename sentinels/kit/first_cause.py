@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from .classes import COLLECTIVE
 from .observations import LogEvent, ProcessEnded
@@ -78,6 +79,17 @@ def first_cause(view: View, events: Sequence[LogEvent], near_s: float) -> LogEve
     seen = _first_end(e for e in view.endings if abs(e.at - at) <= near_s)
     said = next((e for e in events if _BY_LAUNCHER in e.text and _telling(e, events)), None)
     return seen or (_in_words(said) if said is not None else cause)
+
+
+def in_its_place(view: View, event: LogEvent) -> LogEvent:
+    """A module that is missing at the first evaluation is no failed start: the run has made steps.
+
+    Returns ``event`` as an exception of the program then, else as it is.
+    """
+    raised = event.trouble == "launch_error" and "exception" in event.details
+    if raised and any(at < event.at for at, _ in islice(view.step_times, 1)):
+        return replace(event, trouble="python_exception")
+    return event
 
 
 def kernel_fault(view: View, near_s: float) -> LogEvent | None:

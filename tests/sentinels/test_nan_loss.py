@@ -231,3 +231,29 @@ def test_a_loss_scaler_at_its_start_finds_its_scale(story: Story) -> None:
 def test_gradients_that_are_never_finite_are_told(story: Story) -> None:
     assert story.train(19, grad_norm=math.nan).asks("nan_loss") == []
     assert story.train(2, grad_norm=math.nan).asks("nan_loss")
+
+
+def trial(story: Story, name: object, reports: int, loss: float = nan) -> Story:
+    for step in range(1, reports + 1):
+        text = f"[trial {name}] step {step} loss {loss}"
+        story.step(number=step, train_loss=loss, text=text if loss != loss else "")
+    return story
+
+
+def test_a_trial_of_a_search_may_diverge(story: Story) -> None:
+    for name in range(6):
+        trial(story, name, 8, 1.0 if name in (0, 3) else nan)
+        assert story.asks("nan_loss") == []
+
+
+def test_a_search_in_which_every_trial_diverges(story: Story) -> None:
+    trial(story, 1, 8, 2.0)
+    for name in ("a1", "a2"):
+        assert trial(story, name, 4).asks("nan_loss") == []
+    assert trial(story, "a3", 1).asks("nan_loss")
+
+
+def test_a_trial_that_is_never_ended(story: Story) -> None:
+    trial(story, 7, 1, 2.0)
+    assert trial(story, 7, 100).asks("nan_loss") == []
+    assert trial(story, 7, 1).asks("nan_loss")

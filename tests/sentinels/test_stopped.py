@@ -106,6 +106,22 @@ def test_two_that_take_turns(story: Story) -> None:
     for turn in range(6):
         states = ("T", "S") if turn % 2 else ("S", "T")
         for _ in range(12):
+            story.grow()  # the one that was not stopped
             story.idle(1, sample(state=states[0]), sample(pid=200, start_ticks=9, state=states[1]))
-            if turn:
-                assert story.asks("stopped") == []
+            assert story.asks("stopped") == []
+
+
+def test_a_pause_through_which_the_run_reports(story: Story) -> None:
+    story.train(30).idle(20)
+    for _ in range(90):
+        story.grow().idle(1, sample(state="T"), sample(pid=200, start_ticks=9))
+    assert story.asks("stopped") == []
+    for _ in range(15):
+        story.grow().idle(1, sample(state="T"), sample(pid=200, start_ticks=9))
+    assert len(story.asks("stopped")) == 1, "that was long"
+
+
+def test_a_stop_after_which_one_more_line_comes(story: Story) -> None:
+    story.train(30).idle(20).idle(1, *samples("T")).grow()
+    assert story.idle(9, *samples("T")).asks("stopped") == []
+    assert len(story.idle(2, *samples("T")).asks("stopped")) == 1

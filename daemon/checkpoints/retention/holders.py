@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from ...system.processes import Process, Processes, mapped_files
 
@@ -37,13 +39,29 @@ def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, 
 
 
 def _opened(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[str, str]]:
+    inodes = {inode for _, inode in files}
     held = [(f.via, f"has {os.path.basename(f.target)} open") for f in process.files if f.regular]
     for via, what in (*held, (process.cwd_via, "has its working directory in it")):
         with contextlib.suppress(OSError):  # it has ended, or belongs to another user
+            inode = _inode(via)
+            if inode is not None and inode not in inodes:
+                continue
             seen = os.stat(via)
             path = files.get((seen.st_dev, seen.st_ino))
             if path is not None:
                 yield path, what
+
+
+def _inode(via: str) -> int | None:
+    """The inode number behind a link of /proc, without a question to its file system: that of some
+    other process may not answer for ever. ``None`` before Linux 5.14."""
+    path = os.open(via, os.O_PATH | os.O_CLOEXEC)
+    try:
+        told = Path(f"/proc/self/fdinfo/{path}").read_bytes()
+    finally:
+        os.close(path)
+    found = re.search(rb"^ino:\s*(\d+)", told, re.MULTILINE)
+    return int(found[1]) if found else None
 
 
 def _mapped(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[str, str]]:

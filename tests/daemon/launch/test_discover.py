@@ -45,6 +45,12 @@ ranks = [
 for rank in ranks:
     rank.wait()
 """
+SEARCH = """
+import subprocess, sys
+trials = [subprocess.Popen([sys.executable, sys.argv[1], f"--lr={lr}"]) for lr in (1, 2, 3)]
+for trial in trials:
+    trial.wait()
+"""
 WORKERS = """
 import os, time
 for _ in range(2):
@@ -249,6 +255,27 @@ def test_ranks_started_by_hand_meet_by_their_address(stage: Stage) -> None:
     run = found(*stage.pids(script, count=2))
     assert [rank.rank for rank in run.ranks] == [0, 1]
     assert run.pid == run.ranks[0].pid
+
+
+@pytest.mark.parametrize(
+    ("name", "one"), [("hp_search.py", True), ("sweep.py", True), ("queue_of_jobs.py", False)]
+)
+def test_a_search_is_the_run_and_its_trials_are_not(
+    stage: Stage, tmp_path: Path, name: str, one: bool
+) -> None:
+    trial = stage.script("train_one.py")
+    search = stage.script(name, SEARCH)
+    stage.shell(f"exec $PYTHON {search} {trial} > search.log")
+    stage.pids(trial, count=4)  # the command of the search names it, too
+    (main,) = stage.pids(search)
+    pids = [pid for pid in stage.pids(trial) if pid != main]
+    runs = runs_of(main, *pids)
+    if not one:
+        assert sorted(run.pid or 0 for run in runs) == sorted(pids)
+        return
+    (run,) = runs
+    assert (run.pid, [rank.pid for rank in run.ranks]) == (main, [main])
+    assert (run.logs, run.provisional) == ((str(tmp_path / "search.log"),), "")
 
 
 def test_workers_fold_into_their_parent(stage: Stage) -> None:

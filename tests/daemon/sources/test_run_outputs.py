@@ -178,3 +178,23 @@ def test_a_log_that_was_deleted_is_read_through_its_process(stage: Stage) -> Non
 def test_processes_that_are_gone_harm_nothing(stage: Stage) -> None:
     stage.pids = [4194303, 0]
     assert stage.look() == []
+
+
+@pytest.mark.parametrize(("name", "found"), [("sweep.py", []), ("stages.py", ["part.log"])])
+def test_what_a_trial_prints_is_for_its_search(stage: Stage, name: str, found: list[str]) -> None:
+    (stage.folder / "train.py").write_text(TALK)
+    (stage.folder / name).write_text(
+        "import subprocess, sys\n"
+        "out = open('part.log', 'wb')\n"
+        "part = subprocess.Popen([sys.executable, 'train.py'], stdout=out)\n"
+        "print(part.pid, flush=True)\n"
+        "input()\n"
+        "part.kill()\n"
+    )
+    stage.start(f"exec {sys.executable} {name} > main.log")
+    log = stage.folder / "main.log"
+    stage.until(lambda: log.exists() and log.read_text().endswith("\n"))
+    stage.pids = [int(log.read_text())]
+    stage.until(lambda: (stage.folder / "part.log").stat().st_size > 0)
+    assert stage.look() == found
+    stage.started[0].communicate(b"\n", timeout=120)
