@@ -41,6 +41,7 @@ from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kerne
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
+from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception
 from .kit.vanished import killed_for_memory, vanished
 
@@ -189,6 +190,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
     died = bool(bad) and not beside
     slow = beside or _started_again(view, cause.at) or not (died or rhythm)
+    slow = slow or trials_of(view) is not None
     patience = 10 if slow else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)
@@ -237,6 +239,8 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
                 loop.first_at,
             )
         ]
+    if trials_of(view) is not None:
+        return []  # a search ends trials, and goes on when one fails
     event = failed_part(view, since)
     if event is None:
         ended = killed_part(view, since)

@@ -92,7 +92,7 @@ class Limits:
     critical; before, it is a warning."""
     rendezvous_s: float = 60.0
     """Longest normal wait of a new run, which has not made a step, for the other processes of its
-    job. Nodes are started within minutes; libraries give up after 10 to 30."""
+    job, or for somebody who reads its output. Nodes are started within minutes; libraries give up after 10 to 30."""
     hardly_times: float = 4.0
     """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
@@ -190,7 +190,7 @@ def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or completed(view):
         return None
     verdict = idle_verdict(view, work, since)
-    if verdict.name == "rendezvous" and case.unpaced:
+    if verdict.name in ("rendezvous", "output") and case.unpaced:
         if case.silent_s < limits.rendezvous_s:
             return None
         long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s

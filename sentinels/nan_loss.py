@@ -2,7 +2,9 @@
 
 Decides: The newest reports of a metric are all NaN or infinite, or a line of the program says so.
     The training loss is critical; the evaluation loss and the gradient norm are warnings. One of
-    several losses alone (a mask loss without objects) is a warning, all of them are critical. The
+    several losses alone (a mask loss without objects) is a warning, all of them are critical. A
+    trial of a search may diverge: it is told when none of the last three trials has a finite loss,
+    or when one goes on with it for a hundred reports. The
     exit status of such a run is usually 0, so the rule does not wait for it.
 Classes: loss_nan loss_inf val_loss_nan grad_nonfinite
 Sources: Two values in a row, because a loss scaler skips single steps; two is the smallest number
@@ -12,7 +14,6 @@ Sources: Two values in a row, because a loss scaler skips single steps; two is t
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,7 @@ from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, 
 from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
 from .kit.recovery import OpenIncident, values_since
+from .kit.trials import Trials, trials_of
 from .kit.troubles import Troubles
 
 
@@ -31,13 +33,9 @@ class Limits:
     """Non-finite reports in a row before it is reported; a loss scaler skips single ones."""
 
 
-TRIALS = 3
-"""Trials of a search, one after another, of which none is finite: then it is no longer the setting
-of one trial. Searches try settings that diverge, and go on to the next trial."""
 PATIENCE = 100
-"""Reports in a row that are not finite, after which one trial that is not ended is told as well (our
-choice: a search looks at the end of an epoch or of a rung)."""
-_TRIAL = re.compile(r"\btrial\b\W{0,3}(?:id\W{1,2})?(\w{1,12})", re.IGNORECASE)
+"""Reports in a row that are not finite, after which one trial of a search that is not ended is told as
+well (our choice: a search looks at the end of an epoch or of a rung)."""
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
@@ -94,7 +92,7 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
 
 
 def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> Iterator[Finding]:
-    if view.live and _of_trials(streak):
+    if _of_a_trial(view, streak):
         return
     if streak.count < in_a_row:
         if not view.ended and view.ending is None:
@@ -103,14 +101,10 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
     yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
 
 
-def _of_trials(streak: Streak) -> bool:
-    """True while it may be the setting of a trial: every report names one, and they are few.
-
-    A streak that is longer than what is kept of it is that of a search that does not look.
-    """
-    names = [match[1] if (match := _TRIAL.search(m.text)) else "" for m in streak.marks]
-    few = len(set(names)) < TRIALS and streak.count <= PATIENCE
-    return bool(names) and "" not in names and few
+def _of_a_trial(view: View, streak: Streak) -> bool:
+    """True while it may be the setting of a trial, which the search sees itself."""
+    trials = trials_of(view)
+    return trials is not None and not trials.hopeless and streak.count <= PATIENCE
 
 
 def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:
@@ -212,5 +206,6 @@ SENTINEL = Sentinel(
     Limits(),
     on=(Step, LogEvent, ProcessEnded),
     accumulators=(Finiteness, Troubles),
+    also_reads=(Trials,),
     recovered=recovered,
 )

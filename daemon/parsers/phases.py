@@ -18,7 +18,15 @@ class Announcement(NamedTuple):
     """As in a :class:`.Signature`."""
 
 
+_TRIAL_NAME = r"#?[a-z]{0,8}[_-]?\d\w{0,12}"
 PHASES: tuple[Announcement, ...] = (
+    Announcement(
+        "trial",
+        rf"(?i:\btrial\W{{1,3}}{_TRIAL_NAME}(?=\W)[^:]{{0,60}}?\b(?:finished|pruned|failed|stopped|killed|ended|completed?|started|diverged|terminated)\b"
+        rf"|\b(?:start(?:ed|ing)?|running|launch(?:ed|ing)?|begin(?:ning)?) trial\W{{1,3}}{_TRIAL_NAME})"
+        r"|\bA new study created\b"
+        r"|\bBest is trial \d",
+    ),
     Announcement(
         "done",
         r"(?i:\b(?:training|fine-?tuning|pre-?training|optimi[sz]ation) (?:run |job |loop )?(?:is |was |has )?(?:been |now |all )?(?:successfully )?(?:completed?|finished|done|ended)\b(?! (?:epoch|step|batch|iter)))"

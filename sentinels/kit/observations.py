@@ -16,7 +16,7 @@ from .parts_used import PartsUsed
 
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
-PhaseName = Literal["start", "compile", "load", "evaluate", "save", "transfer", "done"]
+PhaseName = Literal["start", "compile", "load", "evaluate", "save", "transfer", "trial", "done"]
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 GoneWith = Literal["", "session", "container", "box"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]

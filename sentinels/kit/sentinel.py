@@ -11,10 +11,11 @@ from functools import cache
 from typing import Any
 
 from .accumulator import Accumulator
-from .classes import row
+from .classes import Group, row
 from .findings import Finding
 from .handbook import HandbookPage, parse
 from .recovery import OpenIncident
+from .trials import trials_of
 from .view import View
 
 
@@ -51,8 +52,11 @@ class Sentinel:
         Raises UnknownClass for a finding of a class without a row.
         """
         found = list(self.check(view, self.limits if limits is None else limits))
-        for finding in found:
-            row(finding.trouble, self.name)
+        groups = [row(finding.trouble, self.name).group for finding in found]
+        if found and trials_of(view) is not None:
+            # What the numbers of a trial show is for its search; nan_loss knows how long.
+            kept = zip(found, groups, strict=True)
+            found = [f for f, g in kept if not g.numbers or g is Group.NOT_FINITE]
         return found
 
 

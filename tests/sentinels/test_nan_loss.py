@@ -233,10 +233,9 @@ def test_gradients_that_are_never_finite_are_told(story: Story) -> None:
     assert story.train(2, grad_norm=math.nan).asks("nan_loss")
 
 
-def trial(story: Story, name: object, reports: int, loss: float = nan) -> Story:
+def trial(story: Story, name: int, reports: int, loss: float = nan) -> Story:
     for step in range(1, reports + 1):
-        text = f"[trial {name}] step {step} loss {loss}"
-        story.step(number=step, train_loss=loss, text=text if loss != loss else "")
+        story.step(number=step, train_loss=loss, trial=name)
     return story
 
 
@@ -248,12 +247,29 @@ def test_a_trial_of_a_search_may_diverge(story: Story) -> None:
 
 def test_a_search_in_which_every_trial_diverges(story: Story) -> None:
     trial(story, 1, 8, 2.0)
-    for name in ("a1", "a2"):
+    for name in (2, 3):
         assert trial(story, name, 4).asks("nan_loss") == []
-    assert trial(story, "a3", 1).asks("nan_loss")
+    assert trial(story, 4, 1).asks("nan_loss")
+
+
+def test_trials_whose_lines_do_not_name_them(story: Story) -> None:
+    story.phase("trial")
+    for loss in (nan, 2.0, nan, nan, 2.0):
+        for step in range(1, 9):
+            story.step(number=step, train_loss=loss)
+        assert story.asks("nan_loss") == []
 
 
 def test_a_trial_that_is_never_ended(story: Story) -> None:
     trial(story, 7, 1, 2.0)
     assert trial(story, 7, 100).asks("nan_loss") == []
     assert trial(story, 7, 1).asks("nan_loss")
+
+
+def test_a_jump_of_the_loss_in_a_trial_is_for_its_search(story: Story) -> None:
+    for searches in (False, True):
+        story.train(200, train_loss=1.5)
+        if searches:
+            story.phase("trial")
+        story.train(8, train_loss=900.0)
+        assert bool(story.asks("loss_spike")) is not searches

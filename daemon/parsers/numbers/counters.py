@@ -73,11 +73,13 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
             r"第\s*(?P<epoch>\d+)\s*(?:/\s*(?P<epochs>\d+)\s*)?(?:轮|个?\s?epoch|代|个?周期)",
         ),
         ("轮", r"(?:轮次|轮数|训练轮次|轮)\s*[:：]?\s*\[?\s*(?P<epoch>\d+)\s*/\s*(?P<epochs>\d+)"),
+        # trial 3 epoch 1   [trial 3]   trial #3/40, which counts nothing that a run makes
+        ("trial", r"(?i:\btrial)[ :=_-]{0,2}#?(?P<trial>\d{1,6})(?:\s?/\s?\d+)?(?=[\W_])"),
         # Iter(train) [  50/40000]
         ("iter(", r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]"),
     )
 )
-_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|步|轮|代|第")
+_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|trial|步|轮|代|第")
 _AT_START = re.compile(
     r"\s*(?:"
     r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss))"  # 12/500 loss 3.2

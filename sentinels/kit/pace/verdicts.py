@@ -21,6 +21,8 @@ ALONE_CORES = 0.2
 """CPU cores used by processes other than the trainers from which these may be at work."""
 _POLLS = ("poll", "select", "pipe", "unix_stream")
 """Parts of the names of kernel functions in which a process waits for data of another one."""
+_WRITES = ("pipe_write",)
+"""The same for a process that waits until another one reads what it has written."""
 _LOCKED = ("futex", "flock", "locks_lock", "fcntl_setlk", "posix_lock", "lock_inode_wait")
 """Parts of the names of kernel functions in which a process waits for a lock, also of a file."""
 
@@ -33,6 +35,8 @@ _REMEDIES = {
     "child": "look at the children: ps --ppid PID; py-spy dump --pid PID",
     "lock": "take its stack with all threads: py-spy dump --pid PID",
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
+    "output": "see who should read its output: ls -l /proc/PID/fd; a parent that reads a pipe only at "
+    "the end of its child blocks it once 64 KiB are in it",
     "idle": "",
 }
 
@@ -43,7 +47,7 @@ class HangVerdict:
 
     name: str
     """``collective``, ``rendezvous``, ``input``, ``child``, ``lock``, ``spin``, ``idle``, ``working`` or
-    ``failing``."""
+    ``failing``; ``output``: it writes to a pipe that nobody reads."""
     does: str
     """What the run does, to be put after "the run"."""
     remedy: str
@@ -55,6 +59,11 @@ class HangVerdict:
 
 def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
     """The verdict on a run in which no process does anything, by what they wait for."""
+    full = [d for d in work.doing if d.waits and _in(d, _WRITES)]
+    if full:
+        sample = full[0].sample
+        named = f"process {sample.pid} {sample.name} waits to write to a pipe that nobody reads"
+        return HangVerdict("output", f"stands still: {named}", _REMEDIES["output"])
     who = trainers(view, work)
     standing = stack_summaries(view, since, (d.sample.pid for d in who))
     if not standing:

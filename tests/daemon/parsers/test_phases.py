@@ -38,6 +38,11 @@ def read(line: str) -> list[Observation]:
         ("Saving model checkpoint to out/checkpoint-500", "save"),
         ("writing checkpoint to out/saved_models/step_5.pt", "save"),
         (" > TRAINING (2026-01-02 03:04:05) ", "start"),
+        ("[I 2026-01-02 03:04:05,678] A new study created in memory with name: s", "trial"),
+        ("[W 2026-01-02 03:04:05,678] Trial 4 failed with value nan.", "trial"),
+        ("[I 2026-01-02 03:04:05,678] Trial 5 pruned. ", "trial"),
+        ("search: started trial t3 (lr=40.0), pid 4711", "trial"),
+        ("rung 40: trial t4 (lr 40.0) stopped, exit code -15", "trial"),
         ("Validation:  22%|##2       | 18/80 [00:00<00:01, 66.02it/s]", "evaluate"),
     ],
 )
@@ -63,6 +68,8 @@ def test_phases(line: str, name: str) -> None:
         "Saving checkpoint to out/step_40.pt ... done",
         "模型已保存到 out/step_40.pt",
         "upload of the checkpoint finished",
+        "your trial has ended: 14 days are over",
+        "trial 3 epoch 1",
     ],
 )
 def test_no_phase(line: str) -> None:

@@ -122,7 +122,7 @@ def test_documents_are_written_as_they_were(docs: Docs) -> None:
     assert {**saved["history"], "ledgers": 0} == {**old["history"], "ledgers": 0}
 
 
-LATER = ("Signs", "report_pauses", "Collapse")
+LATER = ("Signs", "report_pauses", "Collapse", "Trials")
 """Keys of accumulators that 0.1.0 did not have."""
 
 

@@ -1,0 +1,77 @@
+"""Is the run a search of hyperparameters, and how do its trials go?
+
+A search tries settings of which some diverge. It sees that itself, ends the trial and begins the
+next one. What the numbers of one trial show is nothing to be told about the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .accumulator import Accumulator
+from .observations import Observation, Phase, Step
+from .view import View
+
+ALL_BAD = 3
+"""Trials, the last that reported, of which none has a finite loss: then it is not the setting of one
+(our choice: searches in steps of ten may begin with two that diverge)."""
+KEPT = 8
+"""Trials that are remembered: as many may report in turns."""
+
+
+@dataclass(eq=False)
+class Trials(Accumulator):
+    """The trials that the log names, and which of them have no finite loss."""
+
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase)
+    SAVED: ClassVar[Any] = {"search": "search", "bad": "_bad", "unnamed": "_unnamed"}
+    search: bool = False
+    """A line has named a trial."""
+    _bad: dict[str, bool] = field(default_factory=dict)
+    _unnamed: int = 0
+    _step: float = -math.inf
+
+    @property
+    def quiet(self) -> bool:
+        """True for a run that is no search."""
+        return not self.search
+
+    def add(self, seen: Observation) -> None:
+        """Take in a report, or a line that begins or ends a trial."""
+        if isinstance(seen, Phase):
+            if seen.name == "trial":
+                self.search = True
+                self._unnamed += 1
+        elif isinstance(seen, Step):
+            name = seen.values.get("trial")
+            if name is not None:
+                self.search = True
+            if self.search:
+                self._report(seen, name)
+
+    def _report(self, seen: Step, name: float | None) -> None:
+        losses = [seen.values[m] for m in ("train_loss", "eval_loss") if m in seen.values]
+        if not losses:
+            return
+        if name is None and seen.number is not None:
+            self._unnamed += seen.number < self._step  # it counts from the beginning again
+            self._step = seen.number
+        trial = f"after {self._unnamed}" if name is None else f"{name:g}"
+        self._bad.pop(trial, None)
+        self._bad[trial] = not all(map(math.isfinite, losses))
+        while len(self._bad) > KEPT:
+            del self._bad[next(iter(self._bad))]
+
+    @property
+    def hopeless(self) -> bool:
+        """True when none of the last trials has a finite loss."""
+        newest = list(self._bad.values())[-ALL_BAD:]
+        return len(newest) == ALL_BAD and all(newest)
+
+
+def trials_of(view: View) -> Trials | None:
+    """The trials of a live search; ``None`` for any other run."""
+    trials = view.accumulator(Trials)
+    return trials if view.live and trials is not None and trials.search else None
