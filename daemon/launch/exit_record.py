@@ -10,6 +10,10 @@ from typing import Any
 
 from .supervisor import RECORD_BYTES, spare_path
 
+RUN_VARIABLE = "MIDDLEWATCH_RUN"
+"""The environment variable that ``middlewatch run`` adds for its command, with the path of the exit
+file: what the command puts elsewhere (a tmux server) is known by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExitRecord:

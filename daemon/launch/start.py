@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..system.errors import MiddlewatchError, UsageError
+from .exit_record import RUN_VARIABLE
 from .handshake import Handshake, StartReport, pack
 
 Via = Literal["setsid", "tmux", "systemd"]
@@ -66,8 +67,8 @@ def launch(
     run is not ended by ``tmux kill-server`` or the clean-up of a systemd unit. ``tmux`` adds a
     session ``mw-NAME`` that shows the log, ``systemd`` a transient unit ``mw-NAME``.
 
-    ``env`` is the environment of the command (default: the caller's). Unless
-    ``keep_buffering``, ``PYTHONUNBUFFERED=1`` is added to it, and a command that is not
+    ``env`` is the environment of the command (default: the caller's); :data:`.RUN_VARIABLE` is
+    added to it. Unless ``keep_buffering``, so is ``PYTHONUNBUFFERED=1``, and a command that is not
     Python goes through ``stdbuf -oL -eL`` where that exists: a log that arrives in blocks of
     4 KiB looks like a hang.
 
@@ -85,6 +86,7 @@ def launch(
     chosen = via or "setsid"
     _check_tool(chosen)
     env = dict(os.environ if env is None else env)
+    env[RUN_VARIABLE] = str(exit_file)
     command = list(command)
     if not keep_buffering:
         env["PYTHONUNBUFFERED"] = "1"

@@ -2,8 +2,7 @@
 
 Once a second every process is read through an open descriptor of its /proc/PID/stat. What costs
 more (I/O counters, the kernel function it sleeps in) is read once a minute, or every time while
-``closer_look`` is set. A known process is identified by pid and start time, so it is still
-followed after its launcher died or it became a daemon.
+``closer_look`` is set. A process is known by pid and start time: it may outlive its launcher.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from ..system import procfs
 from ..system.exit_status import ExitStatuses
 from ..system.sockets import SocketBytes
 from ..system.source import Source
+from .left_tree import has_left_tree
 
 MOST = 256
 """Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. Each
@@ -28,19 +28,17 @@ CLOSER_EVERY = 60
 """Reads between two closer looks: three more files per process, about 30 µs each. While a hang is
 judged, every read is a closer look (``closer_look``)."""
 TREE_EVERY = 5
-"""Reads between two searches among the pids that are new on the box. Listing /proc and reading the
-parents of new pids costs a tenth of asking every process for its children."""
+"""Reads between two searches among the new pids of the box: a tenth of asking for all children."""
 SOCKETS_EVERY = 5
 """Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
 FORGET_EVERY = 300
-"""Reads after which pids that did not belong to the run are checked again."""
+"""Reads after which pids that were not of the run are checked again."""
 EXIT_FILE_READS = 3
-"""Reads (seconds) to wait for the exit file after the end of the main process."""
+"""Reads (seconds) to wait for the exit file after the end."""
 CORRECT_READS = 60
 """Reads after which an unknown exit status is no longer corrected by a late exit file."""
 _YOUNG_LOOKS = 2
-"""Searches in which the environment of a new process is read again: between fork and exec a process
-still has the environment of its launcher."""
+"""Searches in which the environment of a new process is read again: before exec it is another's."""
 
 _Identity = tuple[int, int]
 
@@ -200,11 +198,14 @@ class Processes(Source):
             return
         self._elsewhere &= present
         parents: dict[int, list[int]] = {}
+        left, since = self._spec.exit_file, self._main[1] or 0
         for pid in present - self._elsewhere - self._known.keys():
             # OSError: the process ended between listing and reading, or may not be read.
             with contextlib.suppress(OSError):
                 seen = procfs.stat(pid, self._root)
-                if seen is not None:
+                if seen and has_left_tree(seen, left, since, self._root):
+                    self._take_in((pid,))
+                elif seen:
                     parents.setdefault(seen.ppid, []).append(pid)
         queue = list(self._known)
         while queue:

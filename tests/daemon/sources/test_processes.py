@@ -457,6 +457,24 @@ time.sleep(60)
         child.stdout.close()
 
 
+def test_what_has_left_the_tree_is_known_by_its_environment(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    mine = "MIDDLEWATCH_RUN=/state/x/exit.json"
+    box.put(10, env=mine)
+    box.put(20, env=f"A=1 {mine}", name="tmux: server")
+    box.put(21, 20, env=mine)
+    box.put(30, env="MIDDLEWATCH_RUN=/state/y/exit.json")
+    box.put(31, env=mine, ticks=99, name="an earlier run with the same file")
+    box.put(32, env=mine, name="our daemon")
+    (box.root / "32" / "cmdline").write_text("python\0-m\0middlewatch.daemon\0")
+    source = watch(exit_file="/state/x/exit.json", start_ticks=100)
+    assert set(look(source)[1]) == {10, 20, 21}
+    assert set(look(watch(start_ticks=100))[1]) == {10}, "a run of somebody else has no variable"
+    box.put(40, env=mine, ticks=200)
+    assert set(looks(source, module.TREE_EVERY + 1)[1]) == {10, 20, 21, 40}
+
+
 def test_no_descriptor_is_left_open() -> None:
     with running(TREE) as child:
         before = len(os.listdir("/proc/self/fd"))
