@@ -17,15 +17,12 @@ from typing import Literal, NamedTuple
 from .last_words import LastWords
 from .numbers import number
 from .observations import Phase, ProcessEnded
-from .progress import plan_reached, planned
+from .progress import WENT_ON, plan_reached, planned
 from .vanished import vanished
 from .view import View
 
 How = Literal["finished", "stopped", "cut", "early", "unknown"]
 
-WENT_ON = 2
-"""So many training reports after a farewell show that it was about another end: an epoch, a fold.
-The same number as after an error; one may be a bar that is drawn a last time."""
 NEARLY = 0.9
 """Part of the plan from which results alone are believed to be the end, and up to which a run has
 clearly not reached its plan. Our choice: a last interval between two reports is rarely longer."""

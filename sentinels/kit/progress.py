@@ -10,6 +10,10 @@ from .view import View
 RECENT = 9
 """Newest values of the step counter, from which the steps between two reports are computed."""
 
+WENT_ON = 2
+"""So many training reports after a farewell show that it was about another end: an epoch, a fold.
+The same number as after an error; one may be a bar that is drawn a last time."""
+
 
 def planned(view: View) -> float | None:
     """Number of planned steps: the total in the log, else that of the command line."""
@@ -42,4 +46,7 @@ def completed(view: View, slack_ratio: float = 0.01) -> bool:
     reached = plan_reached(view, slack_ratio)
     if reached is not None:
         return reached
-    return any(phase.name == "done" for phase in view.phases_since_step())
+    return any(
+        phase.name == "done" and view.steps_after(phase.at, phase.line, phase.file) < WENT_ON
+        for phase in view.phases
+    )

@@ -350,3 +350,13 @@ def test_a_module_that_is_missing_at_the_first_evaluation_is_no_failed_start(
     details = {"exception": "ModuleNotFoundError", "message": "No module named 'sacrebleu'"}
     story.train(steps).says("launch_error", line, **details)  # type: ignore[arg-type]
     assert crash(story.end(1).wait(3)).trouble == trouble
+
+
+@pytest.mark.parametrize("reports", [0, 2])
+def test_tests_that_fail_beside_a_training_that_numbers_no_steps(
+    story: Story, reports: int
+) -> None:
+    story.train(4, 3.6, number=None)
+    traceback(story, file="output.log")
+    story.end(1, main=False, pid=7).train(reports, 3.6, number=None).idle(40)
+    assert bool(story.asks("crash")) is (reports == 0)

@@ -34,6 +34,10 @@ def test_the_log_said_that_it_is_done(story: Story) -> None:
     assert Story().train(60).phase("done").train(3).idle(80).asks("not_exiting") == []
 
 
+def test_a_bar_that_is_drawn_once_more_after_it_was_done(story: Story) -> None:
+    assert len(story.train(60).phase("done").step(0.0).idle(60).asks("not_exiting")) == 1
+
+
 def test_where_it_stands(story: Story) -> None:
     finished(story).idle(70)
     frames = ("join (python/threading.py:1147)", "shutdown (train.py:9)")
