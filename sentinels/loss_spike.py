@@ -107,7 +107,9 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     patient = jump.gross or jump.reports >= limits.patience_reports
     lasting = jump.state == "lasting" and patient
     excused = _excused(jump, limits)
-    diverged = (lasting and not excused) or stayed or jump.slow
+    # What wakes somebody is no spike, which one would wait for.
+    wakes = view.live and jump.back is None and not jump.reset and _pages(jump, limits)
+    diverged = (lasting and not excused) or stayed or jump.slow or wakes
     if jump.slow:
         severity = _of_slow(jump, limits)
     elif jump.reset:

@@ -6,6 +6,7 @@ whose process or GPU it names. The state of a source of the box goes to all.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -26,6 +27,9 @@ from .context import Context
 from .watched_run import WatchedRun
 
 SHM = "/dev/shm"
+WRITES = frozenset(("disk_full", "inode_exhausted", "quota_exceeded", "ckpt_write_failed"))
+"""Classes of lines that may name a path that could not be written."""
+_QUOTED = re.compile(r"['\"]((?:[\w.@ -]*/)+[^'\"/]{1,255})['\"]")
 _PID = re.compile(r"\bpid[=: ]+'?(\d+)|\w\[(\d+)\]: ")
 """``pid=123`` in an Xid, ``python[123]: segfault`` in a line about a fault."""
 APPLICATION_XIDS = (13, 31, 43, 45, 68, 69)
@@ -38,7 +42,8 @@ class Attribution:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._disks: Disks | None = None
-        self._parts: dict[str, PartsUsed] = {}
+        self._parts: dict[str, tuple[PartsUsed | None, frozenset[str]]] = {}
+        """Run -> what its places were worked out from."""
         self._first_pids = procfs.sees_first_pids()
 
     # -- places -----------------------------------------------------------------------------
@@ -47,9 +52,7 @@ class Attribution:
         """Watch the places of all living runs, /dev/shm and the state directory."""
         context = self._context
         living = {run.spec.id: run for run in context.living_runs()}
-        self._parts = {
-            one: run.history.parts for one, run in living.items() if run.history.parts is not None
-        }
+        self._parts = {one: (run.history.parts, _refused(run)) for one, run in living.items()}
         box = {"state": [str(context.state.root)], "shm": [SHM]}
         runs = {one: _places(run) for one, run in living.items()}
         if self._disks is None:
@@ -63,8 +66,7 @@ class Attribution:
         """Watch other disks if the places of a run have changed."""
         known = self._parts
         for run in self._context.living_runs():
-            parts = run.history.parts
-            if parts is not None and parts is not known.get(run.spec.id):
+            if known.get(run.spec.id) != (run.history.parts, _refused(run)):
                 self.watch_disks()
                 return
 
@@ -193,11 +195,20 @@ def _places(run: WatchedRun) -> PlacesOfRun:
         "cwd": [spec.cwd] if spec.cwd else [],
     }
     if parts is None:
-        return PlacesOfRun(places)
-    places["files"] = sorted(parts.folders)
+        return PlacesOfRun(places | {"files": sorted(_refused(run))})
+    places["files"] = sorted(parts.folders | _refused(run))
     places["tmp"] = sorted(parts.temporary)
     places["shm"] = [SHM] if parts.shm else []
     return PlacesOfRun(places, parts.devices)
+
+
+def _refused(run: WatchedRun) -> frozenset[str]:
+    """The folders in which the run could not write, by its log: a file that is opened, written and
+    closed in a millisecond is in no list of open files."""
+    paths = (
+        m[1] for e in run.history.events if e.trouble in WRITES for m in _QUOTED.finditer(e.text)
+    )
+    return frozenset(os.path.dirname(os.path.join(run.spec.cwd or "/", path)) for path in paths)
 
 
 def _address(text: str) -> tuple[int, int, int] | None:

@@ -114,6 +114,20 @@ def test_a_mount_is_that_of_the_run_that_has_files_there(place: Place, tmp_path:
     assert place.who.users(mine[-1].place) == ["a"]
 
 
+def test_a_mount_is_also_that_of_the_run_that_could_not_write_there(
+    place: Place, tmp_path: Path
+) -> None:
+    place.who.watch_disks()
+    place.disks()
+    text = f"OSError: [Errno 28] No space left on device: '{tmp_path}/cache/clip_1.npy'"
+    event = LogEvent(place.clock.now(), "disk_full", "root", "critical", True, text, "train.log")
+    place.run("a").add_observations([event])
+    place.disks()
+    (mine,) = place.run("a").history.disks.values()
+    assert mine[-1].holds == ("files",)
+    assert place.run("b").history.disks == {}
+
+
 def test_two_runs_on_one_mount(place: Place, tmp_path: Path) -> None:
     mount, _ = mounts.Mounts(mounts.table()).resolve(str(tmp_path))
     assert mount is not None
