@@ -6,11 +6,11 @@ whose process or GPU it names. The state of a source of the box goes to all.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from middlewatch.sentinels.kit import (
     DiskSample,
@@ -208,7 +208,8 @@ def _refused(run: WatchedRun) -> frozenset[str]:
     paths = (
         m[1] for e in run.history.events if e.trouble in WRITES for m in _QUOTED.finditer(e.text)
     )
-    return frozenset(os.path.dirname(os.path.join(run.spec.cwd or "/", path)) for path in paths)
+    home = PurePosixPath(run.spec.cwd or "/")
+    return frozenset(str((home / path).parent) for path in paths)
 
 
 def _address(text: str) -> tuple[int, int, int] | None:
