@@ -1,9 +1,10 @@
-"""Steps advance, but no checkpoint came for much longer than the usual save interval.
+"""Steps advance, but no checkpoint came for much longer than the usual save interval, or none ever will.
 
-Decides: Compares with the intervals between the saves of this run and, if saves come at regular
+Decides: A trainer that saves only improvements of a metric which is never reported says so every
+    time; three such lines without a save between them are told. Else compares with the intervals between the saves of this run and, if saves come at regular
     step numbers, with the number of steps too: a slower run, or one that evaluates for an hour, is
     not late. Only time in which steps came counts: a run without steps saves nothing, and is
-    another trouble.
+    another trouble. Three lines, because a validation may come only every few epochs (our choice).
 Classes: checkpoint_stale
 Sources: Our choice: three times the median of at least two intervals, 1.5 times the longest, and
     never less than ten minutes. An evaluation before a save doubles single intervals in public
@@ -16,7 +17,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
+from .kit import (
+    CheckpointSeen,
+    Evidence,
+    Finding,
+    LogEvent,
+    Sentinel,
+    Severity,
+    Step,
+    View,
+)
 from .kit.forecast import clock
 from .kit.numbers import short_path, span
 from .kit.recovery import OpenIncident
@@ -35,6 +45,8 @@ class Limits:
     longest_times: float = 1.5
     """A save is never overdue before this many times the longest interval, or this many times the
     number of steps between saves."""
+    refusals: int = 3
+    """Lines in a row that say that the monitored metric is missing, without a save between them."""
     even_ratio: float = 0.1
     """Saves come at regular steps if the numbers of steps between them differ by less than this
     part."""
@@ -46,6 +58,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if view.stalled_since("checkpoint_dir") is not None:
         return  # a save would not be seen
+    yield from _unmonitored(view, limits)
     saves = expected(view)
     if saves is None or saves.every_s is None:
         return
@@ -65,6 +78,28 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         summary=f"no checkpoint for {span(age)} of training; this run saves every {span(saves.every_s)}",
         evidence=(Evidence("checkpoint", f"newest: {newest.path}", newest.saved_at),),
         details={"age_s": round(age), "every_s": round(saves.every_s), "path": newest.path},
+    )
+
+
+def _unmonitored(view: View, limits: Limits) -> Iterator[Finding]:
+    """A finding if the trainer cannot decide what to save, because it does not have the metric."""
+    saved = max((c.saved_at for c in view.checkpoints), default=view.run.watched_since)
+    said = [e for e in view.events if e.trouble == "checkpoint_stale" and e.at > saved]
+    if len(said) < limits.refusals:
+        return
+    newest = said[-1]
+    yield Finding(
+        trouble="checkpoint_stale",
+        key="monitor",
+        severity=Severity.WARNING,
+        summary=f"the trainer saves nothing, for it does not find the metric that decides what is best: "
+        f"{newest.text.strip()[:160]}",
+        evidence=(Evidence("log", newest.text, newest.at),),
+        file=newest.file,
+        line=newest.line,
+        remedy="compare the name that the save callback monitors with the metrics in the log",
+        details={"count": len(said)},
+        since=said[0].at,
     )
 
 
@@ -89,5 +124,5 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, CheckpointSeen), every_tick=True, recovered=recovered
+    check, Limits(), on=(Step, LogEvent, CheckpointSeen), every_tick=True, recovered=recovered
 )

@@ -140,3 +140,26 @@ def test_saves_that_cannot_be_seen_are_not_missed(story: Story) -> None:
     saving(story, 4, 600).train(90, 30)
     assert len(story.asks("checkpoint_stale")) == 1
     assert story.source("checkpoint_dir:/far", "stalled", 1500).asks("checkpoint_stale") == []
+
+
+def test_a_trainer_that_never_finds_its_metric(story: Story) -> None:
+    line = "UserWarning: Can save best model only with val_accuracy available."
+    for epoch in range(3):
+        assert [f for f in story.asks("checkpoint_stale") if f.key == "monitor"] == [], epoch
+        story.train(20).says("checkpoint_stale", line, severity="warning", fatal=False)
+    (finding,) = story.asks("checkpoint_stale")
+    assert (finding.trouble, finding.severity) == ("checkpoint_stale", Severity.WARNING)
+    assert "val_accuracy" in finding.summary
+    story.saved(path="best.keras")
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_a_validation_every_few_epochs(story: Story) -> None:
+    line = "UserWarning: Can save best model only with val_accuracy available."
+    for epoch in range(12):
+        story.train(5)
+        if epoch % 3 == 2:
+            story.saved(path=f"best-{epoch}.keras")
+        else:
+            story.says("checkpoint_stale", line, severity="warning", fatal=False)
+        assert story.asks("checkpoint_stale") == []

@@ -154,6 +154,13 @@ def test_every_step_takes_ten_times_as_long_and_nothing_is_computed(story: Story
     assert all(f.key != "sudden" for f in story.asks("throughput_collapse"))
 
 
+@pytest.mark.parametrize(("every_s", "told"), [(30.0, True), (10.0, False)])
+def test_soon_after_the_start_it_must_be_more(story: Story, every_s: float, told: bool) -> None:
+    works(story, 7, 2, 0.9)
+    works(story, 4, every_s, 0.05)
+    assert bool(story.asks("throughput_collapse")) is told
+
+
 def test_a_rate_without_step_numbers(story: Story) -> None:
     works(story, 30, 3, 0.9, number=None, tokens_per_s=3500.0)
     works(story, 12, 3, 0.1, number=None, tokens_per_s=310.0)

@@ -37,6 +37,14 @@ CHECKPOINTS: tuple[Signature, ...] = (
         source="pytorch caffe2/serialize, torch/distributed/checkpoint, safetensors, h5py, flax errors.py, Torch7",
     ),
     Signature(
+        "ckpt-unmonitored",
+        "checkpoint_stale",
+        r"[Cc]an save best model only with \S+ available",
+        severity="warning",
+        fatal=False,
+        source="keras/src/callbacks/model_checkpoint.py",
+    ),
+    Signature(
         "ckpt-corrupt",
         "ckpt_corrupt",
         r"PytorchStreamReader failed"

@@ -27,6 +27,9 @@ ENOUGH = 6
 """Marks needed before the speed is known, and ..."""
 ENOUGH_S = 15.0
 """... seconds that they cover."""
+SOON, SOON_S, SOON_TIMES = 4, 6.0, 10.0
+"""The same for a run that is slow soon after its start, and how many times slower it must be then
+(our choice: caches and first epochs make a factor of two or three)."""
 KEPT = 256
 UPPER = 0.9
 """Quantile of the usual marks with which a slow one is compared: evaluations and saves that nobody
@@ -114,7 +117,8 @@ class Collapse(Accumulator):
         """(CPU cores used in the slow stretch, usually before); ``None`` while not known."""
         if not self.slow:
             return None
-        since = self.slow[0].at
+        # The first slow mark is as long as it is slow: nothing was computed in it either.
+        since = self._usual[-1].at if self._usual else self.slow[0].at
         now = [cores for at, cores in self._cores if at > since]
         before = [cores for at, cores in self._cores if at <= since]
         return (median(now), median(before)) if len(now) > 2 and len(before) > 2 else None
@@ -180,8 +184,8 @@ class Collapse(Accumulator):
             self._begun = mark.at
             return
         usual = self._usual
-        known = len(usual) >= ENOUGH and usual[-1].at - usual[0].at >= ENOUGH_S
-        if known and mark.seconds >= TIMES * quantile((m.seconds for m in usual), UPPER):
+        times = self._needed()
+        if times and mark.seconds >= times * quantile((m.seconds for m in usual), UPPER):
             if not self.slow:
                 self.usual_s, self.step = median(m.seconds for m in usual), seen.number
             if len(self.slow) >= 64:
@@ -192,6 +196,14 @@ class Collapse(Accumulator):
             self._stretch_s = max(self._stretch_s, mark.at - self.slow[0].at)
             self.slow.clear()
         usual.append(mark)
+
+    def _needed(self) -> float:
+        """How many times slower a slow mark is, by how well the usual ones are known; 0: not yet."""
+        usual = self._usual
+        covered = usual[-1].at - usual[0].at if usual else 0.0
+        if len(usual) >= ENOUGH and covered >= ENOUGH_S:
+            return TIMES
+        return SOON_TIMES if len(usual) >= SOON and covered >= SOON_S else 0.0
 
     def _forget(self) -> None:
         self.slow.clear()

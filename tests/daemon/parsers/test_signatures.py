@@ -64,6 +64,7 @@ VOCABULARY = frozenset(
         "kernel_panic",
         "ckpt_write_failed",
         "ckpt_corrupt",
+        "checkpoint_stale",
         "ckpt_mismatch",
         "network_error",
         "tracker_network_error",
