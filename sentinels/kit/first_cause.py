@@ -86,10 +86,12 @@ def in_its_place(view: View, event: LogEvent) -> LogEvent:
 
     Returns ``event`` as an exception of the program then, else as it is.
     """
-    raised = event.trouble == "launch_error" and "exception" in event.details
-    if raised and any(at < event.at for at, _ in islice(view.step_times, 1)):
-        return replace(event, trouble="python_exception")
-    return event
+    if event.trouble != "launch_error" or "exception" not in event.details:
+        return event
+    began = any(at < event.at for at, _ in islice(view.step_times, 1)) or any(
+        step.file == event.file and step.line < event.line for step in view.steps
+    )
+    return replace(event, trouble="python_exception") if began else event
 
 
 def kernel_fault(view: View, near_s: float) -> LogEvent | None:

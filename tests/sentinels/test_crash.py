@@ -342,13 +342,14 @@ def test_a_child_that_fails_and_leaves_the_rest_idle_is(story: Story) -> None:
     assert [f.key for f in story.lives(60, 0.0, None).asks("crash")] == ["error"]
 
 
+@pytest.mark.parametrize("every_s", [1.0, 0.0])
 @pytest.mark.parametrize(("steps", "trouble"), [(0, "launch_error"), (30, "python_exception")])
 def test_a_module_that_is_missing_at_the_first_evaluation_is_no_failed_start(
-    story: Story, steps: int, trouble: str
+    story: Story, steps: int, trouble: str, every_s: float
 ) -> None:
     line = "ModuleNotFoundError: No module named 'sacrebleu'"
     details = {"exception": "ModuleNotFoundError", "message": "No module named 'sacrebleu'"}
-    story.train(steps).says("launch_error", line, **details)  # type: ignore[arg-type]
+    story.train(steps, every_s).says("launch_error", line, **details)  # type: ignore[arg-type]
     assert crash(story.end(1).wait(3)).trouble == trouble
 
 
