@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
 
 from ..config.run_spec import RunSpec
-from ..launch.exit_record import ExitRecord, read_exit
 from ..system import procfs
 from ..system.exit_status import ExitStatuses
 from ..system.sockets import SocketBytes
 from ..system.source import Source
 from .left_tree import has_left_tree
+from .main_end import MainEnd
 
 MOST = 256
 """Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. Each
@@ -33,10 +33,6 @@ SOCKETS_EVERY = 5
 """Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
 FORGET_EVERY = 300
 """Reads after which pids that were not of the run are checked again."""
-EXIT_FILE_READS = 3
-"""Reads (seconds) to wait for the exit file after the end."""
-CORRECT_READS = 60
-"""Reads after which an unknown exit status is no longer corrected by a late exit file."""
 _YOUNG_LOOKS = 2
 """Searches in which the environment of a new process is read again: before exec it is another's."""
 
@@ -76,7 +72,6 @@ class Processes(Source):
         self._spec, self._root = spec, root
         self._known: dict[int, _Process] = {}
         self._ranks = {rank.pid: rank for rank in spec.ranks}
-        self._main = (spec.pid, spec.start_ticks)
         self._reads = 0
         self._sockets: SocketBytes | None = None
         """Exists while a silence is judged."""
@@ -84,10 +79,8 @@ class Processes(Source):
         self._elsewhere: set[int] = set()
         self._zombies: set[_Identity] = set()
         """Ended processes that were reported, but still exist because nobody has reaped them."""
-        self._main_lost: procfs.Stat | None = None
-        self._main_gone_for: int | None = None
-        self._main_told: ProcessEnded | None = None
         self._exits = ExitStatuses()
+        self._main = MainEnd(spec, self._exits, root)
         self._unfollowed: list[int] = []
         """Known processes whose exit status nobody follows yet."""
 
@@ -120,7 +113,7 @@ class Processes(Source):
                 out += self._end(pid, process, seen, now)
             else:
                 samples.append(self._sample(process, seen, closer, moved.get(pid)))
-        out += self._tell_main(now)
+        out += self._main.tell(now, [process.last for process in self._known.values()])
         out.append(ProcessesSeen(now, tuple(samples)))
         self._reads += 1
         return out
@@ -136,14 +129,14 @@ class Processes(Source):
 
     def _begin(self, now: float) -> Iterator[Observation]:
         """Find the processes that ``spec`` names."""
-        main, ticks = self._main
+        main, ticks = self._main.main
         assert main is not None
         found = self._adopt(main, ticks)
         if found is None:
             self._say_if_hidden(main)
-            self._main_gone_for = 0
+            self._main.gone()
         else:
-            self._main = (main, found.ticks)
+            self._main.main = (main, found.ticks)
         for rank in self._spec.ranks:
             if rank.pid == main or self._adopt(rank.pid, rank.start_ticks):
                 continue
@@ -198,7 +191,7 @@ class Processes(Source):
             return
         self._elsewhere &= present
         parents: dict[int, list[int]] = {}
-        left, since = self._spec.exit_file, self._main[1] or 0
+        left, since = self._spec.exit_file, self._spec.start_ticks or 0
         for pid in present - self._elsewhere - self._known.keys():
             # OSError: the process ended between listing and reading, or may not be read.
             with contextlib.suppress(OSError):
@@ -325,66 +318,18 @@ class Processes(Source):
     def _end(
         self, pid: int, process: _Process, seen: procfs.Stat | None, now: float
     ) -> Iterator[Observation]:
-        """Forget an ended process and report its end; for the main one see ``_tell_main``."""
+        """Forget an ended process and report its end; that of the main one is for ``MainEnd``."""
         process.file.close()
         del self._known[pid]
         self._stale = True
         if seen is not None:
             self._zombies.add((pid, process.ticks))
-        if (pid, process.ticks) == self._main:
-            self._main_lost = seen or process.last
-            self._main_gone_for = 0
+        if (pid, process.ticks) == self._main.main:
+            self._main.gone(seen or process.last)
             return
-        code, signal = self._status(pid, seen)
+        code, signal = self._main.status(pid, seen)
         self._exits.forget(pid)
         yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
-
-    def _status(self, pid: int, seen: procfs.Stat | None) -> tuple[int | None, int | None]:
-        """(exit code, signal) of an ended process, as far as the kernel lets us know them."""
-        status = None
-        if seen is not None and seen.ended:
-            status = procfs.exit_status(seen, self._root)
-        if status is None:
-            status = self._exits.status(pid)
-        if status is None:
-            return None, None
-        return (None, status & 0x7F) if status & 0x7F else (status >> 8 & 0xFF, None)
-
-    def _tell_main(self, now: float) -> Iterator[Observation]:
-        """Report the end of the main process, and correct it when the status comes late."""
-        if self._main_gone_for is None:
-            return
-        self._main_gone_for += 1
-        main = self._main[0] or 0
-        code, signal = self._written_status() or self._status(main, self._main_lost)
-        known = code is not None or signal is not None
-        waiting = self._spec.exit_file is not None and self._main_gone_for <= EXIT_FILE_READS
-        told = self._main_told
-        if known or (told is None and not waiting):
-            pid, _ = self._main
-            assert pid is not None
-            name = self._main_lost.name if self._main_lost else ""
-            given = self._ranks.get(pid)
-            rank = given.rank if given else None
-            self._main_told = ProcessEnded(now, pid, True, code, signal, rank, name)
-            yield self._main_told
-        if known or self._main_gone_for > CORRECT_READS:
-            self._main_gone_for = None
-            self._exits.forget(main)
-
-    def _written_status(self) -> tuple[int | None, int | None] | None:
-        """(exit code, signal) in the exit record of the main process; ``None``: none yet."""
-        record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
-        if record is None or not self._is_main(record):
-            return None
-        status = record.exit_code, record.signal
-        return None if status == (None, None) else status
-
-    def _is_main(self, record: ExitRecord) -> bool:
-        """True for a record of this main process; the file may be of an earlier start."""
-        pid, ticks = self._main
-        theirs = record.start_ticks
-        return record.pid == pid and (theirs is None or ticks is None or theirs == ticks)
 
 
 def _content(file: procfs.KeptFile) -> bytes:

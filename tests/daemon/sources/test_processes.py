@@ -16,6 +16,7 @@ import pytest
 
 from middlewatch.daemon.config.run_spec import Rank, RunSpec
 from middlewatch.daemon.sources import processes as module
+from middlewatch.daemon.sources.main_end import EXIT_FILE_READS
 from middlewatch.daemon.sources.processes import Processes
 from middlewatch.daemon.system import procfs
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
@@ -306,7 +307,7 @@ def test_an_exit_file_that_comes_too_late_corrects(
     source = watch(exit_file=str(file))
     look(source)
     box.drop(10)
-    ended, _ = looks(source, module.EXIT_FILE_READS + 1)
+    ended, _ = looks(source, EXIT_FILE_READS + 1)
     assert [(e.exit_code, e.signal) for e in ended] == [(None, None)]
     file.write_text(exit_record(code=None, number=9))
     ended, _ = looks(source, 3)
@@ -473,6 +474,48 @@ def test_what_has_left_the_tree_is_known_by_its_environment(
     assert set(look(watch(start_ticks=100))[1]) == {10}, "a run of somebody else has no variable"
     box.put(40, env=mine, ticks=200)
     assert set(looks(source, module.TREE_EVERY + 1)[1]) == {10, 20, 21, 40}
+
+
+def started(
+    box: FakeProc, tmp_path: Path, code: int = 0, seconds: float = 0.2
+) -> dict[str, object]:
+    """A run whose start script has ended and left ``python train.py`` behind; its spec."""
+    file = tmp_path / "exit.json"
+    record = {"pid": 10, "start_ticks": 100, "exit_code": code, "signal": None, "core": False}
+    times = {"started_at": 1000.0, "ended_at": 1000.0 + seconds, "max_rss_bytes": 1}
+    file.write_text(json.dumps({**record, **times}))
+    for pid, words in ((20, "bash"), (21, "python\0train.py"), (22, "python\0-m\0tensorboard")):
+        box.put(pid, env=f"MIDDLEWATCH_RUN={file}")
+        (box.root / str(pid) / "cmdline").write_text(words + "\0")
+    return {"exit_file": str(file), "start_ticks": 100}
+
+
+def test_a_start_script_hands_over_to_the_program_that_it_has_left(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path
+) -> None:
+    source = watch(**started(box, tmp_path))
+    ended, samples = looks(source, 10)
+    assert (ended, set(samples)) == ([], {20, 21, 22})
+    box.drop(21)
+    ended, _ = looks(source, EXIT_FILE_READS + 2)
+    assert [(e.pid, e.main, e.exit_code) for e in ended] == [(21, True, None)]
+
+
+@pytest.mark.parametrize(("code", "seconds"), [(1, 0.2), (0, 4000.0)])
+def test_what_failed_or_ran_for_long_was_the_run_itself(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path, code: int, seconds: float
+) -> None:
+    ended, _ = looks(watch(**started(box, tmp_path, code, seconds)), 2)
+    assert [(e.pid, e.main, e.exit_code) for e in ended] == [(10, True, code)]
+
+
+def test_servers_that_are_left_do_not_go_on_as_the_run(
+    box: FakeProc, watch: Callable[..., Processes], tmp_path: Path
+) -> None:
+    spec = started(box, tmp_path)
+    box.drop(21)
+    ended, _ = looks(watch(**spec), EXIT_FILE_READS + 2)
+    assert [(e.pid, e.main, e.exit_code) for e in ended] == [(10, True, 0)]
 
 
 def test_no_descriptor_is_left_open() -> None:
