@@ -106,6 +106,12 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     gone = vanished(view, ending)
     if gone and gone.notice and (cause is None or cause.at >= gone.notice.at):
         cause = gone.notice
+    if (
+        ending.exit_code == 0
+        and cause is not None
+        and view.steps_after(cause.at, cause.line, cause.file)
+    ):
+        cause = None  # it was overcome: the run has reported once more, and ended well
     if ending.exit_code == 0 and (cause is None or completed(view) or trials_of(view)):
         yield from _inside(view, limits)
         return  # a good end, or one that silent_end reports

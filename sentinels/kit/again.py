@@ -29,6 +29,8 @@ at those that are gone."""
 ANEW = 0.5
 """A counter that goes on below this part of where it was begins anew; above, it was resumed."""
 
+_SHELL_SAYS = ("terminated-word", "killed-word")
+"""Signatures of a shell's word about a program that a signal has ended."""
 _KILLS = (4, 6, 7, 8, 9, 11)
 """Signals by which a program is killed or crashes; parents end their workers with others."""
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
@@ -85,8 +87,10 @@ def crash_loop(view: View, since: float) -> Loop | None:
 
 
 def failed_part(view: View, since: float) -> LogEvent | None:
-    """The exception that ended a program of the run, after which another one began."""
-    for event in reversed(_raised(view, since)):
+    """What ended a program of the run, after which another one began: an exception, or a kill of
+    which a shell says so."""
+    said = (e for e in view.events if e.at >= since and e.signature in _SHELL_SAYS)
+    for event in sorted([*_raised(view, since), *said], key=lambda e: (e.at, e.line), reverse=True):
         died = any(
             not end.main and end.exit_code != 0 and abs(end.at - event.at) <= DIED_S
             for end in view.endings

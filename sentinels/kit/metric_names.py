@@ -28,6 +28,8 @@ _NAMES = {
     "|average loss|mean loss|step loss|loss step|train loss step|reduced train loss|batch loss|cost"
     "|running loss|loss avg|loss mean|loss value|tr loss|trn loss|objective loss|objective|xent"
     "|cross entropy loss|mlm loss|curr loss|current loss|loss train (curr)|smooth loss|train cost"
+    "|bce|nll|ce|mse|train bce|train nll|train ce|train mse|train/bce|train/nll|train/ce|train/mse"
+    "|negative log likelihood|cross entropy"
     "|训练集损失|训练误差|损失函数值|损失值|損失|訓練損失|pérdida|perda|perte|verlust|потери|потеря|лосс|손실|verlies",
     "eval_loss": "tel|vll|best eval loss now|eval loss|val loss|valid loss|dev loss|cv loss|test loss"
     "|loss val|验证集损失|测试集损失|验证误差|測試損失|驗證損失",
@@ -61,7 +63,8 @@ def words(text: str, mark: str | None = None) -> frozenset[str]:
 
 
 WEAK_KEYS = words(
-    "it mem memory norm update ep top1 scaler gn cost objective xent losses val grad total norm dt"
+    "it mem memory norm update ep top1 scaler gn cost objective xent losses val grad total norm dt "
+    "bce nll ce mse"
 )
 """Such common words that they are accepted as keys only with a separator after them."""
 PLURAL_STEPS = words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,6 +88,15 @@ def test_the_next_job_of_a_queue_goes_on_without_the_one_that_failed(story: Stor
     assert story.train(100).asks("crash"), "it stays failed"
     story.end(0)
     assert story.wait(9).asks("crash"), "and when all are done as well"
+
+
+def test_the_next_job_of_a_queue_goes_on_without_the_one_that_was_ended(story: Story) -> None:
+    story.train(50).says("sigterm_received", "Terminated", role="cascade")
+    story.events[-1] = replace(story.events[-1], signature="terminated-word")
+    story.end(main=False, pid=77)
+    assert story.asks("crash") == []
+    (finding,) = attempt(story, 1, 3).asks("crash")
+    assert (finding.trouble, finding.key) == ("sigterm_received", "part")
 
 
 def test_epochs_count_where_there_are_no_steps(story: Story) -> None:

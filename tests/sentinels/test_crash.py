@@ -361,3 +361,12 @@ def test_tests_that_fail_beside_a_training_that_numbers_no_steps(
     traceback(story, file="output.log")
     story.end(1, main=False, pid=7).train(reports, 3.6, number=None).idle(40)
     assert bool(story.asks("crash")) is (reports == 0)
+
+
+@pytest.mark.parametrize("reports", [0, 1])
+def test_a_good_end_soon_after_an_error_that_one_more_report_followed(
+    story: Story, reports: int
+) -> None:
+    story.train(30).says("segfault", "vsi2tif: FATAL: aborting, status 134")
+    story.train(reports).end(0).wait(3)
+    assert bool(story.asks("crash")) is (reports == 0)

@@ -59,8 +59,8 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ),
         # iteration 12/ 500   step 1,234/10,000   Learning iteration 12/1500   Iter [50/500]   Step: 3 / 10   步数 3/10
         (
-            "iter step batch= update 步",
-            rf"(?i:\b(?:iterations?|iters?|(?:global|train(?:ing)?|optimizer)?[_ ]?steps?|updates?|\[batch)|步数?)\s*[:=：]?\s*[\[(]?\s*(?P<step>{_N})\s*(?:/|(?i:of)\s)\s*(?P<total>{_N})(?![\d:])",
+            "iter step batch= update sweep generation 步",
+            rf"(?i:\b(?:iterations?|iters?|sweeps?|generations?|(?:global|train(?:ing)?|optimizer)?[_ ]?steps?|updates?|\[batch)|步数?)\s*[:=：]?\s*[\[(]?\s*(?P<step>{_N})\s*(?:/|(?i:of)\s)\s*(?P<total>{_N})(?!\d|:\d)",
         ),
         ("步", r"第\s*(?P<step>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?:个?(?:step|iter)|步|次迭代)"),
         # Epoch 3/20   Epoch [3/20]   Ep. 3   EPOCH: 3/1000   epoch 3 of 20
@@ -79,7 +79,7 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("iter(", r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]"),
     )
 )
-_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|trial|步|轮|代|第")
+_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|trial|sweep|generation|步|轮|代|第")
 _AT_START = re.compile(
     r"\s*(?:"
     r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss))"  # 12/500 loss 3.2

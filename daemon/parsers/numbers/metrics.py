@@ -221,7 +221,10 @@ def _judged(text: str, begin: int, draft: _Draft) -> LineReport | None:
         plan_only=not own and not counted and bool(names & {"total", "epochs"}),
         bare=draft.bare,
     )
-    report.head = counted and not own and draft.bar is None and _only_counts(text, begin, fields)
+    # "EM iteration 30/90: mean log-likelihood -5.5469": a measure of a name that nobody knows
+    unknown = {"step", "total"} <= names and _DECIMAL_POINT.search(text, begin) is not None
+    counts = unknown or _only_counts(text, begin, fields)
+    report.head = counted and not own and draft.bar is None and counts
     report.plain = (
         report.measured
         and counted

@@ -207,6 +207,20 @@ GOLDEN = {
         "step 5 loss: 2.0, max_loss: 9.0, best loss: 1.0",
         {"train_loss": 2.0, "max_loss": 9.0, "best loss": 1.0},
     ),
+    "a loss by its formula": (
+        "epoch=0 chips=160 bce=0.6856 chips/s=59.6",
+        {"epoch": 0, "train_loss": 0.6856},
+    ),
+    "a loss beside its formula": (
+        "step 5/90 - loss: 0.31 - mse: 0.25",
+        {"step": 5, "total": 90, "train_loss": 0.31, "mse": 0.25},
+    ),
+    "a measure that nobody knows": (
+        "EM iteration 30/90: mean log-likelihood -5.54690",
+        {"step": 30, "total": 90},
+    ),
+    "a sweep": ("sweep 5/600   |m| 0.8480", {"step": 5, "total": 600}),
+    "a trial": ("[trial 3] step 20 loss 0.5", {"step": 20, "trial": 3, "train_loss": 0.5}),
 }
 
 
