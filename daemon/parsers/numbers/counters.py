@@ -74,7 +74,7 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ),
         ("轮", r"(?:轮次|轮数|训练轮次|轮)\s*[:：]?\s*\[?\s*(?P<epoch>\d+)\s*/\s*(?P<epochs>\d+)"),
         # trial 3 epoch 1   [trial 3]   trial #3/40, which counts nothing that a run makes
-        ("trial", r"(?i:\btrial)[ :=_-]{0,2}#?(?P<trial>\d{1,6})(?:\s?/\s?\d+)?(?=[\W_])"),
+        ("trial", r"(?i:\btrial)[ :=_-]{0,2}#?(?P<trial>\d+)(?:\s?/\s?\d+)?(?=[\W_])"),
         # Iter(train) [  50/40000]
         ("iter(", r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]"),
     )
