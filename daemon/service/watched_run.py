@@ -88,6 +88,7 @@ class WatchedRun:
             ours=spec.exit_file is not None,
             expected_steps=expected_steps(spec.command),
             world_size=spec.world_size,
+            attempt=spec.attempt,
             keep_saves=kept_saves(spec.command),
         )
         self.history = RunHistory(self.facts, box)

@@ -44,6 +44,8 @@ class RunFacts:
     """Started by ``middlewatch run``: its exit status is recorded."""
     expected_steps: float | None = None
     world_size: int | None = None
+    attempt: int = 1
+    """Above 1 for a command that a wrapper has started again."""
     keep_saves: int | None = None
     """Number of checkpoints that the trainer keeps, by the command line."""
 

@@ -110,3 +110,43 @@ def test_it_is_remembered_over_a_restart_of_the_daemon(story: Story) -> None:
     for _ in range(4):
         story.step(train_loss=2.0)
     assert story.asks("loss_reset") == []
+
+
+def slices(story: Story, begins: float, *, ended: bool = True) -> Story:
+    """A wrapper starts the program again, which goes on after step ``begins``."""
+    story.run()
+    for _ in range(15):
+        story.step(by=10.0)
+        if story.number in (80.0, 150.0):
+            story.saved(step=story.number)
+    story.wait(1)
+    if ended:
+        story.end(0, main=False, pid=77)
+    story.number = begins
+    return story.train(4, by=10.0)
+
+
+def test_a_restart_that_goes_on_from_an_older_save(story: Story) -> None:
+    slices(story, 80)
+    (finding,) = [f for f in story.asks("loss_reset") if f.key == "behind"]
+    assert (finding.trouble, finding.severity) == ("loss_reset", Severity.WARNING)
+    assert finding.summary.startswith("the restart went back to step 80, though step 150 is saved")
+    story.train(4, by=10.0)
+    assert story.asks("loss_reset") == [], "it has caught up"
+
+
+@pytest.mark.parametrize(("begins", "ended"), [(150, True), (0, True), (80, False), (110, True)])
+def test_restarts_that_lose_nothing_or_are_others(story: Story, begins: float, ended: bool) -> None:
+    """From the newest; another program; a trainer that rolls back; from no save that is known."""
+    assert slices(story, begins, ended=ended).asks("loss_reset") == []
+
+
+def test_another_attempt_that_begins_at_an_older_save(story: Story) -> None:
+    story.saved(step=75).wait(10)
+    story.saved(step=150).wait(10)
+    story.run(attempt=3)
+    story.number = 75
+    story.train(4, by=5.0)
+    assert [f.key for f in story.asks("loss_reset")] == ["behind"]
+    story.run(attempt=1)
+    assert story.asks("loss_reset") == [], "who starts it anew may choose"
