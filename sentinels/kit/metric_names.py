@@ -7,7 +7,7 @@ Keys are written in the form in which ``metric_keys.fold`` compares them: lower 
 from __future__ import annotations
 
 _NAMES = {
-    "step": "step|steps|global step|global steps|global step num|global step/max steps|step num|iteration|iter|iters|it"
+    "step": "step|steps|upd|global step|global steps|global step num|global step/max steps|step num|iteration|iter|iters|it"
     "|current steps|train step|training step|num updates|update|trainer/global step|current step"
     "|training/global step|learning iteration|training iteration|optim step|optimizer step|i iter"
     "|total timesteps|time/total timesteps|timesteps|timestep|global iter|cur iter|cur step|n iter"
@@ -63,8 +63,7 @@ def words(text: str, mark: str | None = None) -> frozenset[str]:
 
 
 WEAK_KEYS = words(
-    "it mem memory norm update ep top1 scaler gn cost objective xent losses val grad total norm dt "
-    "bce nll ce mse"
+    "it mem memory norm update ep top1 scaler gn cost objective losses val grad total norm dt ce"
 )
 """Such common words that they are accepted as keys only with a separator after them."""
 PLURAL_STEPS = words(

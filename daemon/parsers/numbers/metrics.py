@@ -208,7 +208,7 @@ def _judged(text: str, begin: int, draft: _Draft) -> LineReport | None:
     report = LineReport(
         fields,
         None,
-        bar=_bar_kind(draft.bar),
+        bar=_bar_kind(draft.bar, learns="train_loss" in names),
         measured=bool(own & MEASURES),
         counted=counted,
         own=len(own),
@@ -266,14 +266,15 @@ def _own_step_time(fields: list[Field]) -> bool:
     return any(f.name == "step_time_s" and f.weight >= 0 for f in fields)
 
 
-def _bar_kind(bar: bars.Bar | None) -> BarKind:
+def _bar_kind(bar: bars.Bar | None, *, learns: bool) -> BarKind:
+    """``learns``: it shows a training loss, whatever it is called (``stage 2:  7%|▋ | 62/900``)."""
     if bar is None:
         return ""
     if not _PROSE.search(bar.label):
         return "plain"
     if bar.evaluating:
         return "evaluate"
-    return "train" if bar.training else "other"
+    return "train" if bar.training or learns else "other"
 
 
 def _only_counts(text: str, begin: int, fields: list[Field]) -> bool:
