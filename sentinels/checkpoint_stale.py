@@ -1,7 +1,8 @@
 """Steps advance, but no checkpoint came for much longer than the usual save interval, or none ever will.
 
 Decides: A trainer that saves only improvements of a metric which is never reported says so every
-    time; three such lines without a save between them are told. Else compares with the intervals between the saves of this run and, if saves come at regular
+    time; three such lines without a save between them are told, and so are three saves in a row
+    that the log claims and that are not on disk. Else compares with the intervals between the saves of this run and, if saves come at regular
     step numbers, with the number of steps too: a slower run, or one that evaluates for an hour, is
     not late. Only time in which steps came counts: a run without steps saves nothing, and is
     another trouble. Three lines, because a validation may come only every few epochs (our choice).
@@ -13,6 +14,7 @@ Sources: Our choice: three times the median of at least two intervals, 1.5 times
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -28,7 +30,7 @@ from .kit import (
     View,
 )
 from .kit.forecast import clock
-from .kit.numbers import short_path, span
+from .kit.numbers import number, short_path, span
 from .kit.recovery import OpenIncident
 from .kit.saves.damage import written
 from .kit.saves.pattern import LOOKED_AT, expected
@@ -46,7 +48,12 @@ class Limits:
     """A save is never overdue before this many times the longest interval, or this many times the
     number of steps between saves."""
     refusals: int = 3
-    """Lines in a row that say that the monitored metric is missing, without a save between them."""
+    """Lines in a row that say that the monitored metric is missing, or validations after one, without
+    a save between them."""
+    claims: int = 3
+    """Saves in a row that the log claims and that are not on disk."""
+    found_s: float = 15.0
+    """Time in which a claimed save is found on disk; searches come every few seconds."""
     even_ratio: float = 0.1
     """Saves come at regular steps if the numbers of steps between them differ by less than this
     part."""
@@ -59,6 +66,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if view.stalled_since("checkpoint_dir") is not None:
         return  # a save would not be seen
     yield from _unmonitored(view, limits)
+    yield from _claimed_only(view, limits)
     saves = expected(view)
     if saves is None or saves.every_s is None:
         return
@@ -85,7 +93,11 @@ def _unmonitored(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the trainer cannot decide what to save, because it does not have the metric."""
     saved = max((c.saved_at for c in view.checkpoints), default=view.run.watched_since)
     said = [e for e in view.events if e.trouble == "checkpoint_stale" and e.at > saved]
-    if len(said) < limits.refusals:
+    if not said:
+        return
+    # Python shows a warning once; validations since then without a save say the same.
+    looked = sum("eval_loss" in step.values and step.at > said[0].at for step in view.steps)
+    if max(len(said), looked) < limits.refusals:
         return
     newest = said[-1]
     yield Finding(
@@ -100,6 +112,44 @@ def _unmonitored(view: View, limits: Limits) -> Iterator[Finding]:
         remedy="compare the name that the save callback monitors with the metrics in the log",
         details={"count": len(said)},
         since=said[0].at,
+    )
+
+
+def _claimed_only(view: View, limits: Limits) -> Iterator[Finding]:
+    """A finding if the newest saves that the log claims are not where the earlier ones are."""
+    newest = max((c for c in view.checkpoints if c.step), key=lambda c: c.step or 0, default=None)
+    if newest is None or newest.step is None:
+        return
+    folder = os.path.basename(os.path.dirname(newest.path))
+    claims = [
+        c
+        for c in view.claimed_saves
+        if c.step is not None
+        and c.step > newest.step
+        and c.at > newest.saved_at
+        and c.path is not None
+        and os.path.basename(os.path.dirname(c.path)) == folder
+        and view.now - c.at >= limits.found_s
+    ]
+    if len(claims) < limits.claims:
+        return
+    last = claims[-1]
+    yield Finding(
+        trouble="checkpoint_stale",
+        key="claims",
+        severity=Severity.WARNING,
+        summary=f"the log claims {len(claims)} saves up to step {number(last.step or 0)}, but the newest "
+        f"on disk is of step {number(newest.step)}: {short_path(newest.path)}",
+        evidence=(
+            Evidence("log", f"saved, says line {last.line}: {last.path}", last.at),
+            Evidence("checkpoint", f"newest: {newest.path}", newest.saved_at),
+        ),
+        file=last.file,
+        line=last.line,
+        remedy="see what deletes them: a clean-up that sorts names as text takes step_1000 for older "
+        "than step_900",
+        details={"claims": len(claims), "newest": newest.step, "path": newest.path},
+        since=claims[0].at,
     )
 
 

@@ -7,7 +7,8 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     An error that was followed by two steps does not count, unless the run fails in a loop: the same
     exception for the third time, and no step beyond the first time. If a program of the run ended
     with an exception or was killed, and another one began after it from its beginning, that is a
-    warning (kit/again.py).
+    warning (kit/again.py), and so is a thread that an exception ended, if what it counted stands
+    still since (kit/frozen.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -38,6 +39,7 @@ from .kit import (
 from .kit.again import crash_loop, failed_part, killed_part
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
+from .kit.frozen import frozen_since
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
@@ -245,6 +247,9 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
                 loop.first_at,
             )
         ]
+    dead = _dead_thread(view, since)
+    if dead is not None:
+        return [dead]
     if trials_of(view) is not None:
         return []  # a search ends trials, and goes on when one fails
     event = failed_part(view, since)
@@ -253,6 +258,19 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
         return [] if ended is None else [_killed(ended)]
     told = f"{describe_event(event)}; the program has ended, and the run goes on with another one"
     return [_part(in_its_place(view, event), "part", Severity.WARNING, told, event.at)]
+
+
+def _dead_thread(view: View, since: float) -> Finding | None:
+    """A finding about a thread that an exception has ended, if what it counted stands still since."""
+    for event in reversed(view.events):
+        if event.at < since or event.role != "confirmation" or "exception" not in event.details:
+            continue
+        names = frozen_since(view, event)
+        if names:
+            stands = ", ".join(names[:3])
+            told = f"{describe_event(event)} has ended a thread; since then {stands} stands still"
+            return _part(event, "thread", Severity.WARNING, told, event.at)
+    return None
 
 
 def _killed(ended: ProcessEnded) -> Finding:

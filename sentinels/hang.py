@@ -53,6 +53,8 @@ from .kit.recovery import OpenIncident, moves_again
 from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
+KILLS = (4, 6, 7, 8, 9, 11)
+"""Signals by which a worker is killed or crashes; its parent ends it with others."""
 BEFORE_S = 10.0
 """Seconds before a silence in which an exception may be the reason of it: a last step or two still
 come from what was in a queue. Our choice."""
@@ -125,7 +127,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
         return  # no case opens earlier; the closer look begins at half of the shortest silence
     fails = failing(view, case)
-    late = case.silent_s >= case.limit_s or _thread_ended(view, limits)
+    late = case.silent_s >= case.limit_s or _part_ended(view, limits)
     if not late and not case.worth_a_look and fails is None:
         return
     work = work_of(view.process_samples, view.now, limits.evidence_s)
@@ -141,9 +143,15 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _finding(view, work, judged, case)
 
 
-def _thread_ended(view: View, limits: Limits) -> bool:
-    """True when the last that was heard of the program is the exception of one of its threads, as
-    long ago as the shortest silence: then nothing else is needed to open a case."""
+def _part_ended(view: View, limits: Limits) -> bool:
+    """True when the last that was heard of the program is the exception of one of its threads, or a
+    kill of one of its workers, as long ago as the shortest silence: then nothing else is needed to
+    open a case."""
+    heard = view.grown_at or 0.0
+    for ending in view.endings:
+        killed = not ending.main and ending.signal in KILLS
+        if killed and abs(heard - ending.at) <= BEFORE_S <= limits.floor_s <= view.now - ending.at:
+            return True
     last = next((e for e in reversed(view.events) if "exception" in e.details), None)
     if last is None or last.role != "confirmation" or view.now - last.at < limits.floor_s:
         return False

@@ -140,6 +140,9 @@ def _finding(streak: Streak, in_a_row: int, severity: Severity, says: str) -> Fi
 
 def _told(view: View, in_a_row: int) -> Iterator[Finding]:
     """Findings from lines of the program; a single line of one that goes on is a skipped batch."""
+    trials = trials_of(view)
+    if trials is not None and not trials.hopeless:
+        return
     by_metric: dict[str, list[LogEvent]] = {}
     for event in view.events:
         if event.trouble in ABOUT:

@@ -35,6 +35,7 @@ def _reports(file: OpenFile) -> bool:
     numbers: list[float] = []
     for seen in LogReader(file.target).feed(text, 0.0):
         number, values = getattr(seen, "number", None), getattr(seen, "values", None)
+        number = getattr(seen, "epoch", None) if number is None else number
         if number is not None and values and any(map(_LEARNT.search, values)):
             if not numbers or number > numbers[-1]:
                 numbers.append(number)

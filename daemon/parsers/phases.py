@@ -24,6 +24,7 @@ PHASES: tuple[Announcement, ...] = (
         "trial",
         rf"(?i:\btrial\W{{1,3}}{_TRIAL_NAME}(?=\W)[^:]{{0,60}}?\b(?:finished|pruned|failed|stopped|killed|ended|completed?|started|diverged|terminated)\b"
         rf"|\b(?:start(?:ed|ing)?|running|launch(?:ed|ing)?|begin(?:ning)?) trial\W{{1,3}}{_TRIAL_NAME})"
+        rf"|(?i:^\W*(?:\S+ ){{0,3}}trial\W{{1,3}}{_TRIAL_NAME}\W{{1,3}}(?:\w+=|with\b|params?\b))"
         r"|\bA new study created\b"
         r"|\bBest is trial \d",
     ),

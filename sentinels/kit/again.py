@@ -37,6 +37,9 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 ROUNDS = 4
 """Times that the counter must have gone back nearby before that is a loop. A recipe may go back
 once or twice for a batch that it skips then (our choice)."""
+SAME_ROUNDS = 3
+"""The same for a program that is started again each time, and goes back to the same step: to a save
+after which it finds none."""
 
 
 class Rounds(NamedTuple):
@@ -114,7 +117,7 @@ def rounds(view: View) -> Rounds | None:
     """How often the counter went back to a step in the upper half of where it was, without ever
     coming further; ``None`` for less than :data:`ROUNDS` times, or when epochs went on."""
     marks = view.step_times
-    if len(marks) < 2 * ROUNDS:
+    if len(marks) < 2 * SAME_ROUNDS:
         return None
     epochs = {step.epoch for step in view.steps if step.epoch is not None}
     top, back = float("-inf"), list[tuple[float, float]]()
@@ -127,7 +130,9 @@ def rounds(view: View) -> Rounds | None:
                 return None  # an epoch, or another program, counts from its beginning
             back.append((at, step))
         before = step
-    if len(back) < ROUNDS or len(epochs) > 1:
+    restarts = sum(not end.main and end.at >= view.now - RECENT_S for end in view.endings)
+    same = len({step for _, step in back}) == 1 and restarts >= len(back)
+    if len(back) < (SAME_ROUNDS if same else ROUNDS) or len(epochs) > 1:
         return None
     return Rounds(len(back), back[0][0], back[-1][1], top)
 

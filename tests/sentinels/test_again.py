@@ -135,6 +135,16 @@ def test_a_worker_that_ends_with_its_epoch(story: Story) -> None:
     assert story.asks("crash") == []
 
 
+def test_a_program_that_begins_at_the_same_save_each_time(story: Story) -> None:
+    story.train(160)
+    for _ in range(3):
+        assert story.asks("hang") == []
+        story.end(1, main=False, pid=77)
+        attempt(story, 141, 160)
+    (finding,) = story.asks("hang")
+    assert finding.key == "rounds"
+
+
 def test_a_run_that_rolls_back_again_and_again(story: Story) -> None:
     story.train(117)
     for _ in range(3):

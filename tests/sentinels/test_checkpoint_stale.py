@@ -163,3 +163,38 @@ def test_a_validation_every_few_epochs(story: Story) -> None:
         else:
             story.says("checkpoint_stale", line, severity="warning", fatal=False)
         assert story.asks("checkpoint_stale") == []
+
+
+def test_a_warning_that_python_shows_once(story: Story) -> None:
+    line = "UserWarning: Can save best model only with val_accuracy available."
+    story.train(5).says("checkpoint_stale", line, severity="warning", fatal=False)
+    for _ in range(3):
+        assert story.asks("checkpoint_stale") == []
+        story.train(5).step(eval_loss=0.4)
+    assert [f.key for f in story.asks("checkpoint_stale")] == ["monitor"]
+
+
+def test_saves_that_are_only_claimed(story: Story) -> None:
+    for step in (700, 800, 900):
+        story.number = step
+        story.claim(f"ckpt/step_{step}.pt", step=step).saved(path=f"/d/ckpt/step_{step}.pt").train(
+            3
+        )
+    for step in (1000, 1100, 1200):
+        story.number = step
+        story.claim(f"ckpt/step_{step}.pt", step=step)
+        assert story.asks("checkpoint_stale") == []
+        story.train(20)
+    (finding,) = story.asks("checkpoint_stale")
+    assert finding.key == "claims"
+    assert "3 saves up to step 1200, but the newest on disk is of step 900" in finding.summary
+    story.number = 1300
+    story.saved(path="/d/ckpt/step_1300.pt")
+    assert story.asks("checkpoint_stale") == []
+
+
+def test_claims_about_another_folder(story: Story) -> None:
+    story.saved(path="/d/ckpt/step_1.pt", step=1)
+    for step in (1000, 1100, 1200, 1300):
+        story.claim(f"s3/step_{step}.pt", step=step).train(20)
+    assert story.asks("checkpoint_stale") == []

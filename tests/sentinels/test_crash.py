@@ -370,3 +370,23 @@ def test_a_good_end_soon_after_an_error_that_one_more_report_followed(
     story.train(30).says("segfault", "vsi2tif: FATAL: aborting, status 134")
     story.train(reports).end(0).wait(3)
     assert bool(story.asks("crash")) is (reports == 0)
+
+
+def collects(story: Story, reports: int, *, grows: bool) -> Story:
+    for _ in range(reports):
+        episodes = story.number * 3 if grows else 1000.0
+        story.step(5.0, episodes=episodes)
+    return story
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_thread_that_dies_and_what_it_counted(story: Story, grows: bool) -> None:
+    collects(story, 10, grows=True)
+    line = "IndexError: index 365 is out of bounds"
+    story.says("python_exception", line, role="confirmation", fatal=False, exception="IndexError")
+    assert collects(story, 4, grows=grows).asks("crash") == []
+    found = collects(story, 6, grows=grows).asks("crash")
+    assert [(f.trouble, f.key, f.severity) for f in found] == (
+        [] if grows else [("python_exception", "thread", Severity.WARNING)]
+    )
+    assert all("episodes stands still" in f.summary for f in found)

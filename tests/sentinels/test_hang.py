@@ -363,6 +363,14 @@ def test_nothing_after_the_exception_of_a_thread(story: Story) -> None:
     assert "ValueError" in finding.summary
 
 
+@pytest.mark.parametrize(("signal", "told"), [(9, True), (15, False)])
+def test_nothing_after_a_worker_was_killed(story: Story, signal: int, told: bool) -> None:
+    """A pool waits for ever for what its dead worker had in hand."""
+    story.grow().idle(40).grow().end(signal=signal, main=False, pid=200)
+    assert story.idle(55, *samples()).asks("hang") == []
+    assert bool(story.idle(30, *samples()).asks("hang")) is told
+
+
 def test_a_thread_that_ends_while_the_log_goes_on(story: Story) -> None:
     story.grow().idle(40)
     story.says(

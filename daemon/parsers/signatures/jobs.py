@@ -60,6 +60,7 @@ JOBS: tuple[Signature, ...] = (
         r"|(?<!nding )(?<!end )\bsignal:? (?:15\b|terminated\b)(?!\.)"
         r"|\bdied with <Signals\.SIGTERM"
         r"|\bTerminated by signal 15\b"
+        r"|\bmake(?:\[\d+\])?: \*\*\* \[[^\]]{1,200}\] (?:Error (?:124|143)\b|Terminated)"
         r"|KILLED BY SIGNAL: 15\b",
         role="cascade",
         source="torch elastic, Lightning, systemd, docker, megatron dist_signal_handler",

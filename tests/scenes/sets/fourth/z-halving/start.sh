@@ -1,0 +1,3 @@
+#!/bin/bash
+export OMP_NUM_THREADS=1
+nohup python search.py > search.log 2>&1 &
