@@ -14,7 +14,6 @@ Sources: Our choice: three times the median of at least two intervals, 1.5 times
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -120,7 +119,7 @@ def _claimed_only(view: View, limits: Limits) -> Iterator[Finding]:
     newest = max((c for c in view.checkpoints if c.step), key=lambda c: c.step or 0, default=None)
     if newest is None or newest.step is None:
         return
-    folder = os.path.basename(os.path.dirname(newest.path))
+    folder = _folder(newest.path)
     claims = [
         c
         for c in view.claimed_saves
@@ -128,7 +127,7 @@ def _claimed_only(view: View, limits: Limits) -> Iterator[Finding]:
         and c.step > newest.step
         and c.at > newest.saved_at
         and c.path is not None
-        and os.path.basename(os.path.dirname(c.path)) == folder
+        and _folder(c.path) == folder
         and view.now - c.at >= limits.found_s
     ]
     if len(claims) < limits.claims:
@@ -151,6 +150,11 @@ def _claimed_only(view: View, limits: Limits) -> Iterator[Finding]:
         details={"claims": len(claims), "newest": newest.step, "path": newest.path},
         since=claims[0].at,
     )
+
+
+def _folder(path: str) -> str:
+    """Name of the folder that a file is in: a log names it from the working directory."""
+    return path.rpartition("/")[0].rpartition("/")[2]
 
 
 def _steps_due(view: View, limits: Limits) -> bool:
