@@ -1,0 +1,3 @@
+#!/bin/bash
+# five regions, one after the other
+nohup make all > queue.log 2>&1 < /dev/null &
