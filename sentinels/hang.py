@@ -38,7 +38,7 @@ from .kit import (
     Step,
     View,
 )
-from .kit.again import Rounds, rounds
+from .kit.again import KILLS, Rounds, rounds
 from .kit.numbers import number, span
 from .kit.pace.failing import Failing, failing
 from .kit.pace.pauses import Pauses
@@ -53,8 +53,6 @@ from .kit.recovery import OpenIncident, moves_again
 from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
-KILLS = (4, 6, 7, 8, 9, 11)
-"""Signals by which a worker is killed or crashes; its parent ends it with others."""
 BEFORE_S = 10.0
 """Seconds before a silence in which an exception may be the reason of it: a last step or two still
 come from what was in a queue. Our choice."""

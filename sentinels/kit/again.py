@@ -31,7 +31,7 @@ ANEW = 0.5
 
 _SHELL_SAYS = ("terminated-word", "killed-word")
 """Signatures of a shell's word about a program that a signal has ended."""
-_KILLS = (4, 6, 7, 8, 9, 11)
+KILLS = (4, 6, 7, 8, 9, 11)
 """Signals by which a program is killed or crashes; parents end their workers with others."""
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 ROUNDS = 4
@@ -108,7 +108,7 @@ def killed_part(view: View, since: float) -> ProcessEnded | None:
     for ending in reversed(view.endings):
         if ending.main or ending.at < since:
             continue
-        if ending.signal in _KILLS and _anew_since(view.steps, ending.at):
+        if ending.signal in KILLS and _anew_since(view.steps, ending.at):
             return ending
     return None
 
