@@ -60,12 +60,14 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the newest save is old, compared with the run's own save interval."""
-    if not view.live or view.ending is not None or not view.step_times:
+    if not view.live or view.ending is not None:
         return
     if view.stalled_since("checkpoint_dir") is not None:
         return  # a save would not be seen
     yield from _unmonitored(view, limits)
     yield from _claimed_only(view, limits)
+    if not view.step_times:
+        return
     saves = expected(view)
     if saves is None or saves.every_s is None:
         return
