@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from .kit import (
     Evidence,
@@ -52,6 +53,8 @@ ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 _NEVER_STARTED = (126, 127)
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
+THREADS = 4
+"""Newest exceptions of threads that are looked at in every tick: some programs log one with every batch."""
 TIMED_OUT = 124
 """Exit status of ``timeout`` (coreutils) when it has ended its command."""
 
@@ -262,15 +265,18 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
 
 def _dead_thread(view: View, since: float) -> Finding | None:
     """A finding about a thread that an exception has ended, if what it counted stands still since."""
-    for event in reversed(view.events):
-        if event.at < since or event.role != "confirmation" or "exception" not in event.details:
-            continue
+    died = (e for e in reversed(view.events) if e.role == "confirmation" and _raised(e, since))
+    for event in islice(died, THREADS):
         names = frozen_since(view, event)
         if names:
             stands = ", ".join(names[:3])
             told = f"{describe_event(event)} has ended a thread; since then {stands} stands still"
             return _part(event, "thread", Severity.WARNING, told, event.at)
     return None
+
+
+def _raised(event: LogEvent, since: float) -> bool:
+    return event.at >= since and "exception" in event.details
 
 
 def _killed(ended: ProcessEnded) -> Finding:

@@ -113,7 +113,7 @@ class Processes(Source):
                 out += self._end(pid, process, seen, now)
             else:
                 samples.append(self._sample(process, seen, closer, moved.get(pid)))
-        out += self._main.tell(now, [process.last for process in self._known.values()])
+        out += self._main.tell(now, (process.last for process in self._known.values()))
         out.append(ProcessesSeen(now, tuple(samples)))
         self._reads += 1
         return out

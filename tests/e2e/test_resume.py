@@ -105,7 +105,9 @@ def came_from(box: Any, run: str, plan: dict[str, Any]) -> dict[str, Any]:
     point: dict[str, Any] = plan["checkpoint"]
     assert (point["state"], point["level"]) == ("ok", "finite")
     assert point["step"] >= entries(box, run)[-1]["step"]
-    assert {s["state"] for s in plan["skipped"]} <= {"incomplete", "corrupt"}
+    for torn in plan["skipped"]:
+        # Of a save in one file nothing shows that it was not ended, but that it is cut off.
+        assert torn["state"] == "incomplete" or Path(torn["path"]).is_file(), torn
     assert len(plan["skipped"]) <= 1
     return point
 

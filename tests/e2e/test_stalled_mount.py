@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -122,3 +124,36 @@ def test_a_stalled_mount_stops_neither_the_daemon_nor_another_run(
     lines = (nas.behind / "far.log").read_text().count("\n")
     box.until(lambda: box.status(far)["logs"][0]["lines"] >= lines)
     box.until(lambda: len(box.ask("checkpoints", run=far)["checkpoints"]) >= saved)
+
+
+ASK = """
+import os, sys
+from middlewatch.daemon.checkpoints.retention.holders import holders
+seen = os.stat(sys.argv[1])
+print(holders({(seen.st_dev, seen.st_ino): "mine"}, ["mine"])["mine"])
+"""
+
+
+def test_prune_does_not_wait_for_another_process_on_a_stalled_mount(
+    nas: Nas, tmp_path: Path
+) -> None:
+    (nas.behind / "data.bin").write_bytes(b"1")
+    mine = tmp_path / "model.safetensors"
+    mine.write_bytes(b"1")
+    code = "import sys; files = [open(n) for n in sys.argv[1:]]; print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "data.bin", str(mine)],
+        cwd=nas.far,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            nas.fuse.stop()
+            ask = [sys.executable, "-c", ASK, str(mine)]
+            told = subprocess.run(ask, check=True, capture_output=True, text=True, timeout=300)
+        finally:
+            nas.fuse.go_on()
+            process.kill()
+    assert f"(pid {process.pid}) has {mine.name} open" in told.stdout

@@ -15,8 +15,6 @@ from middlewatch.daemon.checkpoints.retention.pointers import pointers
 from middlewatch.daemon.checkpoints.retention.removal import Footprint, Unsafe
 from middlewatch.daemon.checkpoints.verify import levels
 
-from ...fakes.fuse_folder import FuseFolder
-
 KINDS = ("checkpoint-500", "step_300", "ds/global_step120", "sharded/model.safetensors.index.json")
 
 
@@ -246,46 +244,6 @@ def test_who_has_it_in_hand(use: str, folder: Path) -> None:
     assert f"pid {process.pid}" in told[str(path)]
     words = {"open": "open", "mapped": "mapped", "inside": "in it", "named": "started with"}
     assert words[use] in told[str(path)] or use != "named"
-
-
-ASK = """
-import os, sys
-from middlewatch.daemon.checkpoints.retention.holders import holders
-seen = os.stat(sys.argv[1])
-print(holders({(seen.st_dev, seen.st_ino): "mine"}, ["mine"])["mine"])
-"""
-
-
-@pytest.mark.system
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount FUSE without a helper")
-@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no /dev/fuse on this box")
-def test_another_process_on_a_stalled_mount_keeps_nobody_waiting(tmp_path: Path) -> None:
-    for name in ("behind", "far"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "behind" / "data.bin").write_bytes(b"1")
-    mine = tmp_path / "model.safetensors"
-    mine.write_bytes(b"1")
-    try:
-        fuse = FuseFolder(tmp_path / "behind", tmp_path / "far")
-    except OSError as error:
-        pytest.skip(str(error))
-    code = "import sys; files = [open(n) for n in sys.argv[1:]]; print(flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "data.bin", str(mine)],
-        cwd=tmp_path / "far",
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            fuse.stop()
-            ask = [sys.executable, "-c", ASK, str(mine)]
-            told = subprocess.run(ask, check=True, capture_output=True, text=True, timeout=300)
-        finally:
-            fuse.close()
-            process.kill()
-    assert f"(pid {process.pid}) has {mine.name} open" in told.stdout
 
 
 def test_what_points_at_a_checkpoint(folder: Path) -> None:
