@@ -8,7 +8,8 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     exception for the third time, and no step beyond the first time. If a program of the run ended
     with an exception or was killed, and another one began after it from its beginning, that is a
     warning (kit/again.py), and so is a thread that an exception ended, if what it counted stands
-    still since (kit/frozen.py).
+    still since (kit/frozen.py), and a worker that ended badly and is not replaced while the rest goes
+    on (kit/lost_part.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -41,6 +42,7 @@ from .kit.again import crash_loop, failed_part, killed_part
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
+from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
@@ -258,7 +260,10 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
     event = failed_part(view, since)
     if event is None:
         ended = killed_part(view, since)
-        return [] if ended is None else [_killed(ended)]
+        if ended is not None:
+            return [_killed(ended)]
+        lost = lost_part(view, since)
+        return [] if lost is None else [_lost(lost)]
     told = f"{describe_event(event)}; the program has ended, and the run goes on with another one"
     return [_part(in_its_place(view, event), "part", Severity.WARNING, told, event.at)]
 
@@ -290,6 +295,25 @@ def _killed(ended: ProcessEnded) -> Finding:
         summary=f"{who} {how}; after it the steps begin from the beginning",
         evidence=(Evidence("process", f"pid {ended.pid} {how}", ended.at),),
         details={"pid": ended.pid, "signal": ended.signal},
+        since=ended.at,
+    )
+
+
+def _lost(lost: LostPart) -> Finding:
+    """A finding about a worker that ended badly, and that nobody started again."""
+    ended, error = lost.ended, lost.error
+    told, how = _manner(ended)
+    who = f"process {ended.pid}, a worker of {lost.parent.name} (pid {lost.parent.pid}), {how}"
+    why = f"{describe_event(error)}: " if error else ""
+    summary = f"{why}{who}; no other took its place, and the run goes on without it"
+    finding = _part(error, "part", Severity.WARNING, summary, ended.at) if error else None
+    return finding or Finding(
+        trouble=told or "python_exception",
+        key="part",
+        severity=Severity.WARNING,
+        summary=summary,
+        evidence=(Evidence("process", f"pid {ended.pid} {how}", ended.at),),
+        details={"pid": ended.pid, "signal": ended.signal, "exitcode": ended.exit_code},
         since=ended.at,
     )
 

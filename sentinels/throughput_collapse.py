@@ -119,9 +119,8 @@ def _sudden(view: View, limits: Limits, speed: Collapse) -> Iterator[Finding]:
     if view.ending or _known(view) or speed.times < limits.slower_times:
         return
     work, told = _power(view, 8)
-    if work is None and not view.gpus and (cores := speed.cores()) and cores[1] > 0:
-        work = cores[0] / cores[1]
-        told = f"its processes use {cores[0]:.2g} CPU cores instead of {cores[1]:.2g}"
+    if work is None and not view.gpus:
+        work, told = _computed(speed, limits)
     if work is None or work >= limits.idle_ratio:
         return
     step = "" if speed.step is None else f" since step {number(speed.step)}"
@@ -134,6 +133,17 @@ def _sudden(view: View, limits: Limits, speed: Collapse) -> Iterator[Finding]:
         details={"speed": round(1 / speed.times, 3), "work": round(work, 3), "step": speed.step},
         since=speed.slow[0].at,
     )
+
+
+def _computed(speed: Collapse, limits: Limits) -> tuple[float | None, str]:
+    """CPU time of all processes in the slow stretch as a part of the usual value, or of the trainers
+    alone: what feeds them may be at work. (the part, or ``None``; the same in words)"""
+    everybody, trainers = speed.cores(), speed.trainers()
+    for who, cores in (("its processes use", everybody), ("its trainer uses", trainers)):
+        if cores and cores[1] > 0 and cores[0] / cores[1] < limits.idle_ratio:
+            words = f"{who} {cores[0]:.2g} CPU cores instead of {cores[1]:.2g}"
+            return cores[0] / cores[1], words
+    return None, ""
 
 
 def _now_and_usually(speed: Collapse) -> str:

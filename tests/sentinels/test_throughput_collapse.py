@@ -8,7 +8,7 @@ import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
 
-from .story import Story
+from .story import Story, sample
 
 
 def test_far_slower_for_long(story: Story) -> None:
@@ -179,6 +179,26 @@ def test_reports_of_a_bar_without_step_numbers(story: Story) -> None:
 def test_steps_that_compute_more_are_no_collapse(story: Story) -> None:
     works(story, 40, 2, 0.9)
     assert works(story, 6, 20, 0.8).asks("throughput_collapse") == []
+
+
+def test_readers_that_compute_more_while_the_trainer_waits(story: Story) -> None:
+    reader = 0.0
+
+    def feeds(reports: int, every_s: float, trainer: float, cores: float) -> Story:
+        nonlocal reader
+        for _ in range(reports):
+            for _ in range(int(every_s)):
+                reader += cores
+                story.lives(1, trainer, None, sample(), sample(pid=200, cpu_s=reader))
+            story.step(0.0)
+        return story
+
+    feeds(40, 2, 0.7, 0.1)
+    assert feeds(1, 20, 0.05, 1.5).asks("throughput_collapse") == []
+    (finding,) = feeds(2, 20, 0.05, 1.5).asks("throughput_collapse")
+    assert "its trainer uses 0.08" in finding.summary
+    feeds(40, 2, 0.7, 0.1)
+    assert feeds(4, 20, 0.7, 1.5).asks("throughput_collapse") == [], "it computes as before"
 
 
 def test_cards_that_draw_their_power_are_at_work(story: Story) -> None:

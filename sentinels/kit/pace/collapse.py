@@ -44,6 +44,10 @@ within these limits. A run of an hour may be held up for some minutes by a share
 USUAL_STRETCH = 2.0
 """... and so many times the longest stretch from which the run has come back by itself."""
 CPU_EVERY_S = 4.0
+LEADS = 0.5
+"""Part of the CPU cores of the busiest process from which another one is a trainer as well, as ranks are."""
+SMOOTHED = 0.1
+"""Weight of a new look in the usual CPU cores of a process."""
 SILENT_S = 300.0
 """Seconds of silence after which another rank or log is followed."""
 
@@ -80,6 +84,10 @@ class Collapse(Accumulator):
     """The longest stretch of slow marks that is over."""
     _spent: tuple[float, dict[int, float]] | None = None
     _cores: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    _each: dict[int, float] = field(default_factory=dict)
+    """Usual CPU cores of each process."""
+    _usual_look: tuple[float, dict[int, float]] | None = None
+    """The look at the processes that was the newest at the newest usual mark."""
 
     @property
     def quiet(self) -> bool:
@@ -122,6 +130,21 @@ class Collapse(Accumulator):
         now = [cores for at, cores in self._cores if at > since]
         before = [cores for at, cores in self._cores if at <= since]
         return (median(now), median(before)) if len(now) > 2 and len(before) > 2 else None
+
+    def trainers(self) -> tuple[float, float] | None:
+        """:meth:`cores` of the processes that usually compute the most; ``None`` if they are gone.
+
+        A trainer that waits for data computes less, also when the readers of it compute more.
+        """
+        if self._usual_look is None or self._spent is None or not self._each:
+            return None
+        most = max(self._each.values())
+        (began, before), (at, now) = self._usual_look, self._spent
+        lead = [pid for pid, cores in self._each.items() if cores >= LEADS * most]
+        if at - began < SHORTEST_S / 2 or not all(pid in before and pid in now for pid in lead):
+            return None
+        used = sum(now[pid] - before[pid] for pid in lead) / (at - began)
+        return used, sum(self._each[pid] for pid in lead)
 
     # -- what is seen -----------------------------------------------------------------------
 
@@ -195,7 +218,18 @@ class Collapse(Accumulator):
         if self.slow:
             self._stretch_s = max(self._stretch_s, mark.at - self.slow[0].at)
             self.slow.clear()
+            self._usual_look = self._spent
+        self._learn()
         usual.append(mark)
+
+    def _learn(self) -> None:
+        """Take in what each process has used since the usual mark before."""
+        if self._usual_look and self._spent and self._spent[0] > self._usual_look[0]:
+            each, used = self._each, _used(self._usual_look, self._spent)
+            self._each = {
+                p: each.get(p, c) + SMOOTHED * (c - each.get(p, c)) for p, c in used.items()
+            }
+        self._usual_look = self._spent
 
     def _needed(self) -> float:
         """How many times slower a slow mark is, by how well the usual ones are known; 0: not yet."""
@@ -210,6 +244,7 @@ class Collapse(Accumulator):
         self._usual.clear()
         self._left, self._begun, self._stretch_s = WARM_MARKS, None, 0.0
         self._before, self._reports = None, 0
+        self._each, self._usual_look = {}, None
 
     def _look(self, seen: ProcessesSeen) -> None:
         """CPU time that the processes have used since the look before."""
@@ -217,10 +252,17 @@ class Collapse(Accumulator):
             return
         now = {p.pid: p.cpu_s for p in seen.processes}
         if self._spent is not None:
-            at, before = self._spent
-            used = sum(max(0.0, cpu - before[pid]) for pid, cpu in now.items() if pid in before)
-            self._cores.append((seen.at, used / (seen.at - at)))
+            used = _used(self._spent, (seen.at, now))
+            self._cores.append((seen.at, sum(used.values())))
         self._spent = seen.at, now
+
+
+def _used(
+    before: tuple[float, dict[int, float]], after: tuple[float, dict[int, float]]
+) -> dict[int, float]:
+    """CPU cores that each process used between two looks."""
+    passed, cpu = after[0] - before[0], before[1]
+    return {pid: max(0.0, s - cpu[pid]) / passed for pid, s in after[1].items() if pid in cpu}
 
 
 def _context(seen: Step) -> Iterable[tuple[str, float]]:

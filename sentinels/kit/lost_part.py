@@ -1,0 +1,95 @@
+"""A worker of the program that ended badly for good, while the program goes on without it.
+
+An actor, a writer of the replay buffer, a process that evaluates or saves: the training started it as
+another process of its own program, and goes on reporting when it is dead, with what is left or with
+nothing new at all. A pool or a supervisor starts another one in its place; then nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .again import DIED_S, KILLS
+from .observations import LogEvent, ProcessEnded, ProcessesSeen, ProcessSample
+from .view import View
+
+LIVED_S = 15.0
+"""Seconds that the process must have lived: short ones are commands that the program runs (our choice)."""
+NOT_REPLACED_S = 45.0
+"""Seconds after its end in which another one may still take its place: a restart with its imports
+took up to 30 s in our tests."""
+FORGOTTEN_S = 110.0
+"""Seconds after its end for which the samples of before are kept (two minutes)."""
+GOES_ON = 2
+"""Steps that the rest must have made since."""
+
+
+class LostPart(NamedTuple):
+    """A process that is gone for good."""
+
+    ended: ProcessEnded
+    parent: ProcessSample
+    error: LogEvent | None
+    """The exception that the log shows at that moment."""
+
+
+def lost_part(view: View, since: float) -> LostPart | None:
+    """The worker that ended badly since ``since`` (epoch seconds) and that nobody replaced."""
+    for ending in reversed(view.endings):
+        age = view.now - ending.at
+        if ending.at < since or age > FORGOTTEN_S:
+            return None
+        if ending.main or age < NOT_REPLACED_S or ending.rank is not None:
+            continue
+        error = next(_raised(view, ending), None)
+        if not _badly(ending, error) or view.steps_after(ending.at) < GOES_ON:
+            continue
+        parent = _missed_by(view, ending)
+        if parent is not None:
+            return LostPart(ending, parent, error)
+    return None
+
+
+def _badly(ending: ProcessEnded, error: LogEvent | None) -> bool:
+    if ending.signal is not None:
+        return ending.signal in KILLS
+    return error is not None if ending.exit_code is None else ending.exit_code != 0
+
+
+def _raised(view: View, ending: ProcessEnded) -> Iterator[LogEvent]:
+    for event in reversed(view.events):
+        if "exception" in event.details and abs(event.at - ending.at) <= DIED_S:
+            yield event
+
+
+def _missed_by(view: View, ending: ProcessEnded) -> ProcessSample | None:
+    """The parent, if it lives and has had fewer processes of this kind ever since."""
+    before = _last_before(view, ending)
+    if before is None or not view.process_samples:
+        return None
+    own = next((p for p in before.processes if p.pid == ending.pid), None)
+    parent = own and next((p for p in before.processes if p.pid == own.ppid), None)
+    if own is None or parent is None or parent.name != own.name:
+        return None  # another program, or started by a shell: beside the training, not a part of it
+    first = next((look for look in view.process_samples if _has(look, own)), before)
+    if ending.at - first.at < LIVED_S:
+        return None
+    newest = view.process_samples[-1]
+    if not _has(newest, parent) or len(_kin(newest, own)) >= len(_kin(before, own)):
+        return None
+    return parent
+
+
+def _last_before(view: View, ending: ProcessEnded) -> ProcessesSeen | None:
+    looks = reversed(view.process_samples)
+    return next((k for k in looks if any(p.pid == ending.pid for p in k.processes)), None)
+
+
+def _has(look: ProcessesSeen, one: ProcessSample) -> bool:
+    return any((p.pid, p.start_ticks) == (one.pid, one.start_ticks) for p in look.processes)
+
+
+def _kin(look: ProcessesSeen, one: ProcessSample) -> list[ProcessSample]:
+    """The processes of the same parent with the same name."""
+    return [p for p in look.processes if p.ppid == one.ppid and p.name == one.name]

@@ -1,0 +1,85 @@
+"""A worker that is gone for good while the rest of the program goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from middlewatch.sentinels.kit import Severity
+
+from ..story import Story, sample
+
+MAIN = sample(cpu_s=9.0)
+
+
+def worker(pid: int = 200, **fields: Any) -> Any:
+    return sample(**{"pid": pid, "start_ticks": 8 + pid, "ppid": MAIN.pid, **fields})
+
+
+def goes_on(story: Story, seconds: int, *workers: Any) -> Story:
+    """Steps and looks at the processes, once a second."""
+    for _ in range(seconds):
+        story.lives(1, 0.5, None, MAIN, *workers).step(0.0)
+    return story
+
+
+def test_an_actor_dies_and_the_learner_goes_on(story: Story) -> None:
+    goes_on(story, 30, worker())
+    story.says("python_exception", "ValueError: bad action", exception="ValueError")
+    story.end(1, main=False, pid=200)
+    assert goes_on(story, 40).asks("crash") == [], "another one may still take its place"
+    (finding,) = goes_on(story, 10).asks("crash")
+    assert (finding.trouble, finding.key) == ("python_exception", "part")
+    assert finding.severity is Severity.WARNING
+    assert "process 200" in finding.summary
+    assert "no other took its place" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("status", "trouble"),
+    [
+        ({"signal": 9}, "process_killed"),
+        ({"signal": 11}, "segfault"),
+        ({"code": 3}, "python_exception"),
+    ],
+)
+def test_without_a_word_in_the_log(story: Story, status: Any, trouble: str) -> None:
+    goes_on(story, 30, worker(), worker(201)).end(main=False, pid=200, **status)
+    (finding,) = goes_on(story, 50, worker(201)).asks("crash")
+    assert finding.trouble == trouble
+
+
+def test_another_one_in_its_place(story: Story) -> None:
+    goes_on(story, 30, worker()).end(1, main=False, pid=200)
+    assert goes_on(story, 50, worker(300)).asks("crash") == []
+
+
+@pytest.mark.parametrize("status", [{"code": 0}, {"signal": 15}, {}])
+def test_a_good_end_or_an_unknown_one(story: Story, status: Any) -> None:
+    goes_on(story, 30, worker()).end(main=False, pid=200, **status)
+    assert goes_on(story, 50).asks("crash") == []
+
+
+def test_a_short_command(story: Story) -> None:
+    goes_on(story, 30)
+    goes_on(story, 5, worker()).end(1, main=False, pid=200)
+    assert goes_on(story, 50).asks("crash") == []
+
+
+@pytest.mark.parametrize("other", [{"name": "rsync"}, {"ppid": 1}])
+def test_another_program_or_one_that_a_shell_started(story: Story, other: Any) -> None:
+    goes_on(story, 30, worker(**other)).end(1, main=False, pid=200)
+    assert goes_on(story, 50).asks("crash") == []
+
+
+def test_the_rest_makes_no_steps(story: Story) -> None:
+    goes_on(story, 30, worker()).end(1, main=False, pid=200)
+    story.lives(50, 0.5, None, MAIN)
+    assert story.asks("crash") == []
+
+
+def test_a_worker_whose_parent_is_gone_as_well(story: Story) -> None:
+    middle = sample(pid=150, start_ticks=9, ppid=MAIN.pid)
+    goes_on(story, 30, middle, worker(ppid=150)).end(1, main=False, pid=200)
+    assert goes_on(story, 50).asks("crash") == []
