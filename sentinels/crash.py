@@ -24,6 +24,7 @@ Sources: A shell reports signals as 128+n, and 126 and 127 if nothing was starte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -53,6 +54,8 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
+_REQUEUED = re.compile(r"(?i)\bre-?(?:queu|submit|schedul)\w*")
+"""Words of a queue that it starts the job again."""
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
 THREADS = 4
@@ -141,6 +144,8 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary += f"; {gone.left} of its processes are still alive"
     last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
+    if cause is not None and ending.exit_code and _REQUEUED.search(cause.text):
+        details["requeued"] = True
     status = {
         "exitcode": ending.exit_code,
         "signal": ending.signal,

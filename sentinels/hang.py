@@ -92,11 +92,13 @@ class Limits:
     critical; before, it is a warning."""
     rendezvous_s: float = 60.0
     """Longest normal wait of a new run, which has not made a step, for the other processes of its
-    job, or for somebody who reads its output. Nodes are started within minutes; libraries give up after 10 to 30."""
+    job, for a pool without tasks, or for somebody who reads its output. Nodes are started within minutes; libraries give up after 10 to 30."""
     hardly_times: float = 4.0
     """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
 
+SURE = ("rendezvous", "output", "pool")
+"""Verdicts that are told of a run without a rhythm: it waits for what will not come by itself."""
 LAST_WORDS_S = 5.0
 """Seconds after the exception of a thread in which others may still write what they had begun."""
 
@@ -196,7 +198,7 @@ def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if (work.bytes_per_s or 0.0) >= limits.idle_bytes_per_s or completed(view):
         return None
     verdict = idle_verdict(view, work, since)
-    if verdict.name in ("rendezvous", "output") and case.unpaced:
+    if verdict.name in SURE and case.unpaced:
         if case.silent_s < limits.rendezvous_s:
             return None
         long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s

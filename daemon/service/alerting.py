@@ -18,6 +18,12 @@ from .context import Context
 from .watched_run import WatchedRun
 
 
+REQUEUED_S = 30.0
+"""Seconds for which the end of a job that its queue says it starts again is no push yet: another
+attempt that trains within that time is the normal course of a short queue. Our choice: two to twenty
+seconds were seen."""
+
+
 class Alerter:
     """Decides which changes are pushed and composes the messages; the outbox delivers them."""
 
@@ -164,11 +170,17 @@ class Alerter:
             and incident.state == "open"
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
+            and not self._begins_again(incident)
         )
+
+    def _begins_again(self, incident: Incident) -> bool:
+        """True while another attempt of the job that has ended may still come."""
+        waits = incident.alerted_at is None and bool(incident.details.get("requeued"))
+        return waits and self._context.clock.now() - incident.opened_at < REQUEUED_S
 
     def _worth_a_push(self, change: Change) -> bool:
         incident, alerts = change.incident, self._context.config.alerts
-        if self._silenced(incident.run, incident.trouble):
+        if self._silenced(incident.run, incident.trouble) or self._begins_again(incident):
             return False
         if change.kind == "resolved":
             return alerts.resolved and incident.alerted_at is not None

@@ -390,3 +390,16 @@ def test_a_thread_that_dies_and_what_it_counted(story: Story, grows: bool) -> No
         [] if grows else [("python_exception", "thread", Severity.WARNING)]
     )
     assert all("episodes stands still" in f.summary for f in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "requeued"),
+    [("[queue] job 7 PREEMPTED, requeued", True), ("job 7 was preempted", False)],
+)
+def test_a_queue_that_says_that_it_starts_the_job_again(
+    story: Story, text: str, requeued: bool
+) -> None:
+    story.train(60).says("preempted", text).end(85).wait(5)
+    (finding,) = story.asks("crash")
+    assert finding.trouble == "preempted"
+    assert finding.details.get("requeued", False) is requeued

@@ -37,7 +37,7 @@ LOOP = ("search (tokens.py:52)", "main (train.py:90)")
 
 
 def own(frames: tuple[str, ...]) -> int:
-    return next(i for i, frame in enumerate(frames) if "/" not in frame)
+    return next((i for i, frame in enumerate(frames) if "/" not in frame), 0)
 
 
 def look(story: Story, frames: tuple[str, ...], pid: int = 100, **more: Any) -> None:
@@ -350,3 +350,63 @@ def test_not_who_works_a_little_or_stands_still(story: Story) -> None:
 def test_not_who_was_seen_to_get_on(story: Story) -> None:
     assert suspected(spin(story, 120, 52)) == ((100, None),)
     assert suspected(spin(Story(), 120, 52, 90)) == ()
+
+
+# -- pools -------------------------------------------------------------------------------------
+
+RESULT = (
+    "wait (python/threading.py:320)",
+    "next (python/multiprocessing/pool.py:861)",
+    "main (prepare.py:31)",
+)
+TASK = (
+    "__enter__ (python/multiprocessing/synchronize.py:95)",
+    "get (python/multiprocessing/queues.py:364)",
+    "worker (python/multiprocessing/pool.py:114)",
+    "main (prepare.py:29)",
+)
+BUSY_WORKER = (
+    "tokenise (prepare.py:12)",
+    "worker (python/multiprocessing/pool.py:125)",
+    "main (prepare.py:29)",
+)
+TRACKER = (
+    "main (python/multiprocessing/resource_tracker.py:209)",
+    "<module> (python/multiprocessing/resource_tracker.py:1)",
+)
+
+
+def pool(story: Story, seconds: int, *stacks: tuple[str, ...]) -> Story:
+    """A program without steps whose pool has a worker for each of ``stacks``."""
+    workers = [sample(pid=300 + n, ppid=100) for n in range(len(stacks))]
+    story.idle(seconds, sample(), *workers)
+    look(story, RESULT)
+    for n, frames in enumerate(stacks):
+        look(story, frames, 300 + n, own=None)
+    return story
+
+
+def test_a_pool_of_which_nobody_has_a_task(story: Story) -> None:
+    finding = told(pool(story, 70, TASK, TASK, TRACKER))
+    assert finding.severity is Severity.WARNING
+    assert finding.details["verdict"] == "pool"
+    assert "waits for a result of its pool, whose 2 workers all wait for tasks" in finding.summary
+    assert told(pool(story, 330, TASK, TASK)).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize("other", [BUSY_WORKER, LOOP])
+def test_a_worker_that_has_a_task(story: Story, other: tuple[str, ...]) -> None:
+    assert pool(story, 90, TASK, other).asks("hang") == []
+
+
+def test_a_worker_whose_stack_is_not_known(story: Story) -> None:
+    pool(story, 90, TASK, TASK)
+    del story.stacks[-1]
+    assert story.asks("hang") == []
+
+
+def test_the_workers_of_a_pool_are_suspects_once_the_program_waits_for_it(story: Story) -> None:
+    story.idle(60, sample(), sample(pid=300, ppid=100))
+    assert [pid for pid, _ in suspects(story.view(), Limits())] == [100]
+    look(story, RESULT)
+    assert [pid for pid, _ in suspects(story.view(), Limits())] == [100, 300]

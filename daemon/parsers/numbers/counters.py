@@ -82,7 +82,8 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
 _COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|trial|sweep|generation|步|轮|代|第")
 _AT_START = re.compile(
     r"\s*(?:"
-    r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss))"  # 12/500 loss 3.2
+    r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss)"  # 12/500 loss 3.2
+    r"|[^\W\d][\w/.-]*\s?[:=]\s?[-+]?(?:\d|nan|inf))"  # 12/500 mse=0.07
     r"|(?P<step2>\d+)\)\s+(?=loss)"  # 120) loss=…
     r"|s:(?P<step3>\d+)\s+(?=t[re]l:)"  # llm.c's main.log
     r"|\[\s*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\s?\[\s*(?P<batch>\d+)\s*/\s*(?P<of>\d+)\]"  # [1/25][50/1583]

@@ -99,7 +99,7 @@ class StackSummary(NamedTuple):
     @property
     def at_rendezvous(self) -> bool:
         """True when it waits until all processes of its job have come."""
-        return any(_bare(frame).startswith(_RENDEZVOUS) for frame in self.stack.frames)
+        return any(bare(frame).startswith(_RENDEZVOUS) for frame in self.stack.frames)
 
     @property
     def name(self) -> str:
@@ -198,12 +198,12 @@ def _kind(name: str) -> str:
         return "input"
     if file.startswith(_DEVICE):
         return "device"
-    if _bare(name).startswith(_CHILDREN):
+    if bare(name).startswith(_CHILDREN):
         return "child"
     return "lock" if file.startswith(_LOCKS) else ""
 
 
-def _bare(frame: str) -> str:
+def bare(frame: str) -> str:
     """``wait (a.py:7)`` of ``Popen.wait (a.py:7)``: newer versions of Python name the class."""
     function, parenthesis, place = frame.partition(" (")
     return f"{function.rpartition('.')[2]}{parenthesis}{place}"

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..view import View
 from .silence import SilenceLimits, case_of
+from .pools import pool_pids, waits_for_result
 from .stack_summary import unchanged
 from .work import LOOKS, progress, trainers, work_of
 
@@ -79,4 +80,6 @@ def suspects(view: View, limits: HangLimits) -> tuple[tuple[int, int | None], ..
         if doing.never_rests and taken >= 3 and not unchanged(view, since, one.pid):
             continue
         found.append((one.pid, one.rank))
+        if any(s.pid == one.pid and s.at > since and waits_for_result(s) for s in view.stacks):
+            found += [(pid, None) for pid in pool_pids(work, doing)]
     return tuple(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..gpus import used
 from ..view import View
+from .pools import workers_without_task
 from .stack_summary import (
     TOGETHER,
     StackSummary,
@@ -33,6 +34,8 @@ _REMEDIES = {
     "rendezvous": "see that all nodes were started, and that this one reaches the first of them: "
     "MASTER_ADDR, MASTER_PORT",
     "child": "look at the children: ps --ppid PID; py-spy dump --pid PID",
+    "pool": "see which worker ended, and of what (`dmesg`, a memory limit); a pool never repeats the task "
+    "of a worker that was killed: start the program again",
     "lock": "take its stack with all threads: py-spy dump --pid PID",
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "output": "see who should read its output: ls -l /proc/PID/fd; a parent that reads a pipe only at "
@@ -47,7 +50,8 @@ class HangVerdict:
 
     name: str
     """``collective``, ``rendezvous``, ``input``, ``child``, ``lock``, ``spin``, ``idle``, ``working`` or
-    ``failing``; ``output``: it writes to a pipe that nobody reads."""
+    ``failing``; ``output``: it writes to a pipe that nobody reads; ``pool``: all workers of its pool
+    wait for tasks, and it waits for their results."""
     does: str
     """What the run does, to be put after "the run"."""
     remedy: str
@@ -68,6 +72,10 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
     standing = stack_summaries(view, since, (d.sample.pid for d in who))
     if not standing:
         return _by_kernel(view, work, who)
+    workers = workers_without_task(view, work, who[0], since) if len(who) == 1 else 0
+    if workers:
+        does = f"waits for a result of its pool, whose {workers} workers all wait for tasks"
+        return _verdict("pool", does, standing)
     kinds = {s.kind for s in standing}
     together = kinds & set(TOGETHER)
     if all(s.at_rendezvous for s in standing):

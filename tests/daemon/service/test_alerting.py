@@ -63,10 +63,14 @@ class Desk:
         self.open()
 
     def say(
-        self, severity: Severity = Severity.CRITICAL, trouble: str = "loss_nan", key: str = ""
+        self,
+        severity: Severity = Severity.CRITICAL,
+        trouble: str = "loss_nan",
+        key: str = "",
+        **details: object,
     ) -> list[Change]:
         """One finding, told as the daemon does it."""
-        finding = Finding(trouble, severity, f"{trouble} happened", key=key)
+        finding = Finding(trouble, severity, f"{trouble} happened", key=key, details=details)
         changes = self.context.incidents.update(
             "gpt-1", [("nan_loss", finding)], {"nan_loss": 60.0}, self.clock.now()
         )
@@ -124,6 +128,26 @@ def test_opened_and_resolved(desk: Any) -> None:
     assert one.alerted_at == d.clock.now()
     d.clear()
     assert d.pushed == ["CRITICAL", "RESOLVED"]
+
+
+def test_the_end_of_a_job_that_its_queue_starts_again_may_be_no_trouble(desk: Any) -> None:
+    d = desk()
+    d.say(trouble="preempted", key="end", requeued=True)
+    d.alerter.remind()
+    assert d.pushed == []
+    (incident,) = d.context.incidents.open()
+    change = d.context.incidents.resolve(incident, d.clock.now(), "attempt 2 trains again")
+    d.alerter.alert(d.watched, change)
+    assert d.pushed == []
+
+
+def test_a_job_that_its_queue_does_not_start_again_after_all(desk: Any) -> None:
+    d = desk()
+    d.say(trouble="preempted", key="end", requeued=True)
+    d.clock.jump(31)
+    d.alerter.remind()
+    d.alerter.remind()
+    assert d.pushed == ["CRITICAL"]
 
 
 def test_what_nobody_was_told_of_is_not_resolved_aloud(desk: Any) -> None:
