@@ -260,11 +260,10 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
     dead = _dead_thread(view, since)
     if dead is not None:
         return [dead]
-    if trials_of(view) is not None:
-        return []  # a search ends trials, and goes on when one fails
-    event = failed_part(view, since)
+    search = trials_of(view) is not None  # it ends trials, and goes on when one fails
+    event = None if search else failed_part(view, since)
     if event is None:
-        ended = killed_part(view, since)
+        ended = None if search else killed_part(view, since)
         if ended is not None:
             return [_killed(ended)]
         lost = lost_part(view, since)

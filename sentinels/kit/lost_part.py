@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .again import DIED_S, KILLS
 from .observations import LogEvent, ProcessEnded, ProcessesSeen, ProcessSample
+from .trials import trials_of
 from .view import View
 
 LIVED_S = 15.0
@@ -22,7 +23,12 @@ took up to 30 s in our tests."""
 FORGOTTEN_S = 110.0
 """Seconds after its end for which the samples of before are kept (two minutes)."""
 GOES_ON = 2
-"""Steps that the rest must have made since."""
+"""Steps that the rest must have made since, ..."""
+HEARD_S = 20.0
+"""... or, in a run that has no steps, seconds after the end in which its log must still grow."""
+TRIALS = 2
+"""Trials of a search for each of its workers that must have begun or ended while the lost one lived: a
+process that runs a single trial may fail with it."""
 
 
 class LostPart(NamedTuple):
@@ -43,7 +49,7 @@ def lost_part(view: View, since: float) -> LostPart | None:
         if ending.main or age < NOT_REPLACED_S or ending.rank is not None:
             continue
         error = next(_raised(view, ending), None)
-        if not _badly(ending, error) or view.steps_after(ending.at) < GOES_ON:
+        if not _badly(ending, error) or not _goes_on(view, ending):
             continue
         parent = _missed_by(view, ending)
         if parent is not None:
@@ -55,6 +61,12 @@ def _badly(ending: ProcessEnded, error: LogEvent | None) -> bool:
     if ending.signal is not None:
         return ending.signal in KILLS
     return error is not None if ending.exit_code is None else ending.exit_code != 0
+
+
+def _goes_on(view: View, ending: ProcessEnded) -> bool:
+    if view.step_times:
+        return view.steps_after(ending.at) >= GOES_ON
+    return (view.heard_at or 0.0) >= ending.at + HEARD_S
 
 
 def _raised(view: View, ending: ProcessEnded) -> Iterator[LogEvent]:
@@ -75,6 +87,10 @@ def _missed_by(view: View, ending: ProcessEnded) -> ProcessSample | None:
     first = next((look for look in view.process_samples if _has(look, own)), before)
     if ending.at - first.at < LIVED_S:
         return None
+    if trials_of(view) is not None:
+        made = sum(p.name == "trial" and first.at <= p.at <= ending.at for p in view.phases)
+        if made < TRIALS * len(_kin(before, own)):
+            return None
     newest = view.process_samples[-1]
     if not _has(newest, parent) or len(_kin(newest, own)) >= len(_kin(before, own)):
         return None
