@@ -3,8 +3,9 @@
 Decides: Several reports in a row have a learning rate of exactly 0, while planned steps remain.
     Without a known plan, the steps that were made since count as planned: a run that goes on for a
     good while did not mean to end there. If it is a short while, more reports are needed and it is
-    a note. A rate that was printed with a single digit just before may be rounded, and one that was
-    never above zero does not count.
+    a note. A rate that was printed with a single digit just before may be rounded. One that was
+    never above zero counts after three times as many reports, if the loss has not gone down in them:
+    a resume brings the end of an old schedule back.
 Classes: lr_zero
 Sources: Our choice: ten reports in a row before 98 % of the planned steps; without a plan before
     80 % of the steps made, else fifty.
@@ -28,6 +29,8 @@ class Limits:
 
     in_a_row: int = 10
     """Reports in a row with a rate of zero before it is reported; two at least."""
+    never_in_a_row: int = 30
+    """Like `in_a_row`, if the rate was never above zero."""
     end_ratio: float = 0.98
     """Part of the planned steps after which the schedule may have reached zero as planned."""
     unplanned_ratio: float = 0.8
@@ -41,6 +44,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     still = view.accumulator(FlatMetrics)
     none = None if still is None else still.no_rate
     if none is None or none.count < limits.in_a_row:
+        return
+    if none.before == 0.0:
+        if none.count >= limits.never_in_a_row and not none.learns:
+            yield _finding(
+                none, Severity.WARNING, ", from the first one on, and the loss does not fall"
+            )
         return
     done = _done(none, view)
     if done is None:

@@ -55,6 +55,22 @@ def test_a_loss_of_few_digits_is_none(story: Story) -> None:
     assert story.train(90, train_loss=0.01).asks("loss_constant") == []
 
 
+@pytest.mark.parametrize(("falls", "told"), [(0.0, True), (0.01, False)])
+def test_a_rate_that_was_never_above_zero(story: Story, falls: float, told: bool) -> None:
+    """A resume brings the end of the old schedule back; a tiny rate may be printed as zero."""
+    for n in range(29):
+        story.step(lr=0.0, train_loss=1.9 + 0.05 * (n % 3) - falls * n)
+    assert story.asks("lr_zero") == []
+    for n in range(29, 60):
+        story.step(lr=0.0, train_loss=1.9 + 0.05 * (n % 3) - falls * n)
+    findings = story.asks("lr_zero")
+    assert bool(findings) is told
+    if told:
+        assert findings[0].severity is Severity.WARNING
+        assert "from the first one on, and the loss does not fall" in findings[0].summary
+        assert story.step(lr=1e-4, train_loss=1.9).asks("lr_zero") == []
+
+
 def test_a_bar_that_repeats_its_loss(story: Story) -> None:
     for n in range(9):
         story.train(60, train_loss=2.0 - 0.1 * n)
@@ -97,10 +113,6 @@ def test_without_a_plan_a_short_while_is_a_note(story: Story) -> None:
     assert rates(story, *[1.2e-4] * 300, *[0.0] * 49, total=None).asks("lr_zero") == []
     (finding,) = rates(story, 0.0, total=None).asks("lr_zero")
     assert finding.severity is Severity.INFO
-
-
-def test_a_rate_that_was_never_above_zero(story: Story) -> None:
-    assert rates(story, *[0.0] * 80).asks("lr_zero") == []
 
 
 @pytest.mark.parametrize(("before", "known"), [(1e-4, False), (3.2e-5, True)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -33,6 +34,12 @@ BLOCK = 64
 """Losses in a block; its mean is one point of the course of the loss."""
 BETTER = 0.005
 """Part of the best point by which a new point must be lower to be the best."""
+LEARNS = 8
+"""Losses whose mean is compared: the first ones of a run whose learning rate was never above zero,
+and the newest."""
+LOWER = 0.97
+"""Part of the first mean below which the newest one shows that something is learnt: the rate is then
+printed with too few digits."""
 STALE_BLOCKS = 16
 """Points since the best one from which there is a plateau, if they are also at least half of all
 points."""
@@ -58,8 +65,24 @@ class NoRate:
     file: str
     first: Step
     before: float
-    """The last rate above zero."""
+    """The last rate above zero; 0 if it never was."""
     count: int = 1
+    first_losses: list[float] = field(default_factory=list)
+    last_losses: deque[float] = field(default_factory=lambda: deque(maxlen=LEARNS))
+
+    def take(self, loss: float) -> None:
+        """Take in a finite loss."""
+        if len(self.first_losses) < LEARNS:
+            self.first_losses.append(loss)
+        self.last_losses.append(loss)
+
+    @property
+    def learns(self) -> bool:
+        """True when the loss has gone down all the same, or is not known well enough."""
+        if len(self.last_losses) < LEARNS or self.count < 2 * LEARNS:
+            return True
+        first, last = sum(self.first_losses), sum(self.last_losses)
+        return last < first - (1 - LOWER) * abs(first)
 
 
 @dataclass(slots=True)
@@ -142,8 +165,10 @@ class FlatMetrics(Accumulator):
                     if self.no_rate is log.no_rate:
                         self.no_rate = None
                     log.no_rate = None
-            elif rate == 0.0 and log.rate:
+            elif rate == 0.0:
                 self._no_rate(seen, log)
+            if log.no_rate is not None and loss is not None and loss - loss == 0.0:
+                log.no_rate.take(loss)
         if loss is not None and loss - loss == 0.0:
             self._loss(seen, log, loss, values.get("grad_norm"))
 
@@ -157,7 +182,8 @@ class FlatMetrics(Accumulator):
             log.no_rate = NoRate(seen.file, seen, log.rate)
             return
         log.no_rate.count += 1
-        if self.no_rate is None and exact(log.no_rate.before):
+        never = log.no_rate.before == 0.0
+        if self.no_rate is None and (never or exact(log.no_rate.before)):
             self.no_rate = log.no_rate
 
     def _loss(self, seen: Step, log: _Log, loss: float, norm: float | None) -> None:
