@@ -54,7 +54,9 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
-_REQUEUED = re.compile(r"(?i)\bre-?(?:queu|submit|schedul)\w*")
+_REQUEUED = re.compile(
+    r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedul(?:ed?|es|ing))\b"
+)
 """Words of a queue that it starts the job again."""
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""

@@ -50,7 +50,8 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings about resets: in a live run while they last, in a finished log about all."""
-    yield from _behind(view)
+    restarts = _restarts(view)
+    yield from _behind(view, restarts) or _same_place(view, restarts)
     losses = view.accumulator(Losses)
     if losses is None:
         return
@@ -60,22 +61,22 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _finding(reset, place, limits)
 
 
-def _behind(view: View) -> Iterator[Finding]:
+def _behind(view: View, restarts: list[_Restart]) -> list[Finding]:
     """A finding if a wrapper has started the program again, and it went on from an older save."""
-    restart = _restart(view)
+    restart = restarts[-1] if restarts else _new_attempt(view)
     if restart is None:
-        return
+        return []
     good = [c for c in view.checkpoints if c.step and c.state == "ok" and c.saved_at < restart.at]
     near = [c for c in good if 0 <= restart.step - (c.step or 0) <= NEAR_REPORTS * restart.every]
     newest = max(good, key=lambda c: c.step or 0, default=None)
     if not near or newest is None or newest.step is None:
-        return
+        return []
     took = max(near, key=lambda c: c.step or 0)
     if newest.step <= restart.step + restart.every or newest.saved_at <= took.saved_at:
-        return
+        return []
     if view.step_times[-1][1] > newest.step:
-        return  # it has caught up
-    yield Finding(
+        return []  # it has caught up
+    finding = Finding(
         trouble="loss_reset",
         key="behind",
         severity=Severity.WARNING,
@@ -90,6 +91,44 @@ def _behind(view: View) -> Iterator[Finding]:
         details={"step": restart.step, "resumed_at": took.step, "newest": newest.step},
         since=restart.at,
     )
+    return [finding]
+
+
+def _same_place(view: View, restarts: list[_Restart]) -> list[Finding]:
+    """A finding if the newest two restarts begin at the same step, although the run came further and
+    saved between them: by the times of the saves, whose steps need not be known."""
+    if len(restarts) < 2:
+        return []
+    one, other = restarts[-2:]
+    close = abs(one.step - other.step) <= other.every
+    if not close or other.step <= NEAR_REPORTS * other.every:
+        return []  # what begins from its beginning is another job, or has no save
+    further = [at for at, step in view.step_times if step > other.step + NEAR_REPORTS * other.every]
+    top = max((step for at, step in view.step_times if at < other.at), default=0.0)
+    since = next((at for at in further if one.at <= at < other.at), None)
+    if since is None or view.step_times[-1][1] > top:
+        return []
+    on_disk = [c.path for c in view.checkpoints if since <= c.saved_at < other.at]
+    told = [c.path or "the log says so" for c in view.claimed_saves if since <= c.at < other.at]
+    saved = (on_disk or told)[-1:]
+    if not saved:
+        return []
+    finding = Finding(
+        trouble="loss_reset",
+        key="behind",
+        severity=Severity.WARNING,
+        summary=f"two restarts went on from the same step {number(other.step)}, though the run made "
+        f"step {number(top)} and saved between them: nothing is gained any more",
+        evidence=(
+            Evidence("log", f"first step after both restarts: {number(other.step)}", other.at),
+            Evidence("checkpoint", f"saved between them: {saved[0]}"),
+        ),
+        remedy="read how the program chooses what it resumes from, and whether newer saves are "
+        "deleted or get older numbers: `middlewatch checkpoints`",
+        details={"step": other.step, "resumed_at": other.step, "newest": top},
+        since=other.at,
+    )
+    return [finding]
 
 
 class _Restart(NamedTuple):
@@ -100,23 +139,41 @@ class _Restart(NamedTuple):
     """Steps between two reports."""
 
 
-def _restart(view: View) -> _Restart | None:
-    """The newest restart: the first report of another attempt, or a counter that went back after
-    the end of a process of the run."""
-    if not view.live or not (view.endings or view.run.attempt > 1):
+def _new_attempt(view: View) -> _Restart | None:
+    """The first report of a run that is another attempt of an earlier one, if it is still known."""
+    if not view.live or view.run.attempt == 1 or view.ending is not None:
         return None  # the usual case, in every step
     marks = list(view.step_times)
-    if view.ending is not None or len(marks) < ENOUGH_MARKS:
+    if not ENOUGH_MARKS <= len(marks) <= MOST_MARKS:
         return None
-    back = next((i for i in range(len(marks) - 1, 0, -1) if marks[i][1] < marks[i - 1][1]), 0)
-    if back:
-        before, after = marks[back - 1][0], marks[back][0]
-        if not any(before <= end.at <= after for end in view.endings):
-            return None  # a trainer that rolls back does so by design
-    elif view.run.attempt == 1 or len(marks) > MOST_MARKS:
-        return None
-    steps = [new - old for (_, old), (_, new) in pairwise(marks[back:]) if new > old]
-    return _Restart(*marks[back], median(steps)) if steps else None
+    if any(new < old for (_, old), (_, new) in pairwise(marks)):
+        return None  # a trainer that rolls back does so by design
+    every = _every(marks)
+    return _Restart(*marks[0], every) if every else None
+
+
+def _restarts(view: View) -> list[_Restart]:
+    """Every restart within the run: the counter went back, and a process ended meanwhile."""
+    if not view.live or not view.endings or view.ending is not None:
+        return []  # the usual case, in every step
+    marks = list(view.step_times)
+    if len(marks) < ENOUGH_MARKS:
+        return []
+    found: list[_Restart] = []
+    for i, (before, after) in enumerate(pairwise(marks), 1):
+        if after[1] >= before[1]:
+            continue
+        if any(before[0] <= end.at <= after[0] for end in view.endings):
+            every = _every(marks[i:])
+            if every:
+                found.append(_Restart(*after, every))
+    return found
+
+
+def _every(marks: list[tuple[float, float]]) -> float:
+    """Usual steps between two reports; 0 when not known."""
+    steps = [new - old for (_, old), (_, new) in pairwise(marks) if new > old]
+    return median(steps) if steps else 0.0
 
 
 def _finding(reset: Reset, place: int, limits: Limits) -> Finding:

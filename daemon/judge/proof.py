@@ -16,7 +16,9 @@ STEPS = 2
 """Reports of a training loss at different steps: one may be the result of a test."""
 REWARDS = 5
 """The same for rewards: a program that plays a few episodes with a finished policy has some, too."""
-_REWARD = re.compile(r"reward|(?:^|_)rew(?:$|_)|episode_return")
+_REWARD = re.compile(r"reward|(?:^|_)rew(?:$|_)|(?:episode|mean|avg|average)_return")
+_PART = re.compile(r"^(?!.*(?:val|eval|test)).+[_/ ]loss$")
+"""A part of what is optimised: ``td_loss``, ``policy_loss``."""
 _LEARNS = ("lr", "grad_norm")
 """Metrics that only a program with an optimizer has."""
 _WORDS = re.compile(
@@ -53,6 +55,9 @@ def by_history(history: RunHistory, *, called_other: bool) -> str:
     numbered = {step.number for step in reports}
     if len(numbered) >= STEPS or (numbered == {None} and len(reports) > STEPS):
         return "its log has a loss at numbered steps"
+    parts = {s.number for s in history.steps if any(map(_PART.search, s.values))}
+    if len(parts - {None}) >= REWARDS:
+        return "its log has parts of a loss at numbered steps"
     rewards = {step.number for step in history.steps if any(map(_REWARD.search, step.values))}
     if len(rewards - {None}) >= REWARDS:
         return "its log has a reward at numbered steps"

@@ -27,6 +27,8 @@ _OTHER = re.compile(
 )
 """Part of a name that says anything else. The first part of a name decides: ``train_and_eval``
 trains, ``prepare_train_data`` does not."""
+_BOTH = re.compile(r"[_\-.](?:then|and|n)[_\-.](?:pre|post|re)?(?:train|fine_?tun)", re.IGNORECASE)
+"""``prepare_then_train`` does both."""
 _SUBCOMMAND = re.compile(r"[A-Za-z][A-Za-z_-]{1,30}")
 _OPTION = re.compile(r"(?:--?|\+{1,2})?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
 _OPTIMIZER = re.compile(
@@ -79,6 +81,8 @@ def _of_name(name: str) -> Purpose:
     trains, other = TRAIN.search(name), _OTHER.search(name)
     if trains is None or other is None:
         return "train" if trains else "other" if other else ""
+    if _BOTH.search(name):
+        return "train"
     if "tokeni" in other[0].lower():
         return "other"  # train_tokenizer.py
     return "train" if trains.start() < other.start() else "other"

@@ -17,7 +17,6 @@ from ..system.loop import Loop
 from .context import Context
 from .watched_run import WatchedRun
 
-
 REQUEUED_S = 30.0
 """Seconds for which the end of a job that its queue says it starts again is no push yet: another
 attempt that trains within that time is the normal course of a short queue. Our choice: two to twenty

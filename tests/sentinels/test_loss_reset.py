@@ -150,3 +150,37 @@ def test_another_attempt_that_begins_at_an_older_save(story: Story) -> None:
     assert [f.key for f in story.asks("loss_reset")] == ["behind"]
     story.run(attempt=1)
     assert story.asks("loss_reset") == [], "who starts it anew may choose"
+
+
+def leases(story: Story, *begins: float, saves: bool = True) -> Story:
+    """A machine that is taken away again and again; the program goes on after these steps."""
+    story.run()
+    for begin in begins:
+        story.number = begin
+        story.train(9, by=10.0)
+        if saves:
+            story.claim()
+        story.wait(1).end(signal=9, main=False, pid=77).wait(9)
+    return story
+
+
+def test_restarts_that_begin_at_the_same_step_though_there_are_newer_saves(story: Story) -> None:
+    leases(story, 0, 60)
+    assert story.asks("loss_reset") == [], "the first restart is right"
+    story.number = 60
+    (finding,) = story.train(2, by=10.0).asks("loss_reset")
+    assert (finding.key, finding.severity) == ("behind", Severity.WARNING)
+    assert finding.summary.startswith("two restarts went on from the same step 70, though the run")
+    assert story.train(8, by=10.0).asks("loss_reset") == [], "it is beyond all that it was"
+
+
+@pytest.mark.parametrize(
+    ("begins", "saves"), [((0, 60, 60), False), ((0, 0, 0), True), ((0, 60, 120), True)]
+)
+def test_restarts_of_which_nothing_is_known_to_be_lost(
+    story: Story, begins: tuple[float, ...], saves: bool
+) -> None:
+    """Without a save between them; jobs of a queue, each from its beginning; on from the newest."""
+    leases(story, *begins[:-1], saves=saves)
+    story.number = begins[-1]
+    assert story.train(2, by=10.0).asks("loss_reset") == []

@@ -44,6 +44,8 @@ class Header:
     mark: str
     """Separator of cells: ``|``, a tab, a comma, or a space for any number of blanks."""
     names: tuple[str, ...]
+    """Columns. Where blanks separate them, one blank may be within a name, or between two that fill
+    their columns: a row with as many cells as there are words has a column for each word."""
     SAVED: ClassVar[Any] = ("mark", "*names")
 
 
@@ -107,13 +109,17 @@ def may_be_row(text: str) -> bool:
 def row_fields(text: str, header: Header) -> list[Field]:
     """The fields of a row under ``header``; empty if the line is no such row."""
     cells = _cells(text, header.mark)
-    short = len(header.names) - len(cells)
+    names = header.names
+    if header.mark == " " and len(cells) != len(names):
+        words = tuple(" ".join(names).split())
+        names = words if len(words) == len(cells) else names
+    short = len(names) - len(cells)
     if short > (1 if header.mark == " " else 0) or (short < 0 and header.mark != " "):
         return []
     fields: list[Field] = []
-    parts = _parts(header.names)
-    detection = _of_detection(header.names)
-    for name, (at, cell) in zip(header.names, cells, strict=False):
+    parts = _parts(names)
+    detection = _of_detection(names)
+    for name, (at, cell) in zip(names, cells, strict=False):
         folded = fold(name)
         ours = canonical(folded)
         match = _CELL.fullmatch(cell)

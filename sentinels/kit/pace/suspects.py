@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..view import View
-from .silence import SilenceLimits, case_of
 from .pools import pool_pids, waits_for_result
+from .silence import SilenceLimits, case_of
 from .stack_summary import unchanged
 from .work import LOOKS, progress, trainers, work_of
 

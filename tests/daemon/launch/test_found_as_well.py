@@ -56,6 +56,7 @@ def box(tmp_path: Path) -> FakeBox:
         ("train --mode test", "other"),
         ("train_and_eval", "train"),
         ("prepare_train_data", "other"),
+        ("prepare_then_train", "train"),
         ("train_tokenizer", "other"),
         ("eval_finetuned", "other"),
         ("evaluate --batch-size 8 --split train", "other"),
