@@ -15,7 +15,7 @@ from .observations import LogEvent, ProcessEnded, ProcessesSeen, ProcessSample
 from .trials import trials_of
 from .view import View
 
-LIVED_S = 15.0
+LIVED_S = 10.0
 """Seconds that the process must have lived: short ones are commands that the program runs (our choice)."""
 NOT_REPLACED_S = 45.0
 """Seconds after its end in which another one may still take its place: a restart with its imports
@@ -82,17 +82,21 @@ def _missed_by(view: View, ending: ProcessEnded) -> ProcessSample | None:
         return None
     own = next((p for p in before.processes if p.pid == ending.pid), None)
     parent = own and next((p for p in before.processes if p.pid == own.ppid), None)
-    if own is None or parent is None or parent.name != own.name:
+    if own is None or parent is None:
+        return None
+    kin = len(_kin(before, own))
+    search = trials_of(view) is not None
+    if parent.name != own.name and not (search and kin > 1):
         return None  # another program, or started by a shell: beside the training, not a part of it
     first = next((look for look in view.process_samples if _has(look, own)), before)
     if ending.at - first.at < LIVED_S:
         return None
-    if trials_of(view) is not None:
+    if search:
         made = sum(p.name == "trial" and first.at <= p.at <= ending.at for p in view.phases)
-        if made < TRIALS * len(_kin(before, own)):
+        if made < TRIALS * kin:
             return None
     newest = view.process_samples[-1]
-    if not _has(newest, parent) or len(_kin(newest, own)) >= len(_kin(before, own)):
+    if not _has(newest, parent) or len(_kin(newest, own)) >= kin:
         return None
     return parent
 

@@ -149,6 +149,10 @@ def test_other_numbers_are_no_curve(rows: str) -> None:
             {"train_loss": 0.08, "gpu_mem_bytes": 5 * 2.0**30},
         ),
         (" 0/99  5.0G  0.05  0.02  0.01  0.08  32  640  0.5  0.4", {"train_loss": 0.08}),
+        (
+            "  update   frames episodes   buffer  mean_return   loss\n      20       60        2       60       0.5261   0.0432",
+            {"frames": 60.0, "episodes": 2.0, "mean_return": 0.5261, "loss": 0.0432},
+        ),
     ],
 )
 def test_tables(table: str, wanted: dict[str, float]) -> None:

@@ -85,13 +85,15 @@ def test_a_worker_whose_parent_is_gone_as_well(story: Story) -> None:
     assert goes_on(story, 50).asks("crash") == []
 
 
+@pytest.mark.parametrize("shell", ["python", "bash"])
 @pytest.mark.parametrize(("trials", "told"), [(6, True), (2, False)])
-def test_a_worker_of_a_search(story: Story, trials: int, told: bool) -> None:
+def test_a_worker_of_a_search(story: Story, trials: int, told: bool, shell: str) -> None:
+    main = sample(name=shell)
     for n in range(30):
-        story.lives(1, 0.5, None, MAIN, worker(), worker(201)).grow()
+        story.lives(1, 0.5, None, main, worker(), worker(201)).grow()
         if n < trials:
             story.phase("trial")
     story.end(1, main=False, pid=200)
     for _ in range(50):
-        story.lives(1, 0.5, None, MAIN, worker(201)).grow()
+        story.lives(1, 0.5, None, main, worker(201)).grow()
     assert bool(story.asks("crash")) is told, "a process that ran a single trial fails with it"
