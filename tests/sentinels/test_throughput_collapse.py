@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
+from middlewatch.sentinels.kit.pace.collapse import Collapse
 
 from .story import Story, sample
 
@@ -154,7 +155,7 @@ def test_every_step_takes_ten_times_as_long_and_nothing_is_computed(story: Story
     assert all(f.key != "sudden" for f in story.asks("throughput_collapse"))
 
 
-@pytest.mark.parametrize(("every_s", "told"), [(30.0, True), (10.0, False)])
+@pytest.mark.parametrize(("every_s", "told"), [(30.0, True), (9.0, False)])
 def test_soon_after_the_start_it_must_be_more(story: Story, every_s: float, told: bool) -> None:
     works(story, 7, 2, 0.9)
     works(story, 4, every_s, 0.05)
@@ -223,6 +224,21 @@ def test_an_old_run_may_be_held_up_for_longer(story: Story) -> None:
     works(story, 600, 6, 0.9)  # an hour
     assert works(story, 4, 30, 0.05).asks("throughput_collapse") == []
     assert works(story, 6, 30, 0.05).asks("throughput_collapse")
+
+
+def test_marks_that_are_only_partly_slow_do_not_become_usual(story: Story) -> None:
+    works(story, 9, 2, 0.9)
+    works(story, 1, 7, 0.4)  # four times as slow in its second half
+    assert works(story, 4, 12, 0.05).asks("throughput_collapse")
+
+
+def test_a_stretch_that_is_less_slow_becomes_usual(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    works(story, 24, 6, 0.2)
+    assert all(f.key != "sudden" for f in story.asks("throughput_collapse"))
+    assert story.accumulators[Collapse].quiet
+    works(story, 5, 30, 0.02)
+    assert "sudden" in [f.key for f in story.asks("throughput_collapse")]
 
 
 def test_a_silence_is_left_to_another_rule(story: Story) -> None:

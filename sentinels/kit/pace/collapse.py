@@ -27,15 +27,20 @@ ENOUGH = 6
 """Marks needed before the speed is known, and ..."""
 ENOUGH_S = 15.0
 """... seconds that they cover."""
-SOON, SOON_S, SOON_TIMES = 4, 6.0, 10.0
+SOON, SOON_S, SOON_TIMES = 4, 6.0, 5.0
 """The same for a run that is slow soon after its start, and how many times slower it must be then
 (our choice: caches and first epochs make a factor of two or three)."""
+RAISED = 2.0
+"""Multiple of the upper quantile of the usual marks from which a mark is not taken for a usual one: the
+first of a slow stretch is only partly slow, and a few of them would soon look usual."""
+ABSORBED = 16
+"""Raised marks in a row that are usual from then on, if together they are not slow enough."""
 KEPT = 256
 UPPER = 0.9
 """Quantile of the usual marks with which a slow one is compared: evaluations and saves that nobody
 announced are among them."""
 TIMES = 4.0
-"""A mark is slow from so many times that quantile on (our choice: as of the slower rule)."""
+"""How many times as long as usual the marks of a slow stretch take (our choice: as of the slower rule)."""
 SLOW_MARKS = 3
 SHORTEST_S, LONGEST_S = 30.0, 300.0
 AGE_PART = 0.05
@@ -72,6 +77,8 @@ class Collapse(Accumulator):
     """Median of the usual marks when the first slow one came."""
     step: float | None = None
     """Step at the first slow mark."""
+    _factor: float = TIMES
+    """How many times slower the stretch must be."""
     _usual: deque[Mark] = field(default_factory=lambda: deque(maxlen=KEPT))
     _unit: str = ""
     _place: tuple[str, int | None] | None = None
@@ -101,8 +108,8 @@ class Collapse(Accumulator):
         return now / self.usual_s if now and self.usual_s else 1.0
 
     def lasting(self, now: float) -> bool:
-        """True when the stretch is longer than this run's pauses, and still goes on."""
-        if len(self.slow) < SLOW_MARKS or self._begun is None:
+        """True when the stretch is slow enough, longer than this run's pauses, and still goes on."""
+        if len(self.slow) < SLOW_MARKS or self._begun is None or self.times < self._factor:
             return False
         first, last = self.slow[0], self.slow[-1]
         needed = min(LONGEST_S, max(SHORTEST_S, AGE_PART * (first.at - self._begun)))
@@ -208,19 +215,28 @@ class Collapse(Accumulator):
             return
         usual = self._usual
         times = self._needed()
-        if times and mark.seconds >= times * quantile((m.seconds for m in usual), UPPER):
+        if times and mark.seconds >= RAISED * quantile((m.seconds for m in usual), UPPER):
             if not self.slow:
                 self.usual_s, self.step = median(m.seconds for m in usual), seen.number
+                self._factor = times
             if len(self.slow) >= 64:
                 del self.slow[1]
             self.slow.append(mark)
+            if len(self.slow) == ABSORBED and self.times < times:
+                usual.extend(self.slow)
+                self._over()
             return
         if self.slow:
-            self._stretch_s = max(self._stretch_s, mark.at - self.slow[0].at)
-            self.slow.clear()
-            self._usual_look = self._spent
+            if self.times >= self._factor:
+                self._stretch_s = max(self._stretch_s, mark.at - self.slow[0].at)
+            self._over()
         self._learn()
         usual.append(mark)
+
+    def _over(self) -> None:
+        """What the processes used in the stretch is not usual."""
+        self.slow.clear()
+        self._usual_look = self._spent
 
     def _learn(self) -> None:
         """Take in what each process has used since the usual mark before."""
