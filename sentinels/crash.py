@@ -39,7 +39,7 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.again import crash_loop, failed_part, killed_part
+from .kit.again import crash_loop, failed_part, killed_part, tolerated
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
@@ -121,9 +121,9 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if (
         ending.exit_code == 0
         and cause is not None
-        and view.steps_after(cause.at, cause.line, cause.file)
+        and (view.steps_after(cause.at, cause.line, cause.file) or tolerated(view, cause))
     ):
-        cause = None  # it was overcome: the run has reported once more, and ended well
+        cause = None  # it was overcome: the run has reported once more, or did so earlier
     if ending.exit_code == 0 and (cause is None or completed(view) or trials_of(view)):
         yield from _inside(view, limits)
         return  # a good end, or one that silent_end reports

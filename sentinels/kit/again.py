@@ -8,6 +8,7 @@ or the same one from the beginning; one that goes on nearby is a resume, which i
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -84,9 +85,26 @@ def crash_loop(view: View, since: float) -> Loop | None:
     later = [number for at, number in view.step_times if at > first.at]
     if later and (not reached or max(later) > max(reached)):
         return None
-    if not view.step_times and any(step.at > first.at for step in view.steps):
+    if not view.step_times and not _no_longer(view, starts):
         return None  # reports without a step: they may be progress
     return Loop(newest, first.at, len(starts), max(reached) if reached else None)
+
+
+def _no_longer(view: View, failures: Sequence[LogEvent]) -> bool:
+    """True when no round has shown more reports than the first one, in a run that numbers no steps."""
+    ends = [event.at for event in failures]
+    made = [0] * (len(ends) + 1)
+    for step in view.steps:
+        made[bisect.bisect_left(ends, step.at)] += 1
+    return max(made[1:]) <= made[0]
+
+
+def tolerated(view: View, error: LogEvent) -> bool:
+    """True when the run has gone on after the same error before: its script expects that (``|| true``)."""
+    return any(
+        _alike(e, error) and error.at - e.at > APART_S and view.went_on_after(e)
+        for e in _raised(view, view.run.started_at)
+    )
 
 
 def failed_part(view: View, since: float) -> LogEvent | None:

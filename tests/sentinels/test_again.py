@@ -67,9 +67,17 @@ def test_ranks_that_fail_together_fail_once(story: Story) -> None:
 
 
 def test_reports_without_steps_may_be_progress(story: Story) -> None:
-    for _ in range(4):
-        story.train(5, number=None).says("python_exception", **BAD_RECORD)
+    for n in range(4):
+        story.train(5 + n, number=None).says("python_exception", **BAD_RECORD)
     assert story.asks("crash") == []
+
+
+def test_reports_without_steps_that_are_never_more_are_none(story: Story) -> None:
+    for _ in range(3):
+        story.train(5, number=None).says("python_exception", **BAD_RECORD)
+    assert [f.key for f in story.asks("crash")] == ["loop"]
+    assert [f.key for f in story.train(5, number=None).asks("crash")] == ["loop"]
+    assert story.train(5, number=None).asks("crash") == [], "it has come further"
 
 
 def test_a_loop_that_was_left_is_over(story: Story) -> None:
@@ -170,3 +178,14 @@ def test_counters_that_begin_with_every_epoch_are_no_rounds(story: Story) -> Non
 def test_an_exception_that_ended_nothing(story: Story) -> None:
     story.train(40).says("python_exception", **BAD_RECORD)
     assert attempt(story, 1, 20).asks("crash") == []
+
+
+@pytest.mark.parametrize(("before", "told"), [(True, False), (False, True)])
+def test_an_error_that_the_script_tolerates(story: Story, before: bool, told: bool) -> None:
+    """The optional export of every job fails; the queue goes on, and ends well."""
+    story.train(20)
+    if before:
+        story.says("python_exception", **BAD_RECORD)
+    story.wait(5).train(20).says("python_exception", **BAD_RECORD)
+    story.end(0).wait(5)
+    assert bool(story.asks("crash")) is told
