@@ -98,6 +98,27 @@ PHASES: tuple[Announcement, ...] = (
             "mirroring",
         ),
     ),
+    # How long is read by sentinels/kit/pace/announced_pause.py.
+    Announcement(
+        "pause",
+        r"(?i:\b(?:pausing|sleeping|waiting|cooling down|cooldown|backing off|idling|holding|suspending) (?:(?:[\w,]+ ){0,6}?(?:for|of) (?:another |about |the next )?)?\d[\d.]*\s?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b)"
+        r"|(?:暂停|等待|休眠|停顿)\s?\d[\d.]*\s?(?:秒|分钟|小时)",
+        narrow=(
+            "pausing",
+            "sleeping",
+            "waiting",
+            "cooling",
+            "cooldown",
+            "backing",
+            "idling",
+            "holding",
+            "suspending",
+            "暂停",
+            "等待",
+            "休眠",
+            "停顿",
+        ),
+    ),
     Announcement(
         "load",
         r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from middlewatch.sentinels.hang import Limits
 from middlewatch.sentinels.kit import Finding, ProcessesSeen, Severity
+from middlewatch.sentinels.kit.pace.announced_pause import pause_s
 from middlewatch.sentinels.kit.pace.work import work_of
 
 from .story import MIB, Story, sample, samples
@@ -146,6 +149,29 @@ def test_an_evaluation_that_sleeps_but_was_announced(story: Story) -> None:
     story.train(60).phase("evaluate")
     for _ in range(9):
         assert story.idle(100).asks("hang") == []
+
+
+def test_a_pause_lasts_as_long_as_the_log_said(story: Story) -> None:
+    story.train(60).phase("pause")
+    story.phases[-1] = replace(story.phases[-1], text="10:02:59 pausing on purpose for 5 min")
+    assert story.idle(340).asks("hang") == []
+    (finding,) = story.idle(60).asks("hang")
+    assert "(pause announced)" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10:02:59 pausing on purpose for 80 s, on at 10:04:19", 80.0),
+        ("sleeping for 1.5 hours", 5400.0),
+        ("cooldown of 2 min", 120.0),
+        ("显卡过热，暂停 90 秒", 90.0),
+        ("waiting 100 h", 6 * 3600.0),
+        ("waiting for rank 3", 0.0),
+    ],
+)
+def test_the_length_of_a_pause(text: str, seconds: float) -> None:
+    assert pause_s(text) == seconds
 
 
 def test_phases_are_learned(story: Story) -> None:

@@ -15,11 +15,22 @@ from ..numbers import pause_from
 from ..observations import CheckpointSaved, Observation, Phase, Step
 from .timetable import PauseSlot, Timetable, timetable
 
-KINDS = ("compile", "load", "evaluate", "save", "transfer", "first", "epoch", "other", "minor")
+KINDS = (
+    "compile",
+    "load",
+    "evaluate",
+    "save",
+    "transfer",
+    "pause",
+    "first",
+    "epoch",
+    "other",
+    "minor",
+)
 """Kinds of pauses: five announced phases, the time before the first advance of the step counter
 (``first``), the end of an epoch, ``other`` for those that nothing announced, and ``minor`` for
 short ones among these."""
-ANNOUNCED = frozenset(("compile", "load", "evaluate", "save", "transfer"))
+ANNOUNCED = frozenset(("compile", "load", "evaluate", "save", "transfer", "pause"))
 KNOWN = 8
 """Steps needed before a pause can be distinguished from the usual interval."""
 PROMPT_S = 5.0

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..numbers import number, pace, span
 from ..observations import CheckpointSaved, Phase, Step
 from ..view import View
+from .announced_pause import pause_s
 from .pauses import ANNOUNCED, Pauses
 from .signs import ReportPauses, Signs
 
@@ -181,7 +182,19 @@ def case_of(view: View, patience: SilenceLimits) -> Silence:
     if rhythm.marks < FEW_STEPS:
         usual = max(limit, FEW_TIMES * max(b[0] - a[0] for a, b in itertools.pairwise(marks)))
         limit = max(usual, patience.few_steps_s)
-    announced = [p.name for p in announced_phases(view)]
+    phases = announced_phases(view)
+    rests = [p for p in phases if p.name == "pause"]
+    if rests:
+        # As long as the log said, and until the next sign has had its usual time.
+        until = max(p.at + pause_s(p.text) for p in rests) - (view.now - silent)
+        return Silence(
+            silent,
+            max(limit, until + usual),
+            f"{since} (pause announced)",
+            rhythm.typical_s,
+            longest,
+        )
+    announced = [p.name for p in phases]
     if announced:
         limit = max(limit, *(_phase(view, pauses, patience, name) for name in set(announced)))
         since += f" ({announced[-1]} announced)"
