@@ -41,6 +41,11 @@ mounted or unmounted, that is done at once."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which a child is replaced: it may hang on a mount that was unmounted and
 mounted again, and would never answer."""
+HOME_DEPTH = 2
+"""Parts that the path of a working directory has at least, if what is mounted below it is of the run:
+below ``/mnt`` are the disks of everybody."""
+MOST_BELOW = 8
+"""Such mounts watched at most: a sandbox may have dozens."""
 MOST_CHILDREN = 8
 """Network mounts watched at most: each child uses 8 MB of memory."""
 _PROJECT_QUOTAS = frozenset({"ext4", "f2fs", "xfs"})
@@ -285,6 +290,7 @@ class Disks(Source):
             for run, device in self._devices
             if (mount := mounts.of_device(device)) is not None
         ]
+        wanted += self._below(mounts, [(r, found) for r, h, _, found in wanted if h == "cwd"])
         for run, holds, mount, found in wanted:
             if mount is None:
                 continue
@@ -298,6 +304,20 @@ class Disks(Source):
                 self._settle_local(local, place)
         self._volumes = list(local.values())
         self._settle_remotes(remote)
+
+    def _below(
+        self, mounts: Mounts, homes: Iterable[tuple[str, str]]
+    ) -> list[tuple[str, str, Mount, str]]:
+        """What is mounted below the working directory of one run alone: scratch space and caches,
+        whose files are often open for a moment only. (run, what it holds, mount, path)"""
+        users: dict[str, list[tuple[str, Mount]]] = {}
+        for run, found in homes:
+            home = found.removeprefix(self._root)
+            for mount in mounts.below(home) if home.count("/") >= HOME_DEPTH else ():
+                if is_local(mount.fstype):
+                    users.setdefault(mount.point, []).append((run, mount))
+        alone = [of[0] for of in users.values() if len({run for run, _ in of}) == 1]
+        return [(run, "cwd", m, self._root + m.point) for run, m in alone[:MOST_BELOW]]
 
     def _settle_local(self, local: dict[tuple[str, int], _Volume], place: _Place) -> None:
         """Add a place to its volume: one per device, and one more per directory with a quota."""

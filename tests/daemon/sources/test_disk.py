@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks
+from middlewatch.daemon.sources.disk import DEADLINE_S, SETTLE_EVERY, Disks, PlacesOfRun
 from middlewatch.daemon.sources.programs import disk
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.loop import Loop
@@ -121,6 +121,21 @@ def test_longest_mount_and_bind_mounts(make: Make, tmp_path: Path) -> None:
         ("/database", ("log",)),
         ("/", ("tmp",)),
     ]
+
+
+def test_what_is_mounted_below_the_folder_of_one_run(make: Make, tmp_path: Path) -> None:
+    """Scratch space and caches: their files are often open for a moment only."""
+    table = ("/ ext4", "/w/one/scratch ext4", "/w/one/far nfs4", "/w/other ext4", "/disk ext4")
+    root = box(tmp_path, *table)
+    disks = make({}, root)
+
+    def seen(**homes: str) -> set[str]:
+        disks.arrange({}, {run: PlacesOfRun({"cwd": [home]}) for run, home in homes.items()})
+        return {s.mount for s in look(disks)}
+
+    assert seen(a="/w/one") == {"/", "/w/one/scratch"}
+    assert seen(a="/w/one", b="/w/one") == {"/"}, "which of the two would it be?"
+    assert seen(a="/w") == {"/"}, "the disks of everybody are below it"
 
 
 def test_links_are_followed(make: Make, tmp_path: Path) -> None:
