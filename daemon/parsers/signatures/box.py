@@ -60,6 +60,13 @@ BOX: tuple[Signature, ...] = (
         source="glibc strerror and its translations, cpython, rust std::io, go syscall, kubelet, sqlite",
     ),
     Signature(
+        "disk-short-write",
+        "disk_full",
+        r"\bOSError: \d+ requested and \d+ written",
+        narrow=(" requested and ",),
+        source="numpy convert.c (tofile, save): what it wrote is all that the file system took",
+    ),
+    Signature(
         "disk-short",
         "disk_full",
         r"(?i:not enough (?:free )?disk space"
