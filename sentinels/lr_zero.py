@@ -5,7 +5,8 @@ Decides: Several reports in a row have a learning rate of exactly 0, while plann
     good while did not mean to end there. If it is a short while, more reports are needed and it is
     a note. A rate that was printed with a single digit just before may be rounded. One that was
     never above zero counts after three times as many reports, if the loss has not gone down in them:
-    a resume brings the end of an old schedule back.
+    a resume brings the end of an old schedule back. So does one that is below a thousandth of its
+    highest value before three quarters of the planned steps, while the loss does not fall.
 Classes: lr_zero
 Sources: Our choice: ten reports in a row before 98 % of the planned steps; without a plan before
     80 % of the steps made, else fifty.
@@ -14,13 +15,16 @@ Sources: Our choice: ten reports in a row before 98 % of the planned steps; with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .kit import Finding, Sentinel, Severity, Step, View
 from .kit.loss.flat import FlatMetrics, NoRate
 from .kit.numbers import number
 from .kit.progress import planned
 from .kit.recovery import OpenIncident, values_since
+
+FADED_MADE = 0.8
+"""Part of the steps made so far at which it must have begun, if the planned steps are unknown."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Limits:
     """Reports in a row with a rate of zero before it is reported; two at least."""
     never_in_a_row: int = 30
     """Like `in_a_row`, if the rate was never above zero."""
+    faded_ratio: float = 0.75
+    """Part of the planned steps before which a rate next to nothing is reported."""
     end_ratio: float = 0.98
     """Part of the planned steps after which the schedule may have reached zero as planned."""
     unplanned_ratio: float = 0.8
@@ -51,6 +57,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
                 none, Severity.WARNING, ", from the first one on, and the loss does not fall"
             )
         return
+    if none.rate:
+        yield from _faded(none, view, limits)
+        return
     done = _done(none, view)
     if done is None:
         made = _made(none, view)
@@ -60,6 +69,21 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             yield _finding(none, Severity.INFO, "")
     elif done < limits.end_ratio:
         yield _finding(none, Severity.WARNING, f", at {done:.0%} of the run")
+
+
+def _faded(none: NoRate, view: View, limits: Limits) -> Iterator[Finding]:
+    """A finding about a rate that is next to nothing, far from the end: a decay that was meant for
+    every epoch and is made with every batch."""
+    done, made = _done(none, view), _made(none, view)
+    far = done < limits.faded_ratio if done is not None else made is not None and made < FADED_MADE
+    if far and not none.learns:
+        at = f", at {done:.0%} of the run" if done is not None else ""
+        what = f"next to nothing ({none.rate:.1e}, it was {none.before:.1e}){at}, and the loss does not fall"
+        since = "" if none.first.number is None else f" since step {number(none.first.number)}"
+        yield replace(
+            _finding(none, Severity.WARNING, ""),
+            summary=f"the learning rate is {what}{since}",
+        )
 
 
 def _done(none: NoRate, view: View) -> float | None:

@@ -17,11 +17,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, Step, View
+from .kit import (
+    Evidence,
+    Finding,
+    LogEvent,
+    Phase,
+    ProcessEnded,
+    Sentinel,
+    Severity,
+    Step,
+    View,
+)
 from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
 from .kit.recovery import OpenIncident, values_since
-from .kit.trials import Trials, trials_of
+from .kit.trials import ALL_BAD, Trials, trials_of
 from .kit.troubles import Troubles
 
 
@@ -66,6 +76,25 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
                 finding = replace(finding, severity=told.severity, fatal=True)
             yield finding
     yield from said.values()
+    yield from _trials(view)
+
+
+def _trials(view: View) -> Iterator[Finding]:
+    """A finding if none of the last trials of a search ended with a result."""
+    trials = trials_of(view)
+    line = None if trials is None or not trials.hopeless else trials.newest
+    if line is not None:
+        yield Finding(
+            trouble=_trouble("train_loss", math.nan if "nan" in line.text.lower() else math.inf),
+            key="trials",
+            severity=Severity.WARNING,
+            summary=f"none of the last {ALL_BAD} trials of the search has a finite result: "
+            f"{line.text.strip()[:120]}",
+            evidence=(Evidence("log", line.text, line.at),),
+            remedy="read the log of one of these trials: what they share is at fault, not a setting",
+            file=line.file,
+            line=line.line,
+        )
 
 
 def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
@@ -187,6 +216,9 @@ def _spell(value: float) -> str:
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once so many reports in a row are finite as it takes to report the opposite."""
+    if case.key == "trials":
+        trials = view.accumulator(Trials)
+        return "" if trials is None or trials.hopeless else "a trial has a finite result again"
     values = view.accumulator(Finiteness)
     names = (
         [case.key]
@@ -207,8 +239,7 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 SENTINEL = Sentinel(
     check,
     Limits(),
-    on=(Step, LogEvent, ProcessEnded),
-    accumulators=(Finiteness, Troubles),
-    also_reads=(Trials,),
+    on=(Step, LogEvent, ProcessEnded, Phase),
+    accumulators=(Finiteness, Troubles, Trials),
     recovered=recovered,
 )

@@ -37,8 +37,10 @@ _WHOLE = frozenset(("lightning", "deepspeed"))
 """Formats that hold an optimizer by their nature."""
 
 
-def by_history(history: RunHistory, *, called_other: bool) -> str:
+def by_history(history: RunHistory, began: float, *, called_other: bool) -> str:
     """What it showed in numbers and saves, as words for a person; empty: nothing yet.
+
+    ``began``: epoch seconds of its start; what was saved before is not its own.
 
     ``called_other``: it is called an evaluation, a server or the like. Such a program may print the
     loss of every batch; it has to show a learning rate, a gradient or an optimizer.
@@ -46,7 +48,8 @@ def by_history(history: RunHistory, *, called_other: bool) -> str:
     for name in _LEARNS:
         if name in history.latest:
             return f"its log has {name}"
-    for save in history.checkpoints:
+    mine = [save for save in history.checkpoints if save.saved_at >= began]
+    for save in mine:
         if save.format in _WHOLE or any(_OPTIMIZER.search(part) for part in save.parts):
             return "it saved the state of an optimizer"
     if called_other:
@@ -61,7 +64,7 @@ def by_history(history: RunHistory, *, called_other: bool) -> str:
     rewards = {step.number for step in history.steps if any(map(_REWARD.search, step.values))}
     if len(rewards - {None}) >= REWARDS:
         return "its log has a reward at numbered steps"
-    if len({save.step for save in history.checkpoints if save.step is not None}) >= STEPS:
+    if len({save.step for save in mine if save.step is not None}) >= STEPS:
         return "it saves as its steps go on"
     return ""
 

@@ -268,7 +268,7 @@ class Finding:
 
     def _proof(self, watched: WatchedRun) -> str:
         other = command_purpose(watched.spec.command) == "other"
-        if proof := by_history(watched.history, called_other=other):
+        if proof := by_history(watched.history, watched.spec.started_at, called_other=other):
             return proof
         size = sum(log.bytes for log in watched.history.logs.values())
         if other or self._read.get(watched.spec.id) == size:

@@ -7,6 +7,7 @@ next one. What the numbers of one trial show is nothing to be told about the run
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,6 +20,13 @@ ALL_BAD = 3
 (our choice: searches in steps of ten may begin with two that diverge)."""
 KEPT = 8
 """Trials that are remembered: as many may report in turns."""
+_RESULT = re.compile(
+    r"(?i)\btrial\W{1,3}#?(?P<trial>[\w-]{1,16})\b.{0,60}?"
+    r"\b(?:(?:finished|completed?|ended|done)\b.{0,30}?\b(?:values?|objective|score|loss)\W{1,4}"
+    r"(?P<value>[-+]?(?:nan|inf|\d[\d.]*(?:e[-+]?\d+)?))|(?P<failed>failed|crashed))"
+)
+"""The line with which a search ends a trial: ``Trial 6 finished with value: inf``. One that was pruned or
+stopped early is none."""
 
 
 @dataclass(eq=False)
@@ -32,6 +40,8 @@ class Trials(Accumulator):
     _bad: dict[str, bool] = field(default_factory=dict)
     _unnamed: int = 0
     _step: float = -math.inf
+    newest: Phase | None = None
+    """The newest line with which a trial ended without a finite result."""
 
     @property
     def quiet(self) -> bool:
@@ -44,6 +54,7 @@ class Trials(Accumulator):
             if seen.name == "trial":
                 self.search = True
                 self._unnamed += 1
+                self._ended(seen)
         elif isinstance(seen, Step):
             name = seen.values.get("trial")
             if name is not None:
@@ -59,8 +70,21 @@ class Trials(Accumulator):
             self._unnamed += seen.number < self._step  # it counts from the beginning again
             self._step = seen.number
         trial = f"after {self._unnamed}" if name is None else f"{name:g}"
+        self._note(trial, not all(map(math.isfinite, losses)))
+
+    def _ended(self, line: Phase) -> None:
+        result = _RESULT.search(line.text)
+        if result is not None:
+            value = result["value"]
+            bad = value is None or not math.isfinite(float(value))
+            self.newest = line if bad else None
+            # Its own reports are under the same name, if they name it at all.
+            self._bad.pop(f"after {self._unnamed - 1}", None)
+            self._note(result["trial"], bad)
+
+    def _note(self, trial: str, bad: bool) -> None:
         self._bad.pop(trial, None)
-        self._bad[trial] = not all(map(math.isfinite, losses))
+        self._bad[trial] = bad
         while len(self._bad) > KEPT:
             del self._bad[next(iter(self._bad))]
 

@@ -225,9 +225,9 @@ class Story:
         self.seen(self.events[-1])
         return self
 
-    def phase(self, name: PhaseName) -> Story:
+    def phase(self, name: PhaseName, text: str = "") -> Story:
         self.grow()
-        self.phases.append(Phase(self.at, name, f"{name} …", self.file, self.line))
+        self.phases.append(Phase(self.at, name, text or f"{name} …", self.file, self.line))
         self.seen(self.phases[-1])
         return self
 

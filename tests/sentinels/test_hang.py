@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from middlewatch.sentinels.hang import Limits
@@ -152,8 +150,7 @@ def test_an_evaluation_that_sleeps_but_was_announced(story: Story) -> None:
 
 
 def test_a_pause_lasts_as_long_as_the_log_said(story: Story) -> None:
-    story.train(60).phase("pause")
-    story.phases[-1] = replace(story.phases[-1], text="10:02:59 pausing on purpose for 5 min")
+    story.train(60).phase("pause", "10:02:59 pausing on purpose for 5 min")
     assert story.idle(340).asks("hang") == []
     (finding,) = story.idle(60).asks("hang")
     assert "(pause announced)" in finding.summary

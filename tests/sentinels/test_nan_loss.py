@@ -260,6 +260,24 @@ def test_trials_whose_lines_do_not_name_them(story: Story) -> None:
         assert story.asks("nan_loss") == []
 
 
+@pytest.mark.parametrize(
+    "bad",
+    ["finished with value: inf and parameters: {}", "failed with value None", "ended, loss=nan"],
+)
+def test_a_search_whose_trials_all_end_without_a_result(story: Story, bad: str) -> None:
+    for n in range(4):
+        story.phase("trial", f"Trial {n} finished with value: 0.2{n} and parameters: {{}}").wait(6)
+    for n in (4, 5):
+        story.phase("trial", f"Trial {n} {bad}").wait(6)
+    assert story.asks("nan_loss") == []
+    story.phase("trial", "Trial 6 pruned.").phase("trial", f"Trial 7 {bad}")
+    (finding,) = story.asks("nan_loss")
+    assert (finding.key, finding.severity) == ("trials", Severity.WARNING)
+    assert finding.summary.startswith("none of the last 3 trials of the search has a finite result")
+    story.phase("trial", "Trial 8 finished with value: 0.31")
+    assert story.asks("nan_loss") == []
+
+
 def test_a_trial_that_is_never_ended(story: Story) -> None:
     trial(story, 7, 1, 2.0)
     assert trial(story, 7, 100).asks("nan_loss") == []

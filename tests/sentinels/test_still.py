@@ -115,6 +115,28 @@ def test_without_a_plan_a_short_while_is_a_note(story: Story) -> None:
     assert finding.severity is Severity.INFO
 
 
+@pytest.mark.parametrize(
+    ("falls", "total", "told"), [(0.0, 900, True), (0.01, 900, False), (0.0, 225, False)]
+)
+def test_a_rate_that_decays_with_every_batch(
+    story: Story, falls: float, total: float, told: bool
+) -> None:
+    """Meant for every epoch, it is next to nothing long before the end."""
+    for n in range(240):
+        story.step(lr=3e-3 * 0.96**n, train_loss=1.9 + 0.05 * (n % 3) - falls * n, total=total)
+    findings = story.asks("lr_zero")
+    assert bool(findings) is told
+    if told:
+        assert findings[0].severity is Severity.WARNING
+        assert "next to nothing" in findings[0].summary
+
+
+def test_the_end_of_a_cosine(story: Story) -> None:
+    for n in range(1000):
+        story.step(lr=3e-4 * (1 + math.cos(math.pi * n / 1000)) / 2, train_loss=1.9, total=1000)
+        assert story.asks("lr_zero") == []
+
+
 @pytest.mark.parametrize(("before", "known"), [(1e-4, False), (3.2e-5, True)])
 def test_a_small_rate_in_too_few_digits(story: Story, before: float, known: bool) -> None:
     assert exact(before) is known

@@ -34,6 +34,9 @@ BLOCK = 64
 """Losses in a block; its mean is one point of the course of the loss."""
 BETTER = 0.005
 """Part of the best point by which a new point must be lower to be the best."""
+FADED = 1e-3
+"""Part of the highest learning rate below which it is next to nothing: cosine schedules are there in
+the last 2 % of their steps, three drops to a tenth lead there."""
 LEARNS = 8
 """Losses whose mean is compared: the first ones of a run whose learning rate was never above zero,
 and the newest."""
@@ -60,13 +63,15 @@ class Constant:
 
 @dataclass(slots=True)
 class NoRate:
-    """A learning rate of exactly zero."""
+    """A learning rate of zero, or next to nothing."""
 
     file: str
     first: Step
     before: float
-    """The last rate above zero; 0 if it never was."""
-    count: int = 1
+    """The last rate that was not next to nothing; 0 if there was none."""
+    count: int = 0
+    rate: float = 0.0
+    """The newest one."""
     first_losses: list[float] = field(default_factory=list)
     last_losses: deque[float] = field(default_factory=lambda: deque(maxlen=LEARNS))
 
@@ -107,6 +112,8 @@ class _Log:
     """True for adversarial and reinforcement learning, whose loss is no measure of progress."""
     first: float | None = None
     rate: float = 0.0
+    peak: float = 0.0
+    """The highest learning rate since the daemon began."""
     blocks: int = 0
     since_best: int = 0
     longest: int = 0
@@ -159,14 +166,14 @@ class FlatMetrics(Accumulator):
             return
         log.step = seen.number
         if rate is not None:
-            if 0.0 < rate < math.inf:
-                log.rate = rate
+            if max(0.0, FADED * log.peak) < rate < math.inf:
+                log.rate, log.peak = rate, max(rate, log.peak)
                 if log.no_rate is not None:
                     if self.no_rate is log.no_rate:
                         self.no_rate = None
                     log.no_rate = None
-            elif rate == 0.0:
-                self._no_rate(seen, log)
+            elif 0.0 <= rate < math.inf:
+                self._no_rate(seen, log, rate)
             if log.no_rate is not None and loss is not None and loss - loss == 0.0:
                 log.no_rate.take(loss)
         if loss is not None and loss - loss == 0.0:
@@ -177,13 +184,18 @@ class FlatMetrics(Accumulator):
         """Reports from which the streak counts."""
         return SAME if self.constant is None else _enough(self.constant)
 
-    def _no_rate(self, seen: Step, log: _Log) -> None:
-        if log.no_rate is None:
+    def _no_rate(self, seen: Step, log: _Log, rate: float) -> None:
+        old = log.no_rate
+        if old is None or (old.rate and rate == 0.0):  # zeros are counted for themselves
             log.no_rate = NoRate(seen.file, seen, log.rate)
-            return
+            self.no_rate = None if self.no_rate is old else self.no_rate
+        assert log.no_rate is not None
+        log.no_rate.rate = rate
         log.no_rate.count += 1
+        if log.no_rate.count == 1:
+            return
         never = log.no_rate.before == 0.0
-        if self.no_rate is None and (never or exact(log.no_rate.before)):
+        if self.no_rate is None and (never or rate or exact(log.no_rate.before)):
             self.no_rate = log.no_rate
 
     def _loss(self, seen: Step, log: _Log, loss: float, norm: float | None) -> None:
