@@ -84,8 +84,9 @@ def _trials(view: View) -> Iterator[Finding]:
     trials = trials_of(view)
     line = None if trials is None or not trials.hopeless else trials.newest
     if line is not None:
+        metric, value = "train_loss", math.nan if "nan" in line.text.lower() else math.inf
         yield Finding(
-            trouble=_trouble("train_loss", math.nan if "nan" in line.text.lower() else math.inf),
+            trouble=_trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
             summary=f"none of the last {ALL_BAD} trials of the search has a finite result: "

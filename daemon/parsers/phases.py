@@ -121,7 +121,7 @@ PHASES: tuple[Announcement, ...] = (
     ),
     Announcement(
         "load",
-        r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|weights|model|state|from step|dataset|data|parameters))"
+        r"(?i:^\W*(?:\S+ ){0,4}(?:loading|resuming(?: training)?|restoring|restored|resumed|loaded)\b.{0,40}\b(?:checkpoint|ckpt|weights|model|state|from step|dataset|data|parameters))"
         r"|Loading checkpoint shards"
         r"|(?:加载|恢复)(?:检查点|模型|权重|数据)",
         narrow=("loading", "loaded", "resuming", "resumed", "restoring", "restored"),

@@ -10,6 +10,7 @@ import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
 from middlewatch.sentinels.kit.loss.losses import Losses
+from middlewatch.sentinels.kit.observations import PhaseName
 
 from .story import Story
 
@@ -184,3 +185,31 @@ def test_restarts_of_which_nothing_is_known_to_be_lost(
     leases(story, *begins[:-1], saves=saves)
     story.number = begins[-1]
     assert story.train(2, by=10.0).asks("loss_reset") == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "again", "told"),
+    [("load", 1.0, True), ("start", 1.0, True), ("evaluate", 1.0, False), ("load", 0.3, False)],
+)
+def test_what_was_loaded_is_not_what_was_learnt(
+    story: Story, phase: PhaseName, again: float, told: bool
+) -> None:
+    """The steps go on, and the loss begins again, though not in the course of its beginning."""
+    for n in range(22):
+        story.step(by=10.0, train_loss=0.65 * 0.9**n)
+    story.phase(phase, "restored ckpt/220: 1 of 12 tensors")
+    for n in range(8):
+        story.step(by=10.0, train_loss=0.66 * 0.95**n * again)
+    found = [f for f in story.asks("loss_reset") if f.severity is Severity.CRITICAL]
+    assert bool(found) is told
+    if told:
+        assert found[0].summary.startswith("resumed at step 230 without weights")
+
+
+def test_the_next_job_begins_at_its_beginning(story: Story) -> None:
+    for _ in range(3):
+        story.number = 0.0
+        story.phase("start")
+        for n in range(22):
+            story.step(by=10.0, train_loss=0.65 * 0.9**n)
+        assert story.asks("loss_reset") == []

@@ -243,6 +243,26 @@ class Jumps:
             limit = base + STILL_UP * spread
             self._reset(series, file, marks[0], mark, (base, level, limit), marks[0].step)
 
+    def loaded(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
+        """Take in one of the first reports after something was loaded, and report a reset if most of
+        what was learnt is gone, though the steps went on."""
+        seen = series.loaded
+        if seen is None:
+            return
+        seen.marks.append(mark)
+        if len(seen.marks) < BEGINNING and mark.step is not None:
+            return
+        series.loaded = None
+        if series.rough or series.reset is not None or mark.step is None:
+            return
+        level = median(m.value for m in seen.marks)
+        high = level - seen.level
+        if high > STILL_UP * seen.spread and high >= RESET * _progress(series, seen.level):
+            onset, limit = seen.marks[0], seen.level + STILL_UP * seen.spread
+            self._reset(series, file, onset, mark, (seen.level, level, limit), onset.step)
+            if series.jump is not None:
+                series.jump.reset = True
+
     def _reset(
         self,
         series: LossSeries,

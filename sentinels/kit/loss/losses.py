@@ -8,12 +8,13 @@ from typing import Annotated, Any, ClassVar
 
 from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
-from ..observations import LogEvent, Observation, Step
+from ..numbers import median
+from ..observations import LogEvent, Observation, Phase, Step
 from .finite import FORGOTTEN, is_component
 from .gradients import Gradient, Gradients
 from .jumps import KEPT, Jumps
 from .missing_loss import Missing, ReportForms
-from .series import EVERY, LEAK, Jump, Leak, LossSeries, Reset, Zeros, manner
+from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset, Zeros, manner
 from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
 
@@ -35,6 +36,10 @@ LEARNT = 0.05
 reported as a leak: a task that is solved at once stays at its first level until then."""
 
 
+LEARNT_BY = 12
+"""Losses needed before a load that loses what was learnt can be told."""
+
+
 @dataclass(slots=True)
 class _Rank:
     """The rank whose loss is followed in a file."""
@@ -50,7 +55,7 @@ class _Rank:
 class Losses(Accumulator):
     """Gives every loss to its detectors, and follows what happens after their alarms."""
 
-    takes: ClassVar[tuple[type, ...]] = (Step, LogEvent)
+    takes: ClassVar[tuple[type, ...]] = (Step, LogEvent, Phase)
     SAVED: ClassVar[Any] = {
         "series": "_series",
         "ranks": "_ranks",
@@ -114,6 +119,8 @@ class Losses(Accumulator):
         if not isinstance(seen, Step):
             if isinstance(seen, LogEvent) and seen.trouble == "loss_missing":
                 self._wordings.said(seen)
+            elif isinstance(seen, Phase) and seen.name in ("load", "start"):
+                self._loads(seen.file)
             return
         file, values = seen.file, seen.values
         value = values.get("train_loss")
@@ -137,6 +144,17 @@ class Losses(Accumulator):
         told = values.get("eval_loss")
         if told is not None and told - told == 0.0:
             self._jumps.evaluated(series, told)
+
+    def _loads(self, file: str) -> None:
+        """Remember the level of a loss, to compare it with that after what was loaded."""
+        series = self._series.get((file, "train_loss"))
+        if series is None or series.jump is not None or series.count < LEARNT_BY:
+            return
+        newest = [mark.value for mark in series.newest if mark.value - mark.value == 0.0]
+        if len(newest) == OF_LAST:
+            young = max(newest) - min(newest)  # the level of a young series lags behind its fall
+            spread = series.guard.spread if series.guard.known else young
+            series.loaded = Loaded(median(newest), spread)
 
     def _without(self, seen: Step, values: Mapping[str, float]) -> None:
         """Take in a report without ``train_loss``: it has no loss, or several components."""
@@ -249,6 +267,8 @@ class Losses(Accumulator):
             series.rising = mark
         if series.resumed is not None:
             self._jumps.resume(file, series, mark)
+        if series.loaded is not None:
+            self._jumps.loaded(file, series, mark)
         path = series.path
         if series.count <= LEAK_REPORTS:
             if series.count <= BEGINNING:

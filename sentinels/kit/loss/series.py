@@ -95,6 +95,17 @@ class Jump:
 
 
 @dataclass(slots=True)
+class Loaded:
+    """The log has said that weights were loaded, or that a training begins, and its steps go on."""
+
+    level: float
+    spread: float
+    """Noise and level of the loss before."""
+    marks: list[LoggedValue] = field(default_factory=list)
+    """The first reports after it."""
+
+
+@dataclass(slots=True)
 class Reset:
     """A loss that is back at a level that it had left long ago."""
 
@@ -199,6 +210,8 @@ class LossSeries:
     """The first reports after a restart, while they are collected."""
     expected: tuple[float, float] | None = None
     """Level and noise at the step from which the run resumed."""
+    loaded: Loaded | None = None
+    """The first reports after something was loaded, while they are collected."""
     reset: Reset | None = None
     """The reset that is followed."""
     evals: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
@@ -267,7 +280,7 @@ class LossSeries:
         began = self.resumed[0].step or 0.0
         self.expected = self.path.at(began)
         self.path.back_to(began)
-        self.reset = None
+        self.reset = self.loaded = None
         for jump in (self.jump, self.slow):
             if jump is not None:
                 jump.state = "back"
