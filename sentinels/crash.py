@@ -55,7 +55,7 @@ ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
 _REQUEUED = re.compile(
-    r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedul(?:ed?|es|ing))\b"
+    r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedule[ds]?|scheduling)\b"
 )
 """Words of a queue that it starts the job again."""
 WORKS_CORES = 0.05

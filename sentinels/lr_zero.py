@@ -23,6 +23,8 @@ from .kit.numbers import number
 from .kit.progress import planned
 from .kit.recovery import OpenIncident, values_since
 
+ENOUGH_EPOCHS = 2.0
+"""Epochs from which their numbers tell how much of the run has passed."""
 FADED_MADE = 0.8
 """Part of the steps made so far at which it must have begun, if the planned steps are unknown."""
 
@@ -104,11 +106,12 @@ def _made(none: NoRate, view: View) -> float | None:
     )
     if last is None:
         return None
+    epochs = (first.epoch, last.epoch)
+    if None not in epochs and (last.epoch or 0.0) - (first.epoch or 0.0) >= ENOUGH_EPOCHS:
+        return (first.epoch or 0.0) / (last.epoch or 1.0)  # steps may be counted within each
     if first.number is not None and last.number:
         return first.number / last.number
-    if first.epoch is not None and last.epoch:
-        return first.epoch / last.epoch
-    return None
+    return (first.epoch or 0.0) / last.epoch if last.epoch else None
 
 
 def _finding(none: NoRate, severity: Severity, where: str) -> Finding:

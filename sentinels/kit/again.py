@@ -91,11 +91,14 @@ def crash_loop(view: View, since: float) -> Loop | None:
 
 
 def _no_longer(view: View, failures: Sequence[LogEvent]) -> bool:
-    """True when no round has shown more reports than the first one, in a run that numbers no steps."""
+    """True when no round has shown more reports than the first one, in a run that numbers no steps,
+    and none was at its last epoch: jobs of a queue may be equal in length."""
     ends = [event.at for event in failures]
     made = [0] * (len(ends) + 1)
     for step in view.steps:
         made[bisect.bisect_left(ends, step.at)] += 1
+        if step.epochs is not None and step.epoch is not None and step.epoch >= step.epochs:
+            return False
     return max(made[1:]) <= made[0]
 
 

@@ -170,11 +170,7 @@ class StackSeen:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnded:
-    """A process of the run has ended.
-
-    ``exit_code`` and ``signal`` are normally known only when ``middlewatch run`` started the
-    process; both ``None``: not known.
-    """
+    """A process of the run has ended; no ``exit_code`` and no ``signal``: it is not known how."""
 
     at: float
     pid: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice, pairwise
 
 from .numbers import median
+from .observations import Step
 from .view import View
 
 RECENT = 9
@@ -17,8 +18,22 @@ The same number as after an error; one may be a bar that is drawn a last time.""
 
 def planned(view: View) -> float | None:
     """Number of planned steps: the total in the log, else that of the command line."""
-    told = next((s.total for s in reversed(view.steps) if s.total), None)
-    return told or view.run.expected_steps
+    told = next((s for s in reversed(view.steps) if s.total), None)
+    return view.run.expected_steps if told is None or _of_epoch(view, told) else told.total
+
+
+def _of_epoch(view: View, told: Step) -> bool:
+    """True when the counter begins again with every epoch: ``epoch 6 step 16/64``."""
+    if told.epoch is None or told.number is None:
+        return False
+    return any(
+        s.epoch is not None
+        and s.number is not None
+        and s.epoch < told.epoch
+        and s.number >= told.number
+        and s.total == told.total
+        for s in view.steps
+    )
 
 
 def plan_reached(view: View, slack_ratio: float = 0.01) -> bool | None:

@@ -168,7 +168,9 @@ class Story:
     def step(self, every_s: float = 1.0, by: float = 1.0, **report: Any) -> Story:
         """One report of the next step. Values that are no fields of Step are metrics."""
         self.wait(every_s).grow()
-        fields = {k: report.pop(k) for k in ("total", "rank", "epoch", "text") if k in report}
+        fields = {
+            k: report.pop(k) for k in ("total", "rank", "epoch", "epochs", "text") if k in report
+        }
         number = report.pop("number", self.number + by)
         values = {"train_loss": 2.0, **report}
         values = {k: v for k, v in values.items() if v is not None}

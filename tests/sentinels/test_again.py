@@ -80,6 +80,14 @@ def test_reports_without_steps_that_are_never_more_are_none(story: Story) -> Non
     assert story.train(5, number=None).asks("crash") == [], "it has come further"
 
 
+def test_equal_jobs_of_a_queue_that_reach_their_last_epoch_are_none(story: Story) -> None:
+    for _ in range(4):
+        for epoch in range(1, 6):
+            story.step(number=None, epoch=float(epoch), epochs=5.0)
+        story.says("python_exception", **BAD_RECORD).wait(5)
+    assert story.asks("crash") == []
+
+
 def test_a_loop_that_was_left_is_over(story: Story) -> None:
     for _ in range(3):
         fails(attempt(story, 80, 91))

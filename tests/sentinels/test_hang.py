@@ -401,3 +401,10 @@ def test_a_thread_that_ends_while_the_log_goes_on(story: Story) -> None:
     )
     story.idle(20).grow()
     assert story.idle(90, *samples()).asks("hang") == []
+
+
+def test_the_last_step_of_an_epoch_is_not_the_end(story: Story) -> None:
+    for epoch in (1.0, 2.0, 3.0):
+        for n in range(20):
+            story.step(number=n + 1.0, total=20.0, epoch=epoch)
+    assert told(story.idle(90)).severity is Severity.CRITICAL

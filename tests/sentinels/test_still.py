@@ -131,6 +131,15 @@ def test_a_rate_that_decays_with_every_batch(
         assert "next to nothing" in findings[0].summary
 
 
+def test_steps_that_are_counted_within_each_epoch(story: Story) -> None:
+    for n in range(40):
+        number, epoch = 16.0 * (n % 4 + 1), n // 4 + 1.0
+        loss = 3.0 + 0.05 * (n % 3)
+        story.step(lr=2e-3 * 0.7**n, train_loss=loss, number=number, epoch=epoch, total=64.0)
+    (finding,) = story.asks("lr_zero")
+    assert "next to nothing" in finding.summary
+
+
 def test_the_end_of_a_cosine(story: Story) -> None:
     for n in range(1000):
         story.step(lr=3e-4 * (1 + math.cos(math.pi * n / 1000)) / 2, train_loss=1.9, total=1000)

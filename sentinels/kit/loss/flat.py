@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -86,8 +87,10 @@ class NoRate:
         """True when the loss has gone down all the same, or is not known well enough."""
         if len(self.last_losses) < LEARNS or self.count < 2 * LEARNS:
             return True
-        first, last = sum(self.first_losses), sum(self.last_losses)
-        return last < first - (1 - LOWER) * abs(first)
+        (first, noise), (last, noise_now) = _mean(self.first_losses), _mean(self.last_losses)
+        # Twice the standard error of the difference of two means of so many values.
+        unsure = 2.0 * math.hypot(noise, noise_now) / math.sqrt(LEARNS)
+        return first - last > max((1 - LOWER) * abs(first), unsure)
 
 
 @dataclass(slots=True)
@@ -255,6 +258,12 @@ def _measured(seen: Step) -> tuple[float, ...] | None:
 
 def _enough(constant: Constant) -> int:
     return SAME if constant.values is None else ALL_SAME
+
+
+def _mean(values: Collection[float]) -> tuple[float, float]:
+    """(mean, standard deviation)"""
+    mean = sum(values) / len(values)
+    return mean, math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
 
 
 def exact(before: float) -> bool:
