@@ -54,6 +54,9 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
+_ASKED = ("sigterm_received", "interrupted", "preempted")
+WROTE_S = 1.0
+"""Seconds between a save and the line before it, as they are seen."""
 _REQUEUED = re.compile(
     r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedule[ds]?|scheduling)\b"
 )
@@ -124,6 +127,8 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         and (view.steps_after(cause.at, cause.line, cause.file) or tolerated(view, cause))
     ):
         cause = None  # it was overcome: the run has reported once more, or did so earlier
+    if ending.exit_code == 0 and cause is not None and _left_in_order(view, cause):
+        cause = None  # asked to leave, it has saved and ended well: the push about its end says so
     if ending.exit_code == 0 and (cause is None or completed(view) or trials_of(view)):
         yield from _inside(view, limits)
         return  # a good end, or one that silent_end reports
@@ -169,6 +174,14 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         details={**details, **{k: v for k, v in status.items() if v is not None}},
         replaces=("error", "loop"),
     )
+
+
+def _left_in_order(view: View, cause: LogEvent) -> bool:
+    """True for a program that says that it was asked to leave, and has saved since."""
+    if cause.trouble not in _ASKED:
+        return False
+    claimed = any(c.at >= cause.at and c.line > cause.line for c in view.claimed_saves)
+    return claimed or any(c.saved_at >= cause.at - WROTE_S for c in view.checkpoints)
 
 
 def _manner(ending: ProcessEnded) -> tuple[str, str]:

@@ -40,7 +40,7 @@ from .kit import (
 )
 from .kit.again import KILLS, Rounds, rounds
 from .kit.numbers import number, span
-from .kit.pace.failing import Failing, failing
+from .kit.pace.failing import Failing, failing, gives_up
 from .kit.pace.pauses import Pauses
 from .kit.pace.signs import ReportPauses, Signs
 from .kit.pace.silence import Silence, case_of, shows_again
@@ -124,6 +124,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         yield _no_further(again)
         return
     case = case_of(view, silence_limits(limits))
+    if gives_up(view):
+        case = case_of(view, silence_limits(limits), saves=False)
     if case.silent_s < max(limits.floor_s, limits.floor_s / 2 + limits.evidence_s):
         return  # no case opens earlier; the closer look begins at half of the shortest silence
     fails = failing(view, case)
@@ -233,7 +235,10 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if completed(view):
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
-        return _Judged(Severity.CRITICAL, idle_verdict(view, work, since))
+        verdict = idle_verdict(view, work, since)
+        if verdict.evaluates and case.silent_s < max(limits.few_steps_s, case.limit_s):
+            return None  # nothing says what it waits for, and evaluations are often silent
+        return _Judged(Severity.CRITICAL, verdict)
     if case.silent_s < limits.hardly_times * case.limit_s:
         return None
     # Neither idle nor working: on a crowded box that is common for moments, so the whole silence

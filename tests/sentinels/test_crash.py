@@ -403,3 +403,17 @@ def test_a_queue_that_says_that_it_starts_the_job_again(
     (finding,) = story.asks("crash")
     assert finding.trouble == "preempted"
     assert finding.details.get("requeued", False) is requeued
+
+
+@pytest.mark.parametrize(
+    ("saves", "code", "told"), [(True, 0, False), (False, 0, True), (True, 1, True)]
+)
+def test_a_program_that_is_asked_to_leave_saves_and_ends_well(
+    story: Story, saves: bool, code: int, told: bool
+) -> None:
+    story.train(60).says("sigterm_received", "received SIGTERM: saving and leaving after this step")
+    if saves:
+        story.claim()
+    story.end(code).wait(5)
+    assert bool(story.asks("crash")) is told
+    assert story.asks("silent_end") == []

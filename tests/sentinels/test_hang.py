@@ -149,6 +149,20 @@ def test_an_evaluation_that_sleeps_but_was_announced(story: Story) -> None:
         assert story.idle(100).asks("hang") == []
 
 
+def test_an_evaluation_that_only_its_result_tells(story: Story) -> None:
+    """Every ten reports comes one, which takes its time and says nothing before."""
+    story.train(10, number=None).idle(70).step(number=None, train_loss=None, eval_loss=1.6)
+    story.train(10, number=None)
+    assert story.idle(90).asks("hang") == [], "it took 70 s before"
+    assert told(story.idle(40)).severity is Severity.CRITICAL
+
+
+def test_between_evaluations_their_length_is_no_limit(story: Story) -> None:
+    story.train(40, number=None).idle(70).step(number=None, train_loss=None, eval_loss=1.6)
+    story.train(12, number=None)
+    assert told(story.idle(70)).severity is Severity.CRITICAL
+
+
 def test_a_pause_lasts_as_long_as_the_log_said(story: Story) -> None:
     story.train(60).phase("pause", "10:02:59 pausing on purpose for 5 min")
     assert story.idle(340).asks("hang") == []

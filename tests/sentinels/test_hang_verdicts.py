@@ -352,6 +352,25 @@ def test_not_who_was_seen_to_get_on(story: Story) -> None:
     assert suspected(spin(Story(), 120, 52, 90)) == ()
 
 
+@pytest.mark.parametrize(
+    "frame",
+    ["Trainer.evaluation_loop (transformers/trainer.py:4100)", "validate (train.py:80)"],
+)
+def test_nothing_at_all_inside_an_evaluation_may_be_its_way(story: Story, frame: str) -> None:
+    story.train(60).idle(90)
+    look(story, ("__getitem__ (data.py:19)", frame, "main (train.py:120)"))
+    assert story.asks("hang") == []
+    story.idle(220)
+    look(story, ("__getitem__ (data.py:19)", frame, "main (train.py:120)"))
+    assert told(story).severity is Severity.CRITICAL
+
+
+def test_a_lock_inside_an_evaluation_is_told(story: Story) -> None:
+    story.train(60).idle(90)
+    look(story, ("wait (python/threading.py:320)", "validate (train.py:80)", "main (train.py:120)"))
+    assert told(story).details["verdict"] == "lock"
+
+
 # -- pools -------------------------------------------------------------------------------------
 
 RESULT = (

@@ -213,3 +213,25 @@ def test_the_next_job_begins_at_its_beginning(story: Story) -> None:
         for n in range(22):
             story.step(by=10.0, train_loss=0.65 * 0.9**n)
         assert story.asks("loss_reset") == []
+
+
+def test_the_next_job_that_counts_epochs_only(story: Story) -> None:
+    for epochs in (30, 36, 30):
+        for n in range(epochs):
+            story.step(number=None, epoch=n + 1.0, train_loss=0.4 * 0.85**n + 0.002)
+        assert story.asks("loss_reset") == []
+        assert story.asks("loss_spike") == []
+
+
+@pytest.mark.parametrize("jobs", [(32, 18, 32), (40, 14, 40)])
+@pytest.mark.parametrize("steps", [(13, 26, 39, 40), (12, 24, 36)])
+def test_the_next_job_whose_steps_are_counted_within_each_epoch(
+    story: Story, jobs: tuple[int, ...], steps: tuple[int, ...]
+) -> None:
+    """The one before ended in the middle of an epoch."""
+    for reports in jobs:
+        for n in range(reports):
+            number, epoch = steps[n % len(steps)], n // len(steps) + 1.0
+            loss = 0.9 * 0.9**n + 0.05
+            story.step(number=float(number), epoch=epoch, total=40.0, train_loss=loss)
+        assert story.asks("loss_reset") == []

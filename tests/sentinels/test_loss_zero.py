@@ -72,6 +72,16 @@ def test_reports_of_another_wording(story: Story, many: int) -> None:
     assert story.asks("loss_zero") == []
 
 
+def test_a_form_that_was_there_before_any_loss(story: Story) -> None:
+    """The scaler tells of its first skipped steps before the first report."""
+    skipped = {"grad_norm": math.inf, "loss_scale": 65536.0}
+    story.ordered(skipped)
+    for _ in range(4):
+        story.ordered({"train_loss": 2.0, "grad_norm": 1.0, "loss_scale": 65536.0, "done": 1.0})
+    story.ordered(skipped)
+    assert story.asks("loss_zero") == []
+
+
 def test_steps_that_the_scaler_skipped_say_so(story: Story) -> None:
     names = ("lr", "train_loss", "loss_scale", "number of skipped iterations")
     for _ in range(3):

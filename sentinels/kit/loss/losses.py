@@ -164,6 +164,7 @@ class Losses(Accumulator):
             self._gradients.add(seen, norm)  # a record may have several lines
         series = self._series.get((file, "train_loss"))
         if series is None:
+            self._wordings.early(seen)
             self._components(seen)
             return
         told = values.get("eval_loss")
@@ -193,7 +194,9 @@ class Losses(Accumulator):
         finite = value - value == 0.0
         if finite and number is None and series.step is not None and seen.epoch is not None:
             return False  # a summary of the epoch: perhaps a sum, not a mean
-        if number is not None and series.step is not None:
+        if series.counts_anew(seen):
+            series.begins_anew()
+        elif number is not None and series.step is not None:
             if number == series.step and (
                 seen.epoch is None or series.epoch is None or seen.epoch == series.epoch
             ):

@@ -37,6 +37,8 @@ class ReportForms:
         self.missing: list[Missing] = []
         self._forms: dict[str, dict[tuple[str, ...], int]] = {}
         """File -> form -> number of reports with a loss; 0 for forms that never had one."""
+        self._before: dict[str, set[tuple[str, ...]]] = {}
+        """File without any loss yet -> its forms: those are no reports that have lost theirs."""
         self._gone: dict[str, Missing] = {}
 
     def knows(self, file: str) -> bool:
@@ -48,7 +50,7 @@ class ReportForms:
         forms = self._forms.get(seen.file)
         names = tuple(values)
         if forms is None:
-            forms = self._forms[seen.file] = {}
+            forms = self._forms[seen.file] = dict.fromkeys(self._before.pop(seen.file, ()), 0)
         count = forms.get(names, 0)
         if count or len(forms) < WORDINGS:
             forms[names] = count + 1
@@ -56,6 +58,13 @@ class ReportForms:
             gone = self._gone.pop(seen.file, None)
             if gone is not None:
                 gone.over = True
+
+    def early(self, seen: Step) -> None:
+        """Take in a report of a file in which no report had a loss yet."""
+        if seen.file in self._before or len(self._before) < WORDINGS:
+            forms = self._before.setdefault(seen.file, set())
+            if len(forms) < WORDINGS:
+                forms.add(tuple(seen.values))
 
     def without(self, seen: Step) -> None:
         """Take in a report without a loss, with a step or epoch: it counts only if its form used to

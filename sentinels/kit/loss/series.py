@@ -94,6 +94,10 @@ class Jump:
     )
 
 
+ANEW = 0.5
+"""An epoch up to this part of the one before is of another start."""
+
+
 @dataclass(slots=True)
 class Loaded:
     """The log has said that weights were loaded, or that a training begins, and its steps go on."""
@@ -272,20 +276,33 @@ class LossSeries:
         if len(self.behind) < LAGS:
             self.behind.append(LoggedValue.of(seen, value))
             return False
-        self.guard.restart()
-        self.drift.restart()
-        self.exploded.clear()
-        self.levels.clear()
         self.resumed, self.behind = self.behind, []
         began = self.resumed[0].step or 0.0
         self.expected = self.path.at(began)
         self.path.back_to(began)
+        self.begins_anew()
+        return True
+
+    def counts_anew(self, seen: Step) -> bool:
+        """True when the epochs of a report are counted from the beginning again: the next job of a
+        queue, or a start without any save."""
+        before, epoch = self.epoch, seen.epoch
+        if before is None or epoch is None or epoch >= before:
+            return False
+        return epoch <= min(1.0, ANEW * before)
+
+    def begins_anew(self) -> None:
+        """What follows is of another start: its level is not that of before."""
+        self.behind.clear()
+        self.guard.restart()
+        self.drift.restart()
+        self.exploded.clear()
+        self.levels.clear()
         self.reset = self.loaded = None
         for jump in (self.jump, self.slow):
             if jump is not None:
                 jump.state = "back"
         self.jump = self.slow = None
-        return True
 
 
 def manner(values: Mapping[str, float]) -> Manner:

@@ -34,6 +34,15 @@ class Failing(NamedTuple):
     """The newest of them."""
 
 
+def gives_up(view: View) -> bool:
+    """True when most of what the log says since the last sign of progress are complaints."""
+    signs = view.accumulator(Signs)
+    if signs is None:
+        return False
+    count, others, _, _ = signs.failures()
+    return count >= MANY and count >= MOSTLY * (count + others)
+
+
 def failing(view: View, case: Silence) -> Failing | None:
     """The failures that came instead of progress; ``None`` when there are not enough.
 
@@ -41,11 +50,9 @@ def failing(view: View, case: Silence) -> Failing | None:
     was announced nothing counts, as an evaluation may complain about its own data.
     """
     signs = view.accumulator(Signs)
-    if signs is None or announced_phases(view):
+    if signs is None or not gives_up(view) or announced_phases(view):
         return None
-    count, others, newest, text = signs.failures()
-    if count < MANY or count < MOSTLY * (count + others):
-        return None
+    count, _, newest, text = signs.failures()
     if view.now - newest > max(RECENT_S, 4 * case.silent_s / count):
         return None
     if case.unpaced and not _TRAINING.search(text):

@@ -44,6 +44,10 @@ PLACES = 8
 """Newest unannounced pauses whose steps are kept."""
 
 
+def _is_result(name: str) -> bool:
+    return name.startswith(("eval_", "val_", "test_"))
+
+
 @dataclass(eq=False)
 class Pauses(Accumulator):
     """The longest and second longest pause of every kind, in seconds."""
@@ -87,6 +91,12 @@ class Pauses(Accumulator):
     have announced."""
     _in_time: bool = False
     """True when the announcement came at the beginning of the pause, not only after it."""
+    _evaluated: bool = False
+    """A result of an evaluation came since the last step: the pause was one for it."""
+    _evaluation: PauseSlot | None = None
+    """The newest pause that ended with such a result."""
+    _evaluates_every: float = 0.0
+    """Steps between the last two of them; before the second, those before the first."""
 
     @property
     def quiet(self) -> bool:
@@ -101,7 +111,11 @@ class Pauses(Accumulator):
         if isinstance(seen, CheckpointSaved):
             self._saved = True
             return
-        if not isinstance(seen, Step) or seen.number is None or not 0.0 < seen.at < math.inf:
+        if not isinstance(seen, Step):
+            return
+        if "train_loss" not in seen.values and any(map(_is_result, seen.values)):
+            self._evaluated = True
+        if seen.number is None or not 0.0 < seen.at < math.inf:
             return
         if not abs(seen.number) < FAR:
             return
@@ -133,6 +147,7 @@ class Pauses(Accumulator):
 
     def _forget_phases(self) -> None:
         self._announced, self._in_time, self._saved = set(), False, False
+        self._evaluated = False
 
     def _pause(self, before: float, number: float, seconds: float, *, turned: bool) -> None:
         self._steps += 1
@@ -143,6 +158,10 @@ class Pauses(Accumulator):
         kinds = self._announced or ({"epoch"} if turned else set())
         if self._saved:
             kinds = kinds | {"save"}
+        if self._evaluated and number > before:
+            last = 0.0 if self._evaluation is None else self._evaluation.step
+            self._evaluates_every = before - last
+            self._evaluation = PauseSlot(before, seconds, number - before)
         if self._steps == 1:
             kinds = kinds | {"first"}
         for kind in kinds:
@@ -182,6 +201,14 @@ class Pauses(Accumulator):
         if self.timetable is None or self.timetable.due(step, by):
             return often
         return max(self.timetable.stray_s, self.recurring.get("minor", 0.0))
+
+    def evaluation_s(self, step: float, by: float) -> float:
+        """Seconds of the last evaluation, if the next one is due at ``step`` or about one report
+        later; ``by``: steps between two reports."""
+        last, every = self._evaluation, self._evaluates_every
+        if last is None or every <= 0.0 or step + 1.5 * max(by, 1.0) < last.step + every:
+            return 0.0
+        return last.seconds
 
     def _note(self, kind: str, seconds: float) -> None:
         self.seen[kind] = self.seen.get(kind, 0) + 1

@@ -149,13 +149,20 @@ def shows_again(view: View, since: float) -> str:
     return ""
 
 
-def case_of(view: View, patience: SilenceLimits) -> Silence:
-    """How long a run has been silent, and how long it may be at its present step."""
+def case_of(view: View, patience: SilenceLimits, *, saves: bool = True) -> Silence:
+    """How long a run has been silent, and how long it may be at its present step.
+
+    ``saves``: bytes of a save are a sign of progress. They are none of a run in which every batch
+    fails: it may save the same weights again and again.
+    """
     beginning = max(view.run.started_at, view.run.watched_since)
     shown, since = last_sign(view)
     last = beginning if shown is None else shown
     since = since if shown is not None else "the start"
-    saved = next((c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now), last)
+    saved = last
+    if saves:
+        done = (c.saved_at for c in reversed(view.checkpoints) if c.saved_at <= view.now)
+        saved = next(done, last)
     # Nothing is known about the time in which the daemon did not watch.
     away = view.now - view.gap_s if view.gap_s else last
     unread = view.stalled_since("log_tail")  # steps that come since then are not seen
@@ -241,7 +248,8 @@ def _unannounced(
 ) -> float:
     """The limit by this run's unannounced pauses, and those at the end of an epoch; seconds."""
     step, by = marks[-1][1], marks[-1][1] - marks[-2][1]
-    limit = min(patience.phase_times * pauses.expected_pause(step, by), patience.first_step_s)
+    expected = max(pauses.expected_pause(step, by), pauses.evaluation_s(step, by))
+    limit = min(patience.phase_times * expected, patience.first_step_s)
     if pauses.epoch_ends(step, by):
         limit = max(limit, patience.phase_times * pauses.longest.get("epoch", 0.0))
     return limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -78,6 +79,8 @@ _CHILDREN = (
     "poll (python/multiprocessing/popen_",
 )
 """Beginnings of frames in which a process waits for the end of a child."""
+_EVALUATES = re.compile(r"_*(?:run_|do_)?(?:eval|valid|predict)\w* \(")
+"""A function that evaluates: ``evaluation_loop (transformers/trainer.py``, ``validate (train.py``."""
 _LOADER = "torch/utils/data/dataloader"
 
 
@@ -100,6 +103,11 @@ class StackSummary(NamedTuple):
     def at_rendezvous(self) -> bool:
         """True when it waits until all processes of its job have come."""
         return any(bare(frame).startswith(_RENDEZVOUS) for frame in self.stack.frames)
+
+    @property
+    def evaluates(self) -> bool:
+        """True when it is inside a function that evaluates, of its own or of a library."""
+        return any(_EVALUATES.match(bare(frame)) for frame in self.stack.frames)
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..gpus import used
 from ..view import View
@@ -59,6 +59,8 @@ class HangVerdict:
     """The processes that block the others."""
     sure: bool = True
     """False when the evidence also fits a library that computes for minutes."""
+    evaluates: bool = False
+    """True for a run that does nothing inside a function that evaluates."""
 
 
 def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
@@ -88,7 +90,8 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return _verdict("child", "waits for a child process that does nothing", standing)
     if len(who) == 1 and ("lock" in kinds or _in(who[0], _LOCKED)):
         return _verdict("lock", "waits for a lock", standing)
-    return _verdict("idle", "does nothing at all", standing)
+    evaluates = all(one.evaluates for one in standing)
+    return replace(_verdict("idle", "does nothing at all", standing), evaluates=evaluates)
 
 
 def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | None:
