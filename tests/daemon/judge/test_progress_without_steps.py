@@ -201,6 +201,24 @@ def test_batches_that_all_fail(run: Run, pause: str) -> None:
     )
 
 
+def test_a_run_that_saves_the_same_weights_while_every_batch_fails(run: Run) -> None:
+    for epoch in (1, 2):
+        for n in range(1, 31):
+            run.lives(1, 0.9).prints(f"轮次 {epoch} 步 {n}/30 损失 3.{n}")
+    begin = run.now
+    for n in range(150):
+        run.prints(
+            f"WARNING 轮次 3 步 {n} 批次处理失败,已跳过: The size of tensor a (32) must match"
+        )
+        run.lives(1, 0.9)
+        if n % 20 == 0:
+            path = "/data/ocr.pt"
+            run.history.checkpoints = [CheckpointSeen(run.now, path, run.now, 9, 1, "torch", 60.0)]
+    after_s, finding = run.first(begin, Severity.WARNING)
+    assert after_s <= 90
+    assert "fails over and over" in finding.summary
+
+
 def test_tracebacks_that_are_printed_for_every_batch(run: Run) -> None:
     for n in range(1, 31):
         run.lives(1, 0.9).prints(f"step {n} loss 2.{n}")
