@@ -24,7 +24,6 @@ Sources: A shell reports signals as 128+n, and 126 and 127 if nothing was starte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -43,6 +42,7 @@ from .kit.again import crash_loop, failed_part, killed_part, tolerated
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
+from .kit.leaving import left_in_order, may_begin_again
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
@@ -54,13 +54,6 @@ from .kit.vanished import killed_for_memory, vanished
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
-_ASKED = ("sigterm_received", "interrupted", "preempted")
-WROTE_S = 1.0
-"""Seconds between a save and the line before it, as they are seen."""
-_REQUEUED = re.compile(
-    r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedule[ds]?|scheduling)\b"
-)
-"""Words of a queue that it starts the job again."""
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
 THREADS = 4
@@ -127,7 +120,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         and (view.steps_after(cause.at, cause.line, cause.file) or tolerated(view, cause))
     ):
         cause = None  # it was overcome: the run has reported once more, or did so earlier
-    if ending.exit_code == 0 and cause is not None and _left_in_order(view, cause):
+    if ending.exit_code == 0 and cause is not None and left_in_order(view, cause):
         cause = None  # asked to leave, it has saved and ended well: the push about its end says so
     if ending.exit_code == 0 and (cause is None or completed(view) or trials_of(view)):
         yield from _inside(view, limits)
@@ -151,7 +144,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary += f"; {gone.left} of its processes are still alive"
     last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
-    if cause is not None and ending.exit_code and _REQUEUED.search(cause.text):
+    if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
     status = {
         "exitcode": ending.exit_code,
@@ -174,14 +167,6 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         details={**details, **{k: v for k, v in status.items() if v is not None}},
         replaces=("error", "loop"),
     )
-
-
-def _left_in_order(view: View, cause: LogEvent) -> bool:
-    """True for a program that says that it was asked to leave, and has saved since."""
-    if cause.trouble not in _ASKED:
-        return False
-    claimed = any(c.at >= cause.at and c.line > cause.line for c in view.claimed_saves)
-    return claimed or any(c.saved_at >= cause.at - WROTE_S for c in view.checkpoints)
 
 
 def _manner(ending: ProcessEnded) -> tuple[str, str]:

@@ -38,6 +38,8 @@ SIGNALS = {
 _FALLOUT = frozenset({1, 2, 6, 15})
 """Signals that a rank may get because another one failed: launchers send SIGTERM or SIGINT, and
 libraries of collectives abort."""
+OVERCOME = 2
+"""Steps after the end of a rank that show that its launcher has started it again."""
 _RAISED = 1
 """Exit status of a Python program that ended with an exception, which is in the log then."""
 _PID = re.compile(r"\(pid: (\d+)\)")
@@ -76,7 +78,8 @@ def first_cause(view: View, events: Sequence[LogEvent], near_s: float) -> LogEve
         named = (e for e in events if e.text == cause.text)
         return _in_words(next((e for e in named if e.rank is not None), cause))
     at = view.now if cause is None else cause.at
-    seen = _first_end(e for e in view.endings if abs(e.at - at) <= near_s)
+    near = (e for e in view.endings if abs(e.at - at) <= near_s)
+    seen = _first_end(e for e in near if view.steps_after(e.at) < OVERCOME)
     said = next((e for e in events if _BY_LAUNCHER in e.text and _telling(e, events)), None)
     return seen or (_in_words(said) if said is not None else cause)
 

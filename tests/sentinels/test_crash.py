@@ -417,3 +417,14 @@ def test_a_program_that_is_asked_to_leave_saves_and_ends_well(
     story.end(code).wait(5)
     assert bool(story.asks("crash")) is told
     assert story.asks("silent_end") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "saved_s", "requeued"), [(75, 3, True), (75, 60, False), (137, 3, False)]
+)
+def test_a_status_of_its_own_choice_after_a_save(
+    story: Story, code: int, saved_s: int, requeued: bool
+) -> None:
+    story.train(60).saved(step=60).wait(saved_s).end(code).wait(5)
+    (finding,) = story.asks("crash")
+    assert finding.details.get("requeued", False) is requeued

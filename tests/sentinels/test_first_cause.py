@@ -163,3 +163,11 @@ def test_timeout_tells_itself_by_its_status(story: Story) -> None:
     finding = crash(story.train(30).end(124).wait(3))
     assert finding.trouble == "sigterm_received"
     assert "time limit" in finding.summary
+
+
+def test_a_rank_that_its_launcher_has_started_again_is_no_cause(story: Story) -> None:
+    """At the end of a stage all ranks leave with a status of their own, by design."""
+    rank_ends(story.train(60), code=64)
+    assert story.train(20).asks("crash") == []
+    survivors(story, named=False).wait(1).end(1).wait(5)
+    assert crash(story).trouble == "gloo_error"

@@ -1,0 +1,39 @@
+"""Programs that leave because they were asked to, or because their time is over, and that will go on.
+
+They save, and end with 0 or with a status of their own choice, which their queue knows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .observations import LogEvent, ProcessEnded
+from .view import View
+
+JUST_SAVED_S = 15.0
+"""Seconds between a save and the end of a program that saves in order to leave (our choice)."""
+WROTE_S = 1.0
+"""Seconds between a save and the line before it, as they are seen."""
+_ASKED = ("sigterm_received", "interrupted", "preempted")
+_REQUEUED = re.compile(
+    r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedule[ds]?|scheduling)\b"
+)
+"""Words of a queue that it starts the job again."""
+
+
+def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, told: str) -> bool:
+    """True for a job that its queue says it starts again, and for one that ended with a status of its
+    own choice after a save, without an error: a short queue may start it again at once."""
+    if not ending.exit_code or told:
+        return False
+    if cause is not None:
+        return _REQUEUED.search(cause.text) is not None
+    return any(0 <= ending.at - c.saved_at <= JUST_SAVED_S for c in view.checkpoints)
+
+
+def left_in_order(view: View, cause: LogEvent) -> bool:
+    """True for a program that says that it was asked to leave, and has saved since."""
+    if cause.trouble not in _ASKED:
+        return False
+    claimed = any(c.at >= cause.at and c.line > cause.line for c in view.claimed_saves)
+    return claimed or any(c.saved_at >= cause.at - WROTE_S for c in view.checkpoints)
