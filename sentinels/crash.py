@@ -38,7 +38,13 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.again import crash_loop, failed_part, killed_part, tolerated
+from .kit.again import (
+    crash_loop,
+    failed_part,
+    killed_part,
+    of_the_last_program,
+    tolerated,
+)
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
@@ -106,7 +112,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     since = ending.at - limits.near_s
     if view.step_times:
         since = min(since, view.step_times[-1][0])
-    events = _troubles(view, since)
+    events = of_the_last_program(_troubles(view, since))
     cause = first_cause(view, [e for e in events if _may_end(e, told)], limits.near_s)
     fault = kernel_fault(view, KERNEL_S)
     if fault and (cause is None or cause.trouble == "segfault"):

@@ -90,6 +90,13 @@ def crash_loop(view: View, since: float) -> Loop | None:
     return Loop(newest, first.at, len(starts), max(reached) if reached else None)
 
 
+def of_the_last_program(events: Sequence[LogEvent]) -> list[LogEvent]:
+    """Without the words of a shell about a program that was killed, if another one failed after it."""
+    raised = [e.at for e in events if e.role == "root" and "exception" in e.details]
+    last = max(raised, default=float("-inf"))
+    return [e for e in events if e.signature not in _SHELL_SAYS or e.at > last - APART_S]
+
+
 def _no_longer(view: View, failures: Sequence[LogEvent]) -> bool:
     """True when no round has shown more reports than the first one, in a run that numbers no steps,
     and none was at its last epoch: jobs of a queue may be equal in length."""

@@ -197,3 +197,15 @@ def test_an_error_that_the_script_tolerates(story: Story, before: bool, told: bo
     story.wait(5).train(20).says("python_exception", **BAD_RECORD)
     story.end(0).wait(5)
     assert bool(story.asks("crash")) is told
+
+
+@pytest.mark.parametrize(("later_s", "trouble"), [(8, "python_exception"), (0, "process_killed")])
+def test_the_program_after_one_that_was_killed_fails_for_itself(
+    story: Story, later_s: int, trouble: str
+) -> None:
+    """A kill cuts a save off, and the next start stumbles over it; or both are of one program."""
+    story.train(60).says("process_killed", "start.sh: line 7: 12 Killed python gan.py")
+    story.events[-1] = replace(story.events[-1], signature="killed-word")
+    story.wait(later_s).says("python_exception", **BAD_RECORD).end(1).wait(5)
+    (finding,) = story.asks("crash")
+    assert finding.trouble == trouble
