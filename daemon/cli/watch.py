@@ -72,8 +72,9 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     else:
         found = discover(gpu_pids=_gpu_pids(), log_dir=pane_logs)
     specs: list[RunSpec] = []
+    silent: set[int] = set()
     for one in found:
-        spec = _readable(one)
+        spec = _readable(one, silent)
         specs.append(
             dataclasses.replace(
                 spec,
@@ -104,13 +105,13 @@ def _gpu_pids() -> set[int]:
     return {pid for sample in samples for pid in sample.pids or ()}
 
 
-def _readable(found: FoundRun) -> FoundRun:
+def _readable(found: FoundRun, silent: set[int]) -> FoundRun:
     """``found``; if it prints into a tmux pane, with a log that copies the pane.
 
     When the pane cannot be copied, the reason is added to the notes.
     """
     try:
-        return attached(found)
+        return attached(found, silent)
     except MiddlewatchError as error:
         return dataclasses.replace(found, notes=(*found.notes, str(error)))
 
