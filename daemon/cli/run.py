@@ -14,6 +14,7 @@ from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
 from ..launch.start import Via, launch
 from ..system.errors import MiddlewatchError, UsageError
+from ..system.users import User
 from . import console
 from .context import client, state
 from .daemon import ensure
@@ -54,9 +55,11 @@ def start_run(
     log: str | None = None,
     via: Via | None = None,
     keep_buffering: bool = False,
+    user: User | None = None,
 ) -> dict[str, Any]:
     """Start the command of ``wanted`` under a new id, and hand it to the daemon.
 
+    ``user``: as whom the command runs (default: we).
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
@@ -76,6 +79,7 @@ def start_run(
         cwd=wanted.cwd,
         via=via,
         keep_buffering=keep_buffering,
+        user=user,
     )
     spec = dataclasses.replace(
         wanted,
@@ -83,11 +87,13 @@ def start_run(
         pid=launched.pid,
         start_ticks=launched.start_ticks,
         ranks=(Rank(launched.pid, launched.start_ticks),),
-        env_names=tuple(sorted(os.environ)),
+        env_names=tuple(sorted(os.environ if user is None else user.environment())),
         logs=(launched.log,),
         exit_file=launched.exit_file,
         started_at=started_at,
         home=launched.via,
+        uid=os.geteuid() if user is None else user.uid,
+        gid=os.getegid() if user is None else user.gid,
     )
     return {
         **hand_over(args, spec),

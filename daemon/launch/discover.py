@@ -211,7 +211,9 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         notes.append(
             f"its environment is not readable: run as {_user_of(main, processes.proc)} or as root"
         )
-    uid, gid = runner_of(main.pid, processes.proc) or (None, None)
+    # The root user of a container is not ours: nothing of it is ever started here.
+    runner = None if main.is_elsewhere else runner_of(main.pid, processes.proc)
+    uid, gid = runner or (None, None)
     parent = processes.get(main.ppid)
     if parent is not None and (parent.pid == 1 or parent.comm.partition(":")[0] in OUTSIDE):
         parent = None

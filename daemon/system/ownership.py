@@ -13,6 +13,7 @@ import os
 import pwd
 import stat
 from functools import cache
+from pathlib import Path
 
 from . import procfs
 
@@ -53,7 +54,8 @@ def check_way(path: str, uid: int) -> os.stat_result:
     file.
     """
     here, info = "/", os.lstat("/")
-    left = [part for part in reversed(os.path.abspath(path).split("/")) if part]
+    whole = path if path.startswith("/") else f"{Path.cwd()}/{path}"
+    left = _parts(whole)
     links = 0
     while left:
         if others_may_write(info) and not info.st_mode & stat.S_ISVTX:
@@ -63,7 +65,7 @@ def check_way(path: str, uid: int) -> os.stat_result:
             here = os.path.dirname(here)
             info = os.lstat(here)
             continue
-        below = os.path.join(here, part)
+        below = f"{here.rstrip('/')}/{part}"
         info = os.lstat(below)
         if not _is_trusted(info, uid):
             raise Untrusted(f"{below} belongs to {name_of(info.st_uid)}")
@@ -77,7 +79,7 @@ def check_way(path: str, uid: int) -> os.stat_result:
         if target.startswith("/"):
             here = "/"
         info = os.lstat(here)
-        left += [name for name in reversed(target.split("/")) if name not in ("", ".")]
+        left += _parts(target)
     return info
 
 
@@ -96,6 +98,11 @@ def read_trusted(path: str) -> bytes:
     if len(data) > LARGEST:
         raise OSError(f"it is longer than {LARGEST >> 20} MiB")
     return data
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, the first one last."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
 def _is_trusted(info: os.stat_result, uid: int) -> bool:

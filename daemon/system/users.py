@@ -12,6 +12,7 @@ import os
 import pwd
 import select
 import signal
+import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,10 +68,17 @@ class Said:
 def runner_of(pid: int, proc: str = procfs.PROC) -> tuple[int, int] | None:
     """(user id, group id) that a process was started by and runs as.
 
-    ``None`` when it is gone, or when they are not the same: of a program with the set-user-id bit
-    the environment comes from one user and the rights from another. Unlike the owner of its folder
-    in /proc, this is right for a process that has made itself untraceable.
+    ``None`` when it is gone, or when they are not the same: the command and the environment of a
+    program with the set-user-id bit come from one user, and its rights from another. Such a program
+    (sudo, before it has asked for a password) may have given itself all ids of the other one.
+    Unlike the owner of its folder in /proc, this is right for a process that has made itself
+    untraceable.
     """
+    try:
+        if os.stat(f"{proc}/{pid}/exe").st_mode & (stat.S_ISUID | stat.S_ISGID):
+            return None
+    except OSError:
+        pass  # of another user, and we are not root; or a copy of /proc
     lines = (procfs.read_or_none(f"{proc}/{pid}/status", 8192) or b"").splitlines()
     found = []
     for name in (b"Uid:", b"Gid:"):
