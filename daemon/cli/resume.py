@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +22,7 @@ from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
 from ..system.users import User, user_of
 from . import console
-from .context import client, state
+from .context import client, taken_state
 from .folder_lock import hold_folder_lock
 from .run import show, start_run
 
@@ -82,8 +81,7 @@ def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
     if not args.execute:
         yield
         return
-    folder = state(args).run(run["run"])
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = taken_state(args).make_run(run["run"])
     with hold_folder_lock(folder, f"another resume of {run['run']} is running"):
         yield
 
@@ -162,7 +160,7 @@ def _check(path: str) -> dict[str, Any]:
         nonlocal began
         if total > SLOW_BYTES and done >= began:
             began = done + SLOW_BYTES * 8
-            print(f"reading {file}: {size(done)} of {size(total)}", file=sys.stderr)
+            console.complain(f"reading {file}: {size(done)} of {size(total)}")
 
     return levels.describe(path, progress=tell)
 
@@ -221,7 +219,7 @@ def _print(args: argparse.Namespace, shown: Row) -> None:
         console.as_json(shown)
         return
     for line in lines(shown):
-        print(console.clean(line))
+        console.say(line)
     if shown["started"] is not None:
         show(shown["started"])
 
