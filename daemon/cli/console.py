@@ -16,7 +16,7 @@ from middlewatch.sentinels.kit.numbers import size
 
 from ..system import jsonlines
 from ..system.clock import Clock
-from ..text.terminal import clean, escaped_json
+from ..text import terminal
 
 if TYPE_CHECKING:
     from ..text.rows import Row, Tone  # its library is imported only to draw
@@ -38,7 +38,11 @@ def as_json(value: Any) -> None:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """JSON of a value, in which a terminal finds nothing to obey."""
-    return escaped_json(jsonlines.dumps(value, indent=indent))
+    return terminal.escaped_json(jsonlines.dumps(value, indent=indent))
+
+
+clean = terminal.clean
+"""One line of text that is safe to print; what :func:`say` and its like print is clean already."""
 
 
 class Painted(str):

@@ -33,6 +33,10 @@ def state_dir(given: str | None = None) -> Path:
     return _home("XDG_STATE_HOME", ".local/state") / "middlewatch"
 
 
+_OTHER_NAMES = ("daemon.log", "daemon.log.1", "mirror.json", "panes", "reserve", "runs")
+"""What the state directory may hold without a store: these names are used elsewhere, too."""
+
+
 class StateDir:
     """The layout of the state directory."""
 
@@ -50,7 +54,8 @@ class StateDir:
 
         Raises OSError, and Refused for one that others own, or where they may have put something.
         """
-        return take_folder(self.root, self.lock.name)
+        marks = (self.lock.name, self.store.name, self.socket.name)
+        return take_folder(self.root, marks, _OTHER_NAMES)
 
     def close_to_others(self) -> None:
         """Take the rights that older versions gave to others away from what is in the folder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from .errors import Refused
@@ -60,11 +60,12 @@ def make_private(folder: Path) -> None:
             os.close(fd)
 
 
-def take_folder(folder: Path, mark: str) -> list[str]:
+def take_folder(folder: Path, marks: Collection[str], others: Collection[str]) -> list[str]:
     """Make ``folder`` ours alone; sentences about what had to be changed for that.
 
-    ``mark`` is the name of a file that shows that we have used the folder before. Raises OSError,
-    and Refused when others could have put something there that we would trust.
+    A folder with one of the files ``marks``, or with nothing but them and ``others``, is one that
+    we have used before. Any other one keeps its mode, because it serves something else. Raises
+    OSError, and Refused when others could have put something there that we would trust.
     """
     hint = "name another folder with --state-dir or $MIDDLEWATCH_STATE_DIR"
     if not os.path.lexists(folder):
@@ -87,7 +88,7 @@ def take_folder(folder: Path, mark: str) -> list[str]:
         raise Refused(f"{folder} is a folder for everybody, it cannot hold the state", hint)
     with os.scandir(folder) as entries:
         names = {entry.name for entry in entries}
-    if names and mark not in names:
+    if not names & set(marks) and not names <= set(others):
         raise Refused(
             f"{folder} holds other files and others may open it: it is no state directory",
             f"name an empty or a new folder, such as {folder / 'middlewatch'}",
