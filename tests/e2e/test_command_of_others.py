@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.launch.exit_record import read_exit
 from middlewatch.daemon.launch.start import launch
 from middlewatch.daemon.launch.supervisor import spare_path
 from middlewatch.daemon.system.errors import Refused
@@ -140,3 +141,18 @@ def test_a_program_with_the_set_user_id_bit_has_no_user() -> None:
         assert runner_of(pid) is None
     os.close(master)
     os.close(slave)
+
+
+def test_a_forged_exit_record_is_not_believed(tmp_path: Path) -> None:
+    """Everybody can write to /dev/shm, where a supervisor leaves its record when the disk is full."""
+    exit_file = str(tmp_path / "runs" / "gpt-1a2b" / "exit.json")
+    spare = Path(spare_path(exit_file))
+    fields = {"pid": 1, "start_ticks": 1, "exit_code": 0, "signal": None, "core": False}
+    fields |= {"started_at": 1.0, "ended_at": 2.0, "max_rss_bytes": 0}
+    second_user.done(lambda: spare.write_text(json.dumps(fields)))
+    try:
+        assert read_exit(exit_file) is None
+        assert read_exit(exit_file, 0) is None
+        assert read_exit(exit_file, UID) is not None  # of its own run it may say what it likes
+    finally:
+        spare.unlink()
