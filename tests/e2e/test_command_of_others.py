@@ -19,9 +19,11 @@ from middlewatch.daemon.launch.exit_record import read_exit
 from middlewatch.daemon.launch.start import launch
 from middlewatch.daemon.launch.supervisor import spare_path
 from middlewatch.daemon.system.errors import Refused
+from middlewatch.daemon.system.processes import Processes
 from middlewatch.daemon.system.users import User, runner_of
 
 from ..fakes import second_user
+from ..fakes.box import end
 from ..fakes.second_user import GID, UID
 
 pytestmark = [
@@ -48,6 +50,9 @@ def lair() -> Iterator[Path]:
         for path in (folder / "train.sh", folder / "out", *(folder / "out").iterdir()):
             os.chown(path, UID, GID)
         yield folder
+        for process in Processes().values():
+            if process.cwd == str(folder):
+                end(process.pid)
 
 
 def ended_run(box: Any, lair: Path) -> str:
@@ -92,7 +97,6 @@ def test_resume_as_root_runs_the_command_as_its_user(box: Any, lair: Path) -> No
     assert output.stat().st_mode & 0o777 == 0o600
     assert plan["as_user"] == str(UID)
     assert any("with a clean environment" in words for words in plan["warnings"])
-    os.killpg(started["pid"], signal.SIGKILL)
 
 
 def test_a_command_of_a_user_who_is_not_known_is_refused(box: Any, lair: Path) -> None:
@@ -147,7 +151,13 @@ def test_a_forged_exit_record_is_not_believed(tmp_path: Path) -> None:
     """Everybody can write to /dev/shm, where a supervisor leaves its record when the disk is full."""
     exit_file = str(tmp_path / "runs" / "gpt-1a2b" / "exit.json")
     spare = Path(spare_path(exit_file))
-    fields = {"pid": 1, "start_ticks": 1, "exit_code": 0, "signal": None, "core": False}
+    fields: dict[str, Any] = {
+        "pid": 1,
+        "start_ticks": 1,
+        "exit_code": 0,
+        "signal": None,
+        "core": False,
+    }
     fields |= {"started_at": 1.0, "ended_at": 2.0, "max_rss_bytes": 0}
     second_user.done(lambda: spare.write_text(json.dumps(fields)))
     try:
