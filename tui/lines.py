@@ -17,7 +17,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from middlewatch.daemon.text.rows import BLANK, Row, Tone, width_of
+from middlewatch.daemon.text.rows import BLANK, Row, Span, Tone, width_of
+from middlewatch.daemon.text.terminal import clean
 
 STYLES: dict[Tone, Style] = {
     "": Style(),
@@ -62,6 +63,7 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         """Row ``y`` as a strip, for Textual."""
         line = self._rows[y] if y < len(self._rows) else BLANK
+        line = tuple(Span(clean(span.text), span.tone) for span in line)
         segments = [Segment(span.text, STYLES[span.tone]) for span in line]
         strip = Strip(segments, width_of(line))
         return strip.adjust_cell_length(self.size.width, STYLES[""])

@@ -38,9 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = int(handler(args) or 0)
         sys.stdout.flush()
     except MiddlewatchError as error:
-        print(f"middlewatch: {error}", file=sys.stderr)
+        from .console import complain  # imported here: a command that does well may not need it
+
+        complain(f"middlewatch: {error}")
         if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+            complain(f"  {error.hint}")
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -49,7 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:  # noqa: BLE001 - a bug, whatever its type, has an exit status
-        traceback.print_exc()
-        print("middlewatch: internal error, please report it with the lines above", file=sys.stderr)
+        from .console import complain
+
+        for line in traceback.format_exc().splitlines():
+            complain(line)
+        complain("middlewatch: internal error, please report it with the lines above")
         return 5
     return status

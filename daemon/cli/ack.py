@@ -14,5 +14,5 @@ def ack(args: argparse.Namespace) -> int:
     if args.json:
         console.as_json(one)
     else:
-        print(f"{one['id']} is {one['state']}: {console.clean(one['summary'])}")
+        console.say(f"{one['id']} is {one['state']}: {one['summary']}")
     return 0

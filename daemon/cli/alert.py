@@ -29,7 +29,7 @@ def alert(args: argparse.Namespace) -> int:
     else:
         for one in results:
             verdict = "delivered" if one["ok"] else f"FAILED: {one['error']}"
-            print(f"{console.clean(one['url'])}: {console.clean(verdict)}")
+            console.say(f"{one['url']}: {verdict}")
     return int(not all(one["ok"] for one in results))
 
 

@@ -21,9 +21,8 @@ def audit(args: argparse.Namespace) -> int:
         console.as_json(report)
     else:
         for check in report["checks"]:
-            print(
-                f"{console.paint(check['state']):>8}  {check['what']}: {console.clean(check['detail'])}"
-            )
+            shown = console.paint(check["state"], width=8)
+            console.say(shown, f"  {check['what']}: {check['detail']}")
     return int(any(check["state"] == "bad" for check in report["checks"]))
 
 

@@ -22,7 +22,7 @@ from ..report.index_file import write_index
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, UsageError
 from . import console, offline
-from .context import client, configuration, state
+from .context import client, configuration, state, taken_state
 
 Index = dict[str, Any]
 Entry = Mapping[str, Any]
@@ -104,7 +104,7 @@ def _written(
     before = read(str(path))
     index = _verified(args, run, folders, started_at=started_at, before=before, learnt=learnt)
     Copies.of(before or {}).into(index)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    taken_state(args).make_run(run)
     write_index(str(path), index)
     return index
 
@@ -156,9 +156,8 @@ def _awaited(daemon: Client, asked: Mapping[str, Any]) -> Index:
         clock.sleep(_POLL_S)
     unread = sum(c["verified"]["level"] == "structure" for c in index["checkpoints"])
     if unread and sys.stderr.isatty():
-        print(
-            f"all structures are checked; the data of {unread} checkpoints is still to be read",
-            file=sys.stderr,
+        console.complain(
+            f"all structures are checked; the data of {unread} checkpoints is still to be read"
         )
     return index
 
@@ -176,31 +175,31 @@ def show(index: Entry, *, as_json: bool) -> None:
     if claimed:
         what = "" if claimed["step"] is None else f" of step {number(claimed['step'])}"
         where = f": {console.clean(claimed['path'])}" if claimed["path"] else ""
-        print(f"the log says a checkpoint{what} was saved at {claimed['at']}{where}")
-        print("it has not been found on disk yet (watch --checkpoints DIR names its folder)")
+        console.say(f"the log says a checkpoint{what} was saved at {claimed['at']}{where}")
+        console.say("it has not been found on disk yet (watch --checkpoints DIR names its folder)")
     if not known:
         if not claimed:
-            print("no checkpoint has been seen yet")
+            console.say("no checkpoint has been seen yet")
         return
     head = ("STEP", "SAVED", "SIZE", "VERIFIED", "LEVEL", "MARKS", "SURVIVES", "DIGEST", "PATH")
     console.table(head, [_row(c, index) for c in known])
     for entry in known:
         detail = entry["verified"]["detail"]
         if detail and _state(entry) != "ok":
-            print(f"{console.clean(entry['path'])}: {console.clean(detail)}")
+            console.say(f"{entry['path']}: {detail}")
     trend = index.get("size_trend")
     if trend:
         each = (
             "" if trend["direction"] == "stable" else f", {_signed(trend['bytes_per_save'])} a save"
         )
-        print(f"size: {trend['direction']} over {trend['saves']} saves{each}")
+        console.say(f"size: {trend['direction']} over {trend['saves']} saves{each}")
     if index.get("best_metric"):
-        print(f"best by: {index['best_metric']} ({index['best_mode']})")
+        console.say(f"best by: {index['best_metric']} ({index['best_mode']})")
     good = index["resume_from"] or "none is known to be good"
     pending = [c["path"] for c in known if _state(c) == "pending"]
     if index["resume_from"] is None and pending:
         good += f" yet: {pending[-1]} is being checked"
-    print(f"would resume from: {console.clean(good)}")
+    console.say(f"would resume from: {good}")
 
 
 def _row(entry: Entry, index: Entry) -> tuple[object, ...]:

@@ -20,7 +20,7 @@ def config(args: argparse.Namespace) -> int:
             console.as_json(data)
         else:
             where = settings.path or "no file, all defaults"
-            print(f"the configuration is fine ({where}; {len(urls)} alert URLs)")
+            console.say(f"the configuration is fine ({where}; {len(urls)} alert URLs)")
         return 0
     values = [{"key": k, "value": v, "origin": o} for k, v, o in rows(settings)]
     if args.json:

@@ -1,4 +1,8 @@
-"""How commands print: JSON for programs; tables, rows of text and a progress line for people."""
+"""How commands print: JSON for programs; tables, rows of text and a progress line for people.
+
+Nothing else in the commands writes to the terminal. What a person reads goes through :func:`clean`
+here: most of it was written by others. What a program reads stays exact: JSON escapes it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from middlewatch.sentinels.kit.numbers import size
 
 from ..system import jsonlines
 from ..system.clock import Clock
+from ..text import terminal
 
 if TYPE_CHECKING:
     from ..text.rows import Row, Tone  # its library is imported only to draw
@@ -28,22 +33,49 @@ _COLOURS |= {"running": "32", "finished": "32", "ok": "32", "corrupt": "31;1", "
 
 def as_json(value: Any) -> None:
     """Print one JSON value, indented on a terminal."""
-    print(jsonlines.dumps(value, indent=2 if sys.stdout.isatty() else None), flush=True)
+    print(json_text(value, indent=2 if sys.stdout.isatty() else None), flush=True)
 
 
-def clean(text: object) -> str:
-    """Text that is safe to print on a terminal: control characters become spaces, lone surrogates
-    become ``?``."""
-    shown = "".join(c if c.isprintable() else " " for c in str(text))
-    return shown.encode("utf-8", "replace").decode()
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON of a value, in which a terminal finds nothing to obey."""
+    return terminal.escaped_json(jsonlines.dumps(value, indent=indent))
 
 
-def paint(word: str) -> str:
-    """A state or severity in its colour, if stdout is a terminal and ``$NO_COLOR`` is not set."""
+clean = terminal.clean
+"""One line of text that is safe to print; what :func:`say` and its like print is clean already."""
+
+
+class Painted(str):
+    """Clean text with colours of ours, which :func:`say` prints as it is."""
+
+    __slots__ = ()
+
+
+def say(*parts: object, flush: bool = False) -> None:
+    """Print one line for a person, made of ``parts``: each is cleaned, but what is painted."""
+    print(_line(parts), flush=flush)
+
+
+def complain(*parts: object, end: str = "\n") -> None:
+    """Like :func:`say`, on standard error."""
+    print(_line(parts), end=end, file=sys.stderr, flush=True)
+
+
+def _line(parts: Iterable[object]) -> str:
+    return "".join(part if isinstance(part, Painted) else clean(part) for part in parts)
+
+
+def paint(word: str, width: int = 0) -> Painted:
+    """A state or severity in its colour, if stdout is a terminal and ``$NO_COLOR`` is not set.
+
+    ``width``: cells that it is moved to the right in.
+    """
     code = _COLOURS.get(word)
+    shown = clean(word)
+    space = " " * (width - len(shown))
     if code is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return word
-    return f"\x1b[{code}m{word}\x1b[0m"
+        return Painted(space + shown)
+    return Painted(f"{space}\x1b[{code}m{shown}\x1b[0m")
 
 
 def width(text: str) -> int:
@@ -67,7 +99,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 def as_line(value: Any) -> None:
     """Print one value of an NDJSON stream: on one line, and at once."""
-    print(jsonlines.dumps(value), flush=True)
+    print(json_text(value), flush=True)
 
 
 NARROWEST, WIDEST = 40, 110
@@ -105,7 +137,9 @@ def print_rows(rows: Iterable[Row]) -> None:
     narrow = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "gb18030")
     lines = []
     for line in rows:
-        spans = [(span.text.translate(_ASCII) if narrow else span.text, span.tone) for span in line]
+        spans = [(clean(span.text), span.tone) for span in line]
+        if narrow:
+            spans = [(text.translate(_ASCII), tone) for text, tone in spans]
         while spans and not spans[-1][0].strip():
             spans.pop()
         if spans:
@@ -154,7 +188,8 @@ class ProgressBar:
             return
         self._due = now + REDRAW_S
         columns = shutil.get_terminal_size().columns
-        line = progress_line(taken, self._total, now - self._begun, name, columns - 1, utf8=_utf8())
+        spent_s, name = now - self._begun, clean(name)
+        line = progress_line(taken, self._total, spent_s, name, columns - 1, utf8=_utf8())
         self._drawn = True  # before drawing: Ctrl-C in between must not leave the line there
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 

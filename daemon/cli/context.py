@@ -9,12 +9,31 @@ from ..client import Client
 from ..config.load import load
 from ..config.paths import StateDir, config_file, state_dir
 from ..config.schema import Config
-from ..system.errors import ConfigError
+from ..system.errors import ConfigError, UsageError
+from . import console
 
 
 def state(args: argparse.Namespace) -> StateDir:
     """The state directory that the command works on."""
     return StateDir(state_dir(args.state_dir))
+
+
+def taken_state(args: argparse.Namespace) -> StateDir:
+    """The state directory, made if it is not there, and for nobody else to open.
+
+    What had to be changed for that is told. Raises UsageError when it cannot be used, and Refused
+    when others may have put something there.
+    """
+    where = state(args)
+    try:
+        for words in where.take():
+            console.complain(f"middlewatch: {words}")
+    except OSError as error:
+        raise UsageError(
+            f"the state directory {where.root} cannot be used: {error.strerror or error}",
+            "name another with --state-dir or $MIDDLEWATCH_STATE_DIR",
+        ) from error
+    return where
 
 
 def configuration(args: argparse.Namespace) -> Config:

@@ -13,9 +13,10 @@ from typing import Any
 from ..config.paths import StateDir, config_file
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
+from ..system.private import open_private
 from ..system.worker import module_argv
 from . import console
-from .context import client, configuration, state
+from .context import client, configuration, state, taken_state
 
 START_S = 20.0
 """Longest wait for a new daemon to answer, and for one to end. Our choice."""
@@ -51,7 +52,7 @@ def start(args: argparse.Namespace) -> int:
         console.as_json(data)
     else:
         verb = "started" if data["started"] else "already runs"
-        print(f"middlewatch {verb} (pid {data['pid']}), state in {data['state_dir']}")
+        console.say(f"middlewatch {verb} (pid {data['pid']}), state in {data['state_dir']}")
     return 0
 
 
@@ -66,7 +67,7 @@ def ensure(args: argparse.Namespace) -> dict[str, Any]:
         return _about(client(args).ask("ping"), where, started=False)
     except DaemonUnreachable:
         configuration(args)  # a bad one is reported here, not in the daemon's log
-    process = _spawn(args, where)
+    process = _spawn(args, taken_state(args))
     clock = SystemClock()
     deadline = clock.monotonic() + START_S
     while clock.monotonic() < deadline:
@@ -93,10 +94,9 @@ def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]
     elif env.get("MIDDLEWATCH_CONFIG"):
         env["MIDDLEWATCH_CONFIG"] = str(config_file())  # absolute: the daemon changes folder
     try:
-        where.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         if where.daemon_log.exists() and where.daemon_log.stat().st_size > LOG_BYTES:
             where.daemon_log.replace(where.daemon_log.with_suffix(".log.1"))
-        log = where.daemon_log.open("ab")
+        log = os.fdopen(open_private(where.daemon_log, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
         raise UsageError(
             f"the state directory {where.root} cannot be used: {error.strerror}",
@@ -143,7 +143,7 @@ def stop(args: argparse.Namespace) -> int:
     if args.json:
         console.as_json(data)
     elif data["stopped"]:
-        print(f"middlewatch stopped (pid {data['pid']}); the runs it watched continue")
+        console.say(f"middlewatch stopped (pid {data['pid']}); the runs it watched continue")
     else:
-        print("middlewatch was not running")
+        console.say("middlewatch was not running")
     return 0

@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -286,24 +285,24 @@ def _since(began: float | None, created_at: str) -> float | None:
 
 
 def _print(report: dict[str, Any]) -> None:
-    print(f"drill {report['drill']}, by {report['by']}")
+    console.say(f"drill {report['drill']}, by {report['by']}")
     if report["title"]:
         after = (
             "" if report["told_after_s"] is None else f" {report['told_after_s']} s after it began"
         )
-        print(f"  pushed{after}: {console.clean(report['title'])}")
+        console.say(f"  pushed{after}: {report['title']}")
     for url in report["urls"]:
         if url["ok"]:
-            print(f"  {console.clean(url['url'])}: delivered after {url['seconds']} s")
+            console.say(f"  {url['url']}: delivered after {url['seconds']} s")
         else:
-            print(f"  {console.clean(url['url'])}: FAILED: {console.clean(url['error'])}")
+            console.say(f"  {url['url']}: FAILED: {url['error']}")
     if report["error"]:
-        print(f"  FAILED: {console.clean(report['error'])}")
+        console.say(f"  FAILED: {report['error']}")
 
 
 def _say(words: str) -> None:
     """Print progress to standard error, so that ``--json`` prints one object only."""
-    print(f"drill: {console.clean(words)}", file=sys.stderr, flush=True)
+    console.complain(f"drill: {words}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

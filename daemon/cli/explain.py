@@ -38,7 +38,7 @@ def explain(args: argparse.Namespace) -> int:
         return 0
     if one is not None:
         incidents.describe(one)
-        print()
+        console.say()
     print_rows(_page(about, rules, columns()))
     return 0
 

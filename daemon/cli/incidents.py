@@ -35,24 +35,25 @@ def _show_incidents(known: Iterable[Row], *, as_json: bool) -> None:
     if as_json:
         console.as_json(known)
     elif not known:
-        print("no incident is open")
+        console.say("no incident is open")
     for one in () if as_json else known:
         describe(one)
 
 
 def describe(one: Row) -> None:
     """Print one incident with its evidence, on several lines."""
-    print(
-        f"{one['id']}  {console.paint(one['severity'])}  {one['class']}  {one['state']}  "
-        f"run {console.clean(one['run'])}  since {one['opened_at']}"
+    console.say(
+        f"{one['id']}  ",
+        console.paint(one["severity"]),
+        f"  {one['class']}  {one['state']}  run {one['run']}  since {one['opened_at']}",
     )
-    print(f"    {console.clean(one['summary'])}")
+    console.say(f"    {one['summary']}")
     for proof in one["evidence"]:
-        print(f"    evidence ({proof['kind']}): {console.clean(proof['text'])}")
+        console.say(f"    evidence ({proof['kind']}): {proof['text']}")
     for symptom in one["symptoms"]:
-        print(f"    symptom: {console.clean(symptom)}")
+        console.say(f"    symptom: {symptom}")
     safe = "" if one["remedy"]["safe"] else " (costly)"
-    print(f"    first step{safe}: {console.clean(one['remedy']['first_step'])}")
+    console.say(f"    first step{safe}: {one['remedy']['first_step']}")
 
 
 def _follow(args: argparse.Namespace) -> int:
@@ -71,8 +72,9 @@ def _print_change(change: Row, *, as_json: bool) -> None:
         console.as_line({"change": change["change"], **change["incident"]})
     else:
         one = change["incident"]
-        print(
-            f"{change['change']}: {one['id']} {console.paint(one['severity'])} {one['class']} "
-            f"on {console.clean(one['run'])}: {console.clean(one['summary'])}",
+        console.say(
+            f"{change['change']}: {one['id']} ",
+            console.paint(one["severity"]),
+            f" {one['class']} on {one['run']}: {one['summary']}",
             flush=True,
         )

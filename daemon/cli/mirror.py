@@ -19,7 +19,7 @@ from ..system.clock import Clock, SystemClock, iso
 from ..system.errors import UsageError
 from ..system.worker_main import step_back
 from . import console
-from .context import configuration, state
+from .context import configuration, state, taken_state
 from .selection import Selection, select
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?(?:/s)?")
@@ -43,8 +43,8 @@ def mirror(args: argparse.Namespace) -> int:
     found = select(args)
     _check_apart(place, found.folders)
     rows = []
-    with contextlib.suppress(OSError):  # the mirror keeps a file there
-        state(args).root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with contextlib.suppress(UsageError):  # the mirror keeps a file there
+        taken_state(args)
     step_back()
     best_only = args.best_only or settings.best_only
     for entry in _wanted(found.index, best_only=best_only):
@@ -59,9 +59,9 @@ def mirror(args: argparse.Namespace) -> int:
         which = (
             "no checkpoint is known to be the best" if best_only else "no checkpoint is verified"
         )
-        print(f"{which}: nothing to copy")
+        console.say(f"{which}: nothing to copy")
     elif warning:
-        print(console.clean(warning))
+        console.say(warning)
     return int(any(row["state"] != "ok" for row in rows))
 
 
@@ -182,9 +182,9 @@ def _show(row: Row) -> None:
         what = "copied and read back" if row["copied"] else "there already"
         what += ", read back" if row["checked"] and not row["copied"] else ""
         line = f"{what}: {row['copy']} ({levels.human_bytes(row['bytes'])}, {row['digest']})"
-        print(console.clean(line + (f"; {row['detail']}" if row["detail"] else "")))
+        console.say(line + (f"; {row['detail']}" if row["detail"] else ""))
     else:
-        print(console.clean(f"{row['state'].upper()}: {row['path']}: {row['detail']}"))
+        console.say(f"{row['state'].upper()}: {row['path']}: {row['detail']}")
 
 
 def _bytes(text: str) -> int:

@@ -278,10 +278,10 @@ def _confirm(plan: PrunePlan, args: argparse.Namespace, policy: Policy) -> None:
             "look at the proposal without --apply, then use --apply --yes",
         )
     if args.json:
-        print(f"{len(plan.doomed)} checkpoints would be deleted", file=sys.stderr)
+        console.complain(f"{len(plan.doomed)} checkpoints would be deleted")
     else:
         _show(plan)
-    print(f"type {len(plan.doomed)} or yes to delete them: ", end="", file=sys.stderr, flush=True)
+    console.complain(f"type {len(plan.doomed)} or yes to delete them: ", end="")
     if sys.stdin.readline().strip().lower() not in (str(len(plan.doomed)), "yes"):
         raise Refused("nothing was deleted")
 
@@ -320,25 +320,25 @@ def _show(plan: PrunePlan) -> None:
 def _conclude(plan: PrunePlan, *, applied: bool) -> None:
     size, inodes = removal.reckon(plan.prints[path] for path in plan.doomed)
     if not plan.choices and not plan.unfinished:
-        print("no checkpoint found")
+        console.say("no checkpoint found")
     elif not plan.doomed:
-        print("nothing to delete")
+        console.say("nothing to delete")
     elif not applied:
-        print(
+        console.say(
             f"{len(plan.doomed)} would be deleted: {levels.human_bytes(size)}, {inodes} inodes. "
             "Nothing was deleted; --apply deletes them."
         )
     else:
         freed = plan.freed
-        print(
+        console.say(
             f"{len(plan.deleted)} deleted: {levels.human_bytes(freed['bytes'] or 0)}, "
             f"{freed['inodes']} inodes; measured on the disk: "
             f"{_signed(freed['measured_bytes'] or 0)}, {freed['measured_inodes']:+d} inodes free"
         )
     for path, why in plan.refused.items():
-        print(console.clean(f"not deleted: {path}: {why}"), file=sys.stderr)
+        console.complain(f"not deleted: {path}: {why}")
     for path, why in plan.failed.items():
-        print(console.clean(f"could not be deleted: {path}: {why}"), file=sys.stderr)
+        console.complain(f"could not be deleted: {path}: {why}")
 
 
 def _signed(count: int) -> str:

@@ -18,7 +18,6 @@ from ..replay.log_stream import LogStream, size_of
 from ..replay.many_logs import RunReplay, tells_steps
 from ..replay.one_log import Record, Replay, ReplayRules
 from ..replay.rank_files import group_by_rank
-from ..system import jsonlines
 from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from . import console
@@ -64,7 +63,7 @@ def _named(args: argparse.Namespace) -> tuple[list[str], str | None]:
 
 
 def _bug(text: str) -> None:
-    print(f"middlewatch: {text}", file=sys.stderr)
+    console.complain(f"middlewatch: {text}")
 
 
 class _Reading:
@@ -201,7 +200,7 @@ class _Reading:
         written = False
         for record in records:
             if self._json:
-                sys.stdout.write(jsonlines.dumps(record) + "\n")
+                sys.stdout.write(console.json_text(record) + "\n")
                 written = True
         if written:
             sys.stdout.flush()
@@ -213,6 +212,6 @@ class _Reading:
         sys.stdout.flush()
         told = str(error)
         shown = told if told.startswith(name) else f"{name}: {told}"
-        print(f"middlewatch: {console.clean(shown)}", file=sys.stderr)
+        console.complain(f"middlewatch: {shown}")
         if error.hint:
-            print(f"  {console.clean(error.hint)}", file=sys.stderr)
+            console.complain(f"  {error.hint}")

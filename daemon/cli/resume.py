@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,8 +20,9 @@ from ..resume import plan as resuming
 from ..resume.requirements import missing_names, what_is_missing
 from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
+from ..system.users import User, user_of
 from . import console
-from .context import client, state
+from .context import client, taken_state
 from .folder_lock import hold_folder_lock
 from .run import show, start_run
 
@@ -52,13 +52,19 @@ def resume(args: argparse.Namespace) -> int:
         raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
     run = _settled(daemon, run)
     with _alone(args, run):
-        plan = _plan(args, daemon, daemon.ask("runs"), run)
+        who, not_ours = _starter(run)
+        plan = _plan(args, daemon, daemon.ask("runs"), run, who)
         shown = resuming.as_dict(plan)
-        refusal = _refusal(args, run, shown)
+        shown["as_user"] = None if who is None else who.name
+        if who is not None and not who.is_us:
+            shown["warnings"].append(
+                f"the command is {who.name}'s: it runs as {who.name}, with a clean environment"
+            )
+        refusal = _refusal(args, run, shown) or (not_ours if args.execute else None)
         shown["allowed"] = refusal is None and shown["checkpoint"] is not None
         shown["started"] = None
         if args.execute and shown["allowed"]:
-            shown["started"] = _start(args, run, shown["command"])
+            shown["started"] = _start(args, run, shown["command"], who)
     _print(args, shown)
     if refusal is None:
         return int(not shown["allowed"])
@@ -75,8 +81,7 @@ def _alone(args: argparse.Namespace, run: Row) -> Iterator[None]:
     if not args.execute:
         yield
         return
-    folder = state(args).run(run["run"])
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = taken_state(args).make_run(run["run"])
     with hold_folder_lock(folder, f"another resume of {run['run']} is running"):
         yield
 
@@ -91,8 +96,35 @@ def _settled(daemon: Client, run: Row) -> Row:
     return run
 
 
+def _starter(run: Row) -> tuple[User | None, Refused | None]:
+    """The user as whom the run's command may be started, or why it may not be started here.
+
+    A command found on the box was chosen by the user of its process, and may do what that user
+    likes: it is never started with the rights of anybody else.
+    """
+    ours = user_of(os.geteuid(), os.getegid())
+    uid = run.get("uid")
+    if uid == os.geteuid() or (uid is None and run["home"] == "setsid"):
+        return ours, None  # the second: started by `middlewatch run` of a version that kept no user
+    if uid is None:
+        return None, Refused(
+            f"it is not known whose command {run['run']} is: it ran in a container, changed its "
+            "user, or was found by an older version",
+            "start it by hand, as its user: middlewatch run -- CMD",
+        )
+    who = user_of(uid, run.get("gid"))
+    if who is None:
+        return None, Refused(f"user {uid}, whose command it is, is not known on this box")
+    if os.geteuid() != 0:
+        return None, Refused(
+            f"the command is {who.name}'s, and only {who.name} or root can start it as {who.name}",
+            f"ask {who.name}, or read it and start it yourself: middlewatch run -- CMD",
+        )
+    return who, None
+
+
 def _plan(
-    args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row
+    args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row, who: User | None
 ) -> resuming.ResumePlan:
     now = SystemClock().now()
     index = daemon.ask("checkpoints", run=run["run"])
@@ -114,7 +146,8 @@ def _plan(
         kind = resuming.framework(run)
         chosen = resuming.choose(index, kind, _check, again=args.execute, now=now)
     retry = resuming.retry_of(run["state"], incidents, earlier)
-    missing = missing_names(run.get("env_names") or (), os.environ)
+    environment = os.environ if who is None or who.is_us else who.environment()
+    missing = missing_names(run.get("env_names") or (), environment)
     older = resuming.before_trouble(index, retry)
     return resuming.plan(run, runs, chosen, retry, missing, older)
 
@@ -127,7 +160,7 @@ def _check(path: str) -> dict[str, Any]:
         nonlocal began
         if total > SLOW_BYTES and done >= began:
             began = done + SLOW_BYTES * 8
-            print(f"reading {file}: {size(done)} of {size(total)}", file=sys.stderr)
+            console.complain(f"reading {file}: {size(done)} of {size(total)}")
 
     return levels.describe(path, progress=tell)
 
@@ -162,9 +195,13 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
     return None
 
 
-def _start(args: argparse.Namespace, run: Row, command: Sequence[str]) -> dict[str, Any]:
+def _start(
+    args: argparse.Namespace, run: Row, command: Sequence[str], who: User | None
+) -> dict[str, Any]:
     """Start the command as ``run`` does, with the folders of checkpoints and the tmux or systemd
     home of the earlier run."""
+    if who is None:
+        raise Refused(f"it is not known whose command {run['run']} is")
     home = run["home"]
     spec = RunSpec(
         name=run["name"],
@@ -173,7 +210,8 @@ def _start(args: argparse.Namespace, run: Row, command: Sequence[str]) -> dict[s
         checkpoint_dirs=tuple(run["checkpoint_dirs"]),
         resumed_from=run["run"],
     )
-    return start_run(args, spec, via=cast(Via, home) if home in ("tmux", "systemd") else None)
+    via = cast(Via, home) if home in ("tmux", "systemd") else None
+    return start_run(args, spec, via=via, user=None if who.is_us else who)
 
 
 def _print(args: argparse.Namespace, shown: Row) -> None:
@@ -181,7 +219,7 @@ def _print(args: argparse.Namespace, shown: Row) -> None:
         console.as_json(shown)
         return
     for line in lines(shown):
-        print(console.clean(line))
+        console.say(line)
     if shown["started"] is not None:
         show(shown["started"])
 

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
 from ..launch.start import Via, launch
 from ..system.errors import MiddlewatchError, UsageError
+from ..system.private import open_private
+from ..system.users import User
 from . import console
-from .context import client, state
+from .context import client, taken_state
 from .daemon import ensure
 
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
@@ -54,19 +57,24 @@ def start_run(
     log: str | None = None,
     via: Via | None = None,
     keep_buffering: bool = False,
+    user: User | None = None,
 ) -> dict[str, Any]:
     """Start the command of ``wanted`` under a new id, and hand it to the daemon.
 
+    ``user``: as whom the command runs (default: we).
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
     daemon = ensure(args)
+    where = taken_state(args)
     run = run_id(wanted.name)
-    while (folder := state(args).run(run)).exists():  # an id has four random digits
+    while where.run(run).exists():  # an id has four random digits
         run = run_id(wanted.name)
+    folder = where.run(run)
     output = Path(log).absolute() if log else folder / "output.log"
     if log and output.is_dir():
         raise UsageError(f"{output} is a directory", "name a file with --log")
+    _make_files(where, run, [folder / "exit.json", *([] if log else [output])])
     started_at = time.time()  # noqa: TID251 - a command, not the resident process
     launched = launch(
         wanted.command,
@@ -76,6 +84,7 @@ def start_run(
         cwd=wanted.cwd,
         via=via,
         keep_buffering=keep_buffering,
+        user=user,
     )
     spec = dataclasses.replace(
         wanted,
@@ -83,11 +92,13 @@ def start_run(
         pid=launched.pid,
         start_ticks=launched.start_ticks,
         ranks=(Rank(launched.pid, launched.start_ticks),),
-        env_names=tuple(sorted(os.environ)),
+        env_names=tuple(sorted(os.environ if user is None else user.environment())),
         logs=(launched.log,),
         exit_file=launched.exit_file,
         started_at=started_at,
         home=launched.via,
+        uid=os.geteuid() if user is None else user.uid,
+        gid=os.getegid() if user is None else user.gid,
     )
     return {
         **hand_over(args, spec),
@@ -104,16 +115,26 @@ def start_run(
     }
 
 
+def _make_files(where: StateDir, run: str, paths: list[Path]) -> None:
+    """Make the folder of a run and files in it that only we may open. Raises UsageError."""
+    try:
+        where.make_run(run)
+        for path in paths:
+            os.close(open_private(path, os.O_WRONLY))
+    except OSError as error:
+        raise UsageError(f"cannot write {where.run(run)}: {error.strerror or error}") from error
+
+
 def show(started: Mapping[str, Any]) -> None:
     """Print what :func:`start_run` returned, for a person."""
     folders = ", ".join(started["checkpoint_dirs"])
-    print(f"{started['run']}: pid {started['pid']}, continues without this session")
-    print(f"  log          {started['log']}")
-    print(f"  checkpoints  {folders or NO_FOLDER}")
-    print(f"  status page  {started['status_page']}")
+    console.say(f"{started['run']}: pid {started['pid']}, continues without this session")
+    console.say(f"  log          {started['log']}")
+    console.say(f"  checkpoints  {folders or NO_FOLDER}")
+    console.say(f"  status page  {started['status_page']}")
     if started["look"]:
-        print(f"  look at it   {started['look']}")
-    print(f"  current state: middlewatch status {started['run']}")
+        console.say(f"  look at it   {started['look']}")
+    console.say(f"  current state: middlewatch status {started['run']}")
 
 
 def _name_of(command: list[str]) -> str:

@@ -19,7 +19,7 @@ def runs(args: argparse.Namespace) -> int:
         console.as_json(known)
         return 0
     if not known:
-        print("no run is watched; try `middlewatch watch` or `middlewatch run -- CMD`")
+        console.say("no run is watched; try `middlewatch watch` or `middlewatch run -- CMD`")
         return 0
     rows = [
         (

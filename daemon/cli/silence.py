@@ -24,5 +24,5 @@ def silence(args: argparse.Namespace) -> int:
         console.as_json(made)
     else:
         about = " ".join(made[k] for k in ("run", "class") if made[k]) or "everything"
-        print(f"no push about {about} until {made['until']}")
+        console.say(f"no push about {about} until {made['until']}")
     return 0

@@ -18,12 +18,11 @@ def status(args: argparse.Namespace) -> int:
         console.as_json(data)
     elif args.oneline:
         step, loss = step_of(data["now"]), loss_of(data["now"])
-        told = (
-            "; ".join(console.clean(i["summary"]) for i in data["incidents"])
-            or data["state_reason"]
-        )
-        print(f"{data['run']} {console.paint(data['state'])} step {step} loss {loss}: {told}")
+        told = "; ".join(i["summary"] for i in data["incidents"]) or data["state_reason"]
+        state = console.paint(data["state"])
+        console.say(f"{data['run']} ", state, f" step {step} loss {loss}: {told}")
     else:
         text = page(data, data["box"], data["watch"], data["updated_at"])
-        print("\n".join(console.clean(line) for line in text.splitlines()))
+        for line in text.splitlines():
+            console.say(line)
     return int(bad)

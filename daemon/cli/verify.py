@@ -133,7 +133,7 @@ class _Checking:
             return
         self._tell(len(self._found))
         if self._loaded_by:
-            print(f"loaded by {console.clean(self._loaded_by)}")
+            console.say(f"loaded by {self._loaded_by}")
 
     def _tell(self, count: int) -> None:
         """Print those of the first ``count`` results that have not been printed yet."""
@@ -143,7 +143,7 @@ class _Checking:
         if fresh:
             self.bar.clear()
         for line in checks.rows(fresh):
-            print(console.clean(line), flush=True)
+            console.say(line, flush=True)
 
     def _bar(self, total: int) -> console.ProgressBar:
         return console.ProgressBar(

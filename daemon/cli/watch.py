@@ -12,7 +12,7 @@ from ..launch.discover import FoundRun, attached, describe, discover
 from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from . import console
-from .context import client, state
+from .context import client, taken_state
 from .daemon import ensure
 from .run import NO_FOLDER, hand_over
 
@@ -29,10 +29,10 @@ def watch(args: argparse.Namespace) -> int:
         if args.json:
             console.as_json([])
         else:
-            print("no training run was found on this box")
+            console.say("no training run was found on this box")
             if every and not args.once:
-                print("  new ones will be found and watched (watch --once ends that)")
-            print("  name one: middlewatch watch --pid PID --log FILE")
+                console.say("  new ones will be found and watched (watch --once ends that)")
+            console.say("  name one: middlewatch watch --pid PID --log FILE")
         return 1
     told = []
     for spec in specs:
@@ -42,15 +42,15 @@ def watch(args: argparse.Namespace) -> int:
             continue
         verb = "watching" if answer["new"] else "already watched"
         ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
-        print(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
-        print(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
-        print(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
+        console.say(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
+        console.say(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
+        console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         if spec.provisional:
-            print(f"  provisional  {spec.provisional}: no push until it shows that it trains")
+            console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
         for note in spec.notes:
-            print(f"  note         {console.clean(note)}")
+            console.say(f"  note         {note}")
     if every and not args.once and not args.json:
-        print("new runs of this box will be found and watched, too (watch --once ends that)")
+        console.say("new runs of this box will be found and watched, too (watch --once ends that)")
     if args.json:
         console.as_json(told)
     return 0
@@ -72,8 +72,9 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     else:
         found = discover(gpu_pids=_gpu_pids(), log_dir=pane_logs)
     specs: list[RunSpec] = []
+    silent: set[int] = set()
     for one in found:
-        spec = _readable(one)
+        spec = _readable(one, silent)
         specs.append(
             dataclasses.replace(
                 spec,
@@ -90,12 +91,11 @@ def _pane_folder(args: argparse.Namespace) -> str | None:
 
     ``None`` when it cannot be created: a copy then goes to the working folder of its run.
     """
-    folder = state(args).root / "panes"
+    where = taken_state(args)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return str(where.make_panes())
     except OSError:
         return None
-    return str(folder)
 
 
 def _gpu_pids() -> set[int]:
@@ -104,13 +104,13 @@ def _gpu_pids() -> set[int]:
     return {pid for sample in samples for pid in sample.pids or ()}
 
 
-def _readable(found: FoundRun) -> FoundRun:
+def _readable(found: FoundRun, silent: set[int]) -> FoundRun:
     """``found``; if it prints into a tmux pane, with a log that copies the pane.
 
     When the pane cannot be copied, the reason is added to the notes.
     """
     try:
-        return attached(found)
+        return attached(found, silent)
     except MiddlewatchError as error:
         return dataclasses.replace(found, notes=(*found.notes, str(error)))
 

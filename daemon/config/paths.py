@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..system.private import close_files, make_private, take_folder
+
 
 def _home(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable)
@@ -31,6 +33,10 @@ def state_dir(given: str | None = None) -> Path:
     return _home("XDG_STATE_HOME", ".local/state") / "middlewatch"
 
 
+_OTHER_NAMES = ("daemon.log", "daemon.log.1", "mirror.json", "panes", "reserve", "runs")
+"""What the state directory may hold without a store: these names are used elsewhere, too."""
+
+
 class StateDir:
     """The layout of the state directory."""
 
@@ -41,6 +47,30 @@ class StateDir:
         self.lock = root / "middlewatch.lock"
         self.daemon_log = root / "daemon.log"
         self.reserve = root / "reserve"
+        self.panes = root / "panes"
+
+    def take(self) -> list[str]:
+        """Make the folder, for nobody else to open; sentences about what had to be changed.
+
+        Raises OSError, and Refused for one that others own, or where they may have put something.
+        """
+        marks = (self.lock.name, self.store.name, self.socket.name)
+        return take_folder(self.root, marks, _OTHER_NAMES)
+
+    def close_to_others(self) -> None:
+        """Take the rights that older versions gave to others away from what is in the folder."""
+        close_files(str(self.root), 2)
+
+    def make_run(self, run_id: str) -> Path:
+        """The folder of one run, made if it is not there. Raises OSError and Refused."""
+        make_private(self.root / "runs")
+        make_private(self.run(run_id))
+        return self.run(run_id)
+
+    def make_panes(self) -> Path:
+        """The folder for copies of tmux panes, made as well."""
+        make_private(self.panes)
+        return self.panes
 
     def run(self, run_id: str) -> Path:
         """Folder of one run: status page, index, log, exit record."""

@@ -72,6 +72,11 @@ class RunSpec:
     provisional: str = ""
     """Why it was taken for a training, if only by how it looks (``it holds a GPU``): until it has
     shown that it trains nothing about it is pushed. Empty for every other run."""
+    uid: int | None = None
+    """The user that the command runs as; ``None``: not known, as for a run that 0.1.0 has stored.
+    Only as this user the command may be started again."""
+    gid: int | None = None
+    """Its group."""
     id: str = ""
 
     def learnt(self, folders: Iterable[SaveFolder]) -> RunSpec:
@@ -116,7 +121,14 @@ class RunSpec:
         return codec.load(cls, data)
 
 
-_LATER = {"attempt": 1, "parent_pid": None, "parent_ticks": None, "provisional": ""}
+_LATER: dict[str, object] = {
+    "attempt": 1,
+    "parent_pid": None,
+    "parent_ticks": None,
+    "provisional": "",
+    "uid": None,
+    "gid": None,
+}
 """Fields that 0.1.0 does not know, and their defaults: most runs are written as it wrote them."""
 
 

@@ -17,6 +17,7 @@ from middlewatch.sentinels.kit.observations import SeverityName
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
+from .trusted import read_config
 
 _COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
 """A comma between two URLs; a comma inside a URL (two e-mail addresses) does not match."""
@@ -149,10 +150,10 @@ class Config:
 
 
 def _read_urls(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"alerts.urls_file {path} cannot be read: {error}") from error
+    text = read_config(path, f"alerts.urls_file {path}")
+    if text is None:
+        raise ConfigError(f"alerts.urls_file {path} cannot be read: there is no such file")
+    lines = text.splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

@@ -30,6 +30,8 @@ def again(earlier: RunSpec, ended_at: float, later: RunSpec) -> bool:
         return False
     if not earlier.command or earlier.cwd != later.cwd:
         return False
+    if None not in (earlier.uid, later.uid) and earlier.uid != later.uid:
+        return False  # another user's start says nothing about the end of this run
     if not same_command(earlier.command, later.command):
         return False
     parent = (earlier.parent_pid, earlier.parent_ticks)

@@ -15,8 +15,9 @@ from pathlib import PurePosixPath
 
 from ..config.run_spec import Rank, RunSpec
 from ..system.clock import Clock, SystemClock
-from ..system.errors import UsageError
+from ..system.errors import Refused, UsageError
 from ..system.processes import Process, Processes
+from ..system.users import runner_of
 from .checkpoint_args import checkpoint_dirs
 from .groups import OUTSIDE, RunProcesses, find, group, group_of, top
 from .homes import home_of
@@ -37,7 +38,7 @@ from .programs import (
     starts_trials,
 )
 from .reports import reports_training
-from .tmux import attach_tmux
+from .tmux import Unanswered, attach_tmux
 
 MIN_CPU = 0.5
 """Cores. A training without a GPU uses at least one; servers and editors idle well below."""
@@ -173,16 +174,24 @@ def _parent_twin(process: Process, processes: Processes) -> Process:
     return process
 
 
-def attached(found: FoundRun) -> FoundRun:
+def attached(found: FoundRun, silent: set[int] | None = None) -> FoundRun:
     """Copy the run's tmux pane into a log from now on; return the run with that log.
 
-    A run without a pane is returned unchanged. Raises Refused and UsageError, as
+    A run without a pane is returned unchanged. ``silent``: users whose tmux did not answer, who are
+    not asked again; one more is added to it. Raises Refused and UsageError, as
     :func:`.tmux.attach_tmux` does.
     """
     pane = found.pipe_pane
     if pane is None:
         return found
-    attach_tmux(pane.target, pane.log, pane.socket, pane.since)
+    if silent is not None and pane.owner.uid in silent:
+        raise Refused(f"the tmux server of {pane.owner.name} did not answer before")
+    try:
+        attach_tmux(pane.target, pane.log, pane.socket, pane.since, pane.owner)
+    except Unanswered:
+        if silent is not None:
+            silent.add(pane.owner.uid)
+        raise
     return dataclasses.replace(
         found,
         logs=(*found.logs, pane.log),
@@ -202,6 +211,9 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         notes.append(
             f"its environment is not readable: run as {_user_of(main, processes.proc)} or as root"
         )
+    # The root user of a container is not ours: nothing of it is ever started here.
+    runner = None if main.is_elsewhere else runner_of(main.pid, processes.proc)
+    uid, gid = runner or (None, None)
     parent = processes.get(main.ppid)
     if parent is not None and (parent.pid == 1 or parent.comm.partition(":")[0] in OUTSIDE):
         parent = None
@@ -223,6 +235,8 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         notes=tuple(notes),
         parent_pid=parent.pid if parent else None,
         parent_ticks=parent.start_ticks if parent else None,
+        uid=uid,
+        gid=gid,
         pipe_pane=out.pipe_pane,
     )
 

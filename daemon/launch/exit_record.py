@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,43 +35,43 @@ class ExitRecord:
     max_rss_bytes: int
 
 
-def read_exit(exit_file: str) -> ExitRecord | None:
+def read_exit(exit_file: str, uid: int | None = None) -> ExitRecord | None:
     """The record from the exit file, else from its copy in /dev/shm.
+
+    ``uid`` is the user of the run: as root we believe what that user says of it. A copy of anybody
+    else is not read, because everybody can write to /dev/shm.
 
     ``None`` while the command runs, or if no record was written. An exit file of spaces only, after
     the process is gone, means that the supervisor ended before the command: the box went down, or
     somebody killed the supervisor.
     """
+    believed = {0, os.geteuid(), uid}
     for path in (exit_file, spare_path(exit_file)):
-        record = _read(path)
+        # As root we read the exit files of all users: who the owner of an older run is, is unknown.
+        every = path == exit_file and uid is None and os.geteuid() == 0
+        record = _read(path, None if every else believed)
         if record is not None:
             return record
     return None
 
 
-def _read(path: str) -> ExitRecord | None:
-    """The record in one file; ``None`` unless it is a regular file that we or root own."""
+def _read(path: str, believed: Collection[int | None] | None) -> ExitRecord | None:
+    """The record in one file; ``None`` unless it is a regular file of these users (``None``: all)."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
         info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode) or not _trusted(info.st_uid):
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        if believed is not None and info.st_uid not in believed:
             return None
         return _parse(os.pread(fd, RECORD_BYTES, 0))
     except OSError:
         return None
     finally:
         os.close(fd)
-
-
-def _trusted(uid: int) -> bool:
-    """True for files of our own user or root; for root every file.
-
-    Everybody can write to ``/dev/shm``, so a file of another user may be forged.
-    """
-    return os.geteuid() == 0 or uid in (0, os.geteuid())
 
 
 def _parse(data: bytes) -> ExitRecord | None:

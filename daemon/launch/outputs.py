@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..system.ownership import name_of
 from ..system.processes import OpenFile, Process, Processes
+from ..system.users import User, runner_of
 from .homes import container_id, unit_of
 from .log_files import NO_LOG, NO_TEXT, is_log_name, log_like, place
 from .slurm import NODE_DAEMONS, job_output
 from .terminals import recordings
-from .tmux import Pane, attach_command, pane_of
+from .tmux import Pane, Panes, attach_command
 
 HOPS = 4
 """Pipes that are followed one after the other: ``python | tee a | ts | tee b`` has three."""
@@ -34,6 +36,8 @@ class PipePane:
     log: str
     """The file proposed for the copy; tmux does not write to it yet."""
     socket: str
+    owner: User
+    """The user of the tmux server: only as this user it is spoken to."""
     since: str = ""
     """The command as typed, to find the start of the run in the scroll-back."""
 
@@ -68,7 +72,7 @@ class OutputFinder:
     def __init__(self, processes: Processes, log_dir: str | None) -> None:
         self._processes = processes
         self._log_dir = log_dir
-        self._panes: dict[str, Pane | None] = {}
+        self._panes = Panes()
 
     def outputs(self, holders: Sequence[Process], name: str) -> Outputs:
         """Outputs of ``holders``, the main process and the ranks of one run.
@@ -160,19 +164,26 @@ class OutputFinder:
             found.add_log(holder, file)
         if kept:
             return
-        if tty not in self._panes:
-            self._panes[tty] = pane_of(tty, [environ.get("TMUX", "")])
-        pane = self._panes[tty]
+        runner = runner_of(process.pid, self._processes.proc)
+        pane = None
+        # The terminals of another container have the same names as ours, and its paths, too.
+        if runner is not None and not process.is_elsewhere:
+            pane, refused = self._panes.of(tty, runner, environ.get("TMUX", ""))
+            for note in refused:
+                found.add_note(note)
         if pane is None:
-            found.add_note(_plain_terminal(tty, environ.get("STY"), self._log(process, name)))
+            whose = "" if runner is None or runner[0] == os.geteuid() else name_of(runner[0])
+            screen, log = environ.get("STY"), self._log(process, name, None)
+            found.add_note(_plain_terminal(tty, screen, log, whose))
             return
         found.pane = pane
         if pane.piped:
             self._piped_pane(pane, found)
             return
-        log = self._log(process, name)
+        log = self._log(process, name, pane.owner)
         typed = " ".join(process.argv[1:]) or " ".join(process.argv)
-        found.pipe_pane = PipePane(tty, pane.id, log, pane.socket, typed)
+        if pane.owner.is_us or pane.owner.home:
+            found.pipe_pane = PipePane(tty, pane.id, log, pane.socket, pane.owner, typed)
         found.add_note(
             f"prints to terminal {tty} (tmux session {pane.session}, pane {pane.id}): "
             f"to follow it: {attach_command(pane, log)}"
@@ -182,6 +193,9 @@ class OutputFinder:
         """The pane has a ``pipe-pane`` already: find its file, if the tmux server has only one."""
         copies: dict[str, tuple[Process, OpenFile]] = {}
         for child in self._processes.descendants(pane.server_pid):
+            runner = runner_of(child.pid, self._processes.proc)
+            if runner is None or runner[0] != pane.owner.uid:
+                continue  # the server says itself which process it is
             source, sink = child.file(0), child.file(1)
             fed = source is not None and source.target.startswith("socket:[")
             if fed and sink is not None and sink.regular and sink.writable:
@@ -191,19 +205,31 @@ class OutputFinder:
         else:
             found.add_note(f"tmux pane {pane.id} is piped already; the target was not found")
 
-    def _log(self, process: Process, name: str) -> str:
-        folder = self._log_dir or process.outside(process.cwd)
-        if not os.access(folder, os.W_OK):
+    def _log(self, process: Process, name: str, owner: User | None) -> str:
+        """Where a copy of the terminal may lie: with us, or with the user whose tmux writes it."""
+        file = f"{name.replace('/', '-')}.tmux.log"
+        if owner is not None and not owner.is_us:
+            return f"{owner.home or '/tmp'}/.local/state/middlewatch/panes/{file}"
+        folder = self._log_dir
+        if folder is None and _is_ours(process, self._processes.proc):
+            folder = process.outside(process.cwd)
+        if folder is None or not os.access(folder, os.W_OK):
             folder = str(Path.home())
-        return str(Path(folder, f"{name.replace('/', '-')}.tmux.log"))
+        return str(Path(folder, file))
 
 
-def _plain_terminal(tty: str, screen: str | None, log: str) -> str:
+def _is_ours(process: Process, proc: str) -> bool:
+    runner = runner_of(process.pid, proc)
+    return runner is not None and runner[0] == os.geteuid()
+
+
+def _plain_terminal(tty: str, screen: str | None, log: str, whose: str) -> str:
     if screen:
         command = f"screen -S {shlex.quote(screen)} -X"
+        by = f"as {whose}: " if whose else ""
         return (
             f"prints to terminal {tty} (screen {screen}): to follow it: "
-            f"{command} logfile {shlex.quote(log)} && {command} log on"
+            f"{by}{command} logfile {shlex.quote(log)} && {command} log on"
         )
     return (
         f"prints to terminal {tty}, which nothing else can read, and ends with it (SIGHUP); "

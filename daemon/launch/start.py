@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..system.errors import MiddlewatchError, UsageError
+from ..system.users import User, check_may_become
 from .exit_record import RUN_VARIABLE
 from .handshake import Handshake, StartReport, pack
 
@@ -60,6 +61,7 @@ def launch(
     via: Via | None = None,
     keep_buffering: bool = False,
     env: Mapping[str, str] | None = None,
+    user: User | None = None,
 ) -> Launched:
     """Start ``command`` detached and return as soon as it runs.
 
@@ -72,6 +74,9 @@ def launch(
     Python goes through ``stdbuf -oL -eL`` where that exists: a log that arrives in blocks of
     4 KiB looks like a hang.
 
+    With ``user``, the command runs as that user, with that user's environment and nothing of the
+    caller's; only root can do that. Supervisor, log folder and exit file stay the caller's.
+
     The log is appended to; its folder and that of the exit file are created. Raises
     UsageError when the command, a path or the chosen tool is not usable, MiddlewatchError
     when the supervisor gives no answer.
@@ -83,18 +88,27 @@ def launch(
         raise UsageError(f"{place} is not a directory to start in")
     _prepare_log(log)
     _prepare_folder(exit_file)
-    chosen = via or "setsid"
+    other = user is not None and not user.is_us
+    # The command of another user gets no terminal of ours: not even that of our tmux.
+    chosen = "setsid" if other else via or "setsid"
     _check_tool(chosen)
+    if user is not None and other:
+        check_may_become(user)
+        env = user.environment()
     env = dict(os.environ if env is None else env)
     env[RUN_VARIABLE] = str(exit_file)
     command = list(command)
     if not keep_buffering:
         env["PYTHONUNBUFFERED"] = "1"
-        command = line_buffered(command, place, env)
+        if not other:  # it would read the program's file with our rights
+            command = line_buffered(command, place, env)
     with Handshake() as handshake:
         supervisor = [sys.executable, "-I", "-S", str(SUPERVISOR), "--name", name]
         supervisor += ["--log", str(log), "--exit-file", str(exit_file)]
         supervisor += ["--orders", handshake.orders, "--report", handshake.report]
+        if user is not None and other:
+            groups = ",".join(map(str, user.groups))
+            supervisor += ["--user", f"{user.uid}:{user.gid}:{groups}"]
         try:
             orders = pack(str(place), command, env)
         except ValueError as error:

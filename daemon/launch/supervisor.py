@@ -12,7 +12,8 @@ bare interpreter), holds no file of the training open and does nothing but wait.
 - Signals of a terminal are ignored; SIGTERM is passed on to the process group of the command.
 
 Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (two FIFOs of the
-launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout).
+launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout), ``--user``
+(``UID:GID:GROUP,GROUP``: the command runs as this user; the supervisor itself stays root's).
 The orders are ``cwd``, the number of arguments, the arguments and the environment as
 ``NAME=value``, NUL-separated and preceded by their length in ten digits: neither a command
 line nor a disk ever shows the environment. The report is one line, ``started PID TICKS SUPERVISOR``
@@ -77,7 +78,7 @@ def record(fields: dict[str, object]) -> bytes:
 def write_whole(path: str, data: bytes) -> bool:
     """Overwrite ``path`` with ``data`` in place, and sync it; ``False`` when that failed."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         return False
     try:
@@ -181,7 +182,18 @@ def defaults() -> None:
     _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
 
 
-def become(log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]) -> None:
+def drop(user: str) -> None:
+    """Become the user ``UID:GID:GROUP,GROUP`` for good; raises OSError when that is not possible."""
+    uid, gid, groups = user.split(":")
+    os.setgroups([int(group) for group in groups.split(",") if group])
+    os.setresgid(int(gid), int(gid), int(gid))
+    os.setresuid(int(uid), int(uid), int(uid))
+    os.umask(0o022)
+
+
+def become(
+    log: int, oom: str, user: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]
+) -> None:
     """In the forked child: replace it by the command. Raises OSError when that is not possible."""
     os.setsid()
     null = os.open("/dev/null", os.O_RDONLY)
@@ -191,19 +203,21 @@ def become(log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, b
     if oom:
         set_oom_score(oom)
     defaults()
+    if user:
+        drop(user)  # before anything of that user is touched: its folder, its program
     os.chdir(cwd)
     execute(argv, env)
 
 
 def start(
-    log: int, oom: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]
+    log: int, oom: str, user: str, cwd: bytes, argv: list[bytes], env: dict[bytes, bytes]
 ) -> tuple[int, int, str]:
     """Fork and exec: pid, exit code (0 when it runs) and the reason why it does not."""
     ours, theirs = os.pipe()  # the exec closes the child's end if it succeeds
     pid = os.fork()
     if pid == 0:
         try:
-            become(log, oom, cwd, argv, env)
+            become(log, oom, user, cwd, argv, env)
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             code = NOT_FOUND if missing else NOT_EXECUTABLE
@@ -309,10 +323,14 @@ def supervise(options: dict[str, str]) -> int:
         _signal.signal(signum, _signal.SIG_IGN)
     # The OOM killer should choose any other process first. Without the right it stays as it is.
     oom = set_oom_score("-500")
-    log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    user = options.get("--user", "")
+    if user:  # else it could not open its own output again (/dev/stderr)
+        uid, gid, _ = user.split(":")
+        os.fchown(log, int(uid), int(gid))
     reserve(exit_file)
     started = time.time()  # noqa: TID251  (as above)
-    pid, code, reason = start(log, oom, cwd, argv, env)
+    pid, code, reason = start(log, oom, user, cwd, argv, env)
     if code:
         command = argv[0].decode(errors="replace")
         os.write(log, f"middlewatch: cannot start {command!r}: {reason}\n".encode())

@@ -128,4 +128,4 @@ def _remember(path: str, to: str, mount: Mapping[str, str]) -> None:
         return
     known[to] = dict(mount)
     with contextlib.suppress(OSError):
-        write_whole(path, json.dumps(known, indent=1), durable_name=False)
+        write_whole(path, json.dumps(known, indent=1), durable_name=False, private=True)

@@ -10,10 +10,10 @@ from typing import Any
 from ..system.files import write_whole
 
 
-def write_index(path: str, index: Mapping[str, Any]) -> None:
-    """Replace the file ``path`` in one step. Raises OSError."""
+def write_index(path: str, index: Mapping[str, Any], *, private: bool = True) -> None:
+    """Replace the file ``path`` in one step; ``private``: for its owner only. Raises OSError."""
     text = json.dumps(strict(index), indent=1, allow_nan=False)
-    write_whole(path, text + "\n")
+    write_whole(path, text + "\n", private=private)
 
 
 def strict(value: Any) -> Any:

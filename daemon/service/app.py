@@ -36,8 +36,10 @@ from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
 from ..system.loop import Loop, Timer
 from ..system.loop_watch import LoopWatch
+from ..system.private import open_private
 from ..system.pump import Pump
 from ..system.store import Store
+from ..text.terminal import clean
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
@@ -58,7 +60,8 @@ class App:
         self, state: StateDir, config: Config, clock: Clock, *, drill: bool = False
     ) -> None:
         self._clock = clock
-        self._lock = _lock(state)
+        self._lock = _lock(state, self.log_line)
+        state.close_to_others()
         self._loop = Loop(clock, self._bug)
         store = Store(state.store, state.reserve)
         if store.set_aside:
@@ -163,7 +166,8 @@ class App:
     def log_line(self, text: str) -> None:
         """One line (or a traceback) to stderr: the journal, or the daemon's log."""
         with contextlib.suppress(OSError, ValueError):
-            print(f"{iso(self._clock.now())} {mask(text)}", file=sys.stderr, flush=True)
+            lines = f"{iso(self._clock.now())} {mask(text)}".split("\n")
+            print("\n".join(map(clean, lines)), file=sys.stderr, flush=True)
 
     def _bug(self, error: Exception) -> None:
         self.log_line("a bug in middlewatch:\n" + "".join(traceback.format_exception(error)))
@@ -323,14 +327,16 @@ def _drain(fd: int) -> None:
         os.read(fd, 64)
 
 
-def _lock(state: StateDir) -> int:
+def _lock(state: StateDir, log_line: Callable[[str], None]) -> int:
     """Lock the state directory, so that only one daemon uses it; returns the descriptor.
 
-    Raises Refused when another daemon holds it, UsageError when it cannot be used.
+    Raises Refused when another daemon holds it or others may write there, UsageError when it cannot
+    be used.
     """
     try:
-        state.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        for words in state.take():
+            log_line(words)
+        fd = open_private(state.lock, os.O_RDWR)
     except OSError as error:
         raise UsageError(
             f"the state directory {state.root} cannot be used: {error.strerror}",

@@ -14,6 +14,7 @@ from ..report.index_file import write_index
 from ..report.status_page import page
 from ..sources.far_copies import FarCopies
 from ..system.clock import iso
+from ..system.errors import Refused
 from ..system.files import write_whole
 from .context import Context
 from .watched_run import WatchedRun
@@ -44,18 +45,23 @@ class Publisher:
         text = page(status, context.box_report(watched), status["watch"], str(iso(now)))
         bare = {k: v for k, v in watched.index.items() if k != "updated_at"}
         fresh = self._indexes.get(run) != bare
-        folders = [context.state.run(run)]
+        own = context.state.run(run)
+        folders = [own]
         if context.config.watch.status_dir:
-            folders += self._second(Path(context.config.watch.status_dir) / run, folders[0], now)
+            folders += self._second(Path(context.config.watch.status_dir) / run, own, now)
         trouble = ""
         for folder in folders:
+            private = folder == own  # whom a second copy is for, its folder and the umask decide
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                write_whole(str(folder / NAMES[0]), text)
+                if private:
+                    context.state.make_run(run)
+                else:
+                    folder.mkdir(parents=True, exist_ok=True)
+                write_whole(str(folder / NAMES[0]), text, private=private)
                 if fresh:  # an index that did not change is not written again
-                    write_index(str(folder / NAMES[1]), watched.index)
-            except OSError as error:
-                trouble = f"cannot write {folder}: {error.strerror}"
+                    write_index(str(folder / NAMES[1]), watched.index, private=private)
+            except (OSError, Refused) as error:
+                trouble = f"cannot write {folder}: {getattr(error, 'strerror', None) or error}"
         if not trouble:
             self._indexes[run] = bare
         context.store.put("run", run, watched.save(), now)

@@ -291,6 +291,8 @@ class WatchedRun:
             "command": list(spec.command),
             "cwd": spec.cwd,
             "home": spec.home,
+            "uid": spec.uid,
+            "gid": spec.gid,
             "env_names": list(spec.env_names),
             "resumed_from": spec.resumed_from,
             "started_at": iso(self.facts.started_at),

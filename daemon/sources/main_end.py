@@ -106,7 +106,7 @@ class MainEnd:
 
     def _record(self) -> ExitRecord | None:
         """The exit record of this main process; the file may be of an earlier start."""
-        record = read_exit(self._spec.exit_file) if self._spec.exit_file else None
+        record = read_exit(self._spec.exit_file, self._spec.uid) if self._spec.exit_file else None
         if record is None or (record.exit_code, record.signal) == (None, None):
             return None
         pid, ticks = self.main

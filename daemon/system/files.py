@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 
 from . import procfs
+from .private import open_private
 
 _MODE = 0o644
 _SWEPT: set[str] = set()
@@ -17,11 +18,12 @@ _NOT_OFFERED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.ENOSYS)
 """Errors of fsync(2) on file systems that cannot sync a folder, such as some network disks."""
 
 
-def write_whole(path: str, text: str, *, durable_name: bool = True) -> None:
+def write_whole(path: str, text: str, *, durable_name: bool = True, private: bool = False) -> None:
     """Replace a file: temporary file in the same folder, fsync, rename, fsync of the folder.
 
     A reader sees the old text or the new one, also after ``kill -9``. Without ``durable_name``
     the folder is not synced: after a crash of the box the old text may be back, but never a part.
+    With ``private`` only its owner may read it, whatever the umask is.
 
     Raises OSError (no space, no folder, no permission). The old file is then unchanged and no
     temporary file is left, except when syncing the folder fails, which comes after the rename. A
@@ -31,7 +33,8 @@ def write_whole(path: str, text: str, *, durable_name: bool = True) -> None:
     folder, name = os.path.split(path)
     folder = folder or "."
     temporary = f"{folder}/.{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    fd = open_private(temporary, flags) if private else os.open(temporary, flags, _MODE)
     try:
         try:
             _write_all(fd, text.encode("utf-8", "surrogateescape"))

@@ -168,6 +168,11 @@ class Process:
             return f"{self._proc}/{self.pid}/root{path}"
         return path
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """True when it has another root directory than we: it is in another container."""
+        return self._shares_root is False
+
     def lasting(self, path: str) -> str:
         """Like :meth:`outside`, but a path that is still right after the process, and its
         container, are gone, where there is one."""

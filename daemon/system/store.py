@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import jsonlines
+from .private import open_private
 
 SCHEMA = """
 create table if not exists docs (
@@ -88,6 +89,9 @@ class Store:
 
     def _connect(self) -> sqlite3.Connection:
         fresh = not self.path.exists() or self.path.stat().st_size == 0
+        if fresh:  # SQLite gives the files beside it the same mode
+            with contextlib.suppress(OSError):  # it is told by the attempt to open it
+                os.close(open_private(self.path, os.O_RDWR))
         db = sqlite3.connect(self.path, isolation_level=None, timeout=2.0)
         try:
             if fresh:  # only then: it writes, and would fail on a full disk
@@ -122,7 +126,7 @@ class Store:
         try:
             if self.reserve.exists() and self.reserve.stat().st_size >= RESERVE_BYTES:
                 return
-            fd = os.open(self.reserve, os.O_WRONLY | os.O_CREAT, 0o600)
+            fd = open_private(self.reserve, os.O_WRONLY)
             try:
                 os.posix_fallocate(fd, 0, RESERVE_BYTES)
             finally:
@@ -235,7 +239,7 @@ class Store:
         fresh = _beside(self.fallback, f".{os.getpid()}")
         try:
             fresh.unlink(missing_ok=True)
-            fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            fd = open_private(fresh, os.O_WRONLY | os.O_EXCL)
             with os.fdopen(fd, "w", encoding="utf-8") as out:
                 json.dump(rows, out)
             fresh.replace(self.fallback)

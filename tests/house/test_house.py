@@ -98,6 +98,27 @@ def test_tests_have_unique_names_and_no_packages() -> None:
     assert [n for n in set(tests) if tests.count(n) > 1] == []
 
 
+# ------------------------------------------------------------------------ the terminal
+
+
+def terminal_writes(path: Path) -> Iterator[str]:
+    """Places at which a module writes to the terminal by itself."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in ("print", "sys.stdout.write", "sys.stderr.write", "traceback.print_exc"):
+                yield f"{name_of(path)}:{node.lineno}: {name}"
+
+
+def test_commands_print_through_the_console_only() -> None:
+    """It takes escape sequences out of what others have written. The trainer of the drill prints
+    like a training; replay writes records that the console has made."""
+    passed = {"console.py", "drill_trainer.py"}
+    commands = [p for p in (ROOT / "daemon" / "cli").glob("*.py") if p.name not in passed]
+    written = [place for path in commands for place in terminal_writes(path)]
+    assert [p for p in written if not re.match(r"daemon/cli/replay\.py:\d+: sys\.stdout", p)] == []
+
+
 # ------------------------------------------------------------------------ sentinels
 
 

@@ -27,7 +27,8 @@ def answer(line: bytes) -> dict[str, Any]:
         known = {(int(pid), int(ticks)) for pid, ticks in asked["known"]}
         found = discover(gpu_pids=asked["gpu_pids"], log_dir=asked.get("panes"))
         fresh = [run for run in found if not _members(run) & known]
-        return {"runs": [_told(run) for run in fresh if run.pid and readable(run.pid)]}
+        silent: set[int] = set()
+        return {"runs": [_told(run, silent) for run in fresh if run.pid and readable(run.pid)]}
     except (ValueError, TypeError, KeyError, OSError, MiddlewatchError) as error:
         return {"error": f"{type(error).__name__}: {error}"[:400]}
 
@@ -36,9 +37,9 @@ def _members(run: FoundRun) -> set[tuple[int | None, int | None]]:
     return {(run.pid, run.start_ticks), *((r.pid, r.start_ticks) for r in run.ranks)}
 
 
-def _told(run: FoundRun) -> dict[str, Any]:
+def _told(run: FoundRun, silent: set[int]) -> dict[str, Any]:
     try:
-        run = attached(run)
+        run = attached(run, silent)
     except MiddlewatchError as error:
         run = dataclasses.replace(run, notes=(*run.notes, str(error)))
     return run.to_json()

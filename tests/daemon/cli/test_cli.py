@@ -381,6 +381,56 @@ def test_a_terminal_that_knows_no_chinese(tmp_path: Path) -> None:
     assert "??.log  1 lines" in done.stdout
 
 
+INJECTIONS = (
+    "\x1b[31mred",
+    "\x1b]0;title\x07",
+    "\x1b]52;c;Y3VybCBldmlsfHNo\x07",
+    "\x9b31mC1",
+    "a\rforged",
+    "a\n# run: finished",
+    "\x08\x08\x08erased",
+    "\x7f",
+    "\u202etxt.exe",
+    "\u2066isolated\u2069",
+    "\u200bzero\u200dwidth",
+    "\u2028line\u2029paragraph",
+    "\U000e0041tag",
+    "\x00nul",
+)
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_nothing_that_others_wrote_steers_the_terminal(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.say(f"run {text}", console.paint(text))
+    console.complain(text)
+    console.table(("NAME",), [(text,)])
+    console.print_rows([rows.row(text)])
+    out, err = capsys.readouterr()
+    shown = [*out.splitlines(), *err.splitlines()]
+    assert len(shown) == 5
+    assert [line for line in shown if not line.isprintable()] == []
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_json_is_exact_and_steers_nothing(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    console.as_json({"name": text})
+    console.as_line({"name": text})
+    for line in capsys.readouterr().out.splitlines():
+        assert line.isprintable()
+        assert json.loads(line) == {"name": text}
+
+
+def test_colours_of_ours_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    console.say("it is ", console.paint("failed", width=8), ".")
+    assert capsys.readouterr().out == "it is   \x1b[31;1mfailed\x1b[0m.\n"
+
+
 def test_text_is_safe_on_a_terminal() -> None:
     assert console.clean("a\x1b[31mb\nc\udcff\u202e") == "a [31mb c  "
     assert console.width("损失") == 4

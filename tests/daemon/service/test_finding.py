@@ -258,6 +258,20 @@ def test_the_same_command_again_is_an_attempt_of_the_same_run(desk: Desk) -> Non
     assert f"attempt 2 of the same command goes on as {second.spec.id} (pid 410)" in body
 
 
+def test_the_same_command_of_another_user_is_no_attempt(desk: Desk) -> None:
+    """Else that user could have it said that our run goes on, and its incidents resolved."""
+    first = desk.new(uid=0, gid=0)
+    desk.crash(first)
+    desk.end(first)
+    desk.clock.jump(4)
+    second = desk.new(pid=410, start_ticks=9, uid=1234, gid=1234)
+    assert (second.spec.attempt, second.spec.resumed_from) == (1, None)
+    desk.end(second)
+    desk.clock.jump(4)
+    third = desk.new(pid=420, start_ticks=12, uid=0, gid=0)
+    assert (third.spec.attempt, third.spec.resumed_from) == (2, first.spec.id)
+
+
 def test_steps_of_the_next_attempt_end_the_conversation(desk: Desk) -> None:
     first = desk.new()
     desk.crash(first)

@@ -1,0 +1,34 @@
+"""Read a file of the configuration: only one that nobody but we and root can have written.
+
+It says which programs and addresses are used with our rights.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..system.errors import ConfigError
+from ..system.ownership import Untrusted, name_of, read_trusted
+
+
+def read_config(path: Path, shown: str) -> str | None:
+    """The text of a file of the configuration; ``None`` when there is none.
+
+    ``shown`` is what it is called in a message. Raises ConfigError when it cannot be read, or when
+    others may write to it or to a folder that it lies in.
+    """
+    try:
+        return read_trusted(str(path)).decode("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except Untrusted as error:
+        us = name_of(os.geteuid())
+        who = us if us == "root" else f"{us} or root"
+        raise ConfigError(
+            f"{shown} is not used: {error}",
+            f"it has to belong to {who}, and others must not write there: chown {us} FILE, "
+            "chmod go-w FILE and FOLDER (or chmod +t FOLDER)",
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{shown} cannot be read: {error}") from error

@@ -1,0 +1,48 @@
+"""Whatever the umask of who starts it: nobody else can open what the daemon and the commands make."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..fakes.box import COMMAND
+
+
+@pytest.mark.parametrize("umask", ["000", "022", "777"])
+def test_all_of_the_state_is_private(box: Any, umask: str) -> None:
+    line = f'umask {umask}; exec "$@"'
+    trainer = [sys.executable, "-uc", "print('step 1 loss 2.0'); import time; time.sleep(60)"]
+    words = [*COMMAND, "run", "--name", "gpt", "--", *trainer]
+    subprocess.run(["sh", "-c", line, "sh", *words], env=box.env, cwd=box.root, check=True)
+    run = box.ask("runs")[0]["run"]
+    folder = box.state / "runs" / run
+    box.until((folder / "training_status.md").exists, "its status page")
+    box.until((folder / "checkpoints_index.json").exists, "its index")
+    made = [box.state, *box.state.rglob("*")]
+    names = {path.name for path in made}
+    assert names >= {"middlewatch.sqlite", "middlewatch.sock", "middlewatch.lock", "daemon.log"}
+    assert names >= {"output.log", "exit.json", "training_status.md", "checkpoints_index.json"}
+    assert {path.name: oct(mode(path)) for path in made if mode(path) & 0o077} == {}
+
+
+def test_a_state_directory_of_another_user_is_refused(box: Any) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root: it gives a folder away")
+    box.state.mkdir()
+    os.chown(box.state, 1234, 1234)
+    for words in (("start",), ("run", "--", "true"), ("watch", "--pid", str(os.getpid()))):
+        done = box.command(*words, check=False)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert "belongs to user 1234" in done.stderr
+        assert "--state-dir" in done.stderr
+    assert list(box.state.iterdir()) == []
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
