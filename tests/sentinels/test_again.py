@@ -209,3 +209,12 @@ def test_the_program_after_one_that_was_killed_fails_for_itself(
     story.wait(later_s).says("python_exception", **BAD_RECORD).end(1).wait(5)
     (finding,) = story.asks("crash")
     assert finding.trouble == trouble
+
+
+def test_errors_that_are_logged_while_the_epochs_go_on_are_no_loop(story: Story) -> None:
+    """Broken samples are replaced, with a traceback; the steps are counted within each epoch."""
+    for epoch in (1.0, 2.0, 3.0, 4.0):
+        for number in (0.0, 10.0, 20.0, 30.0):
+            story.step(number=number, epoch=epoch, total=40.0)
+            story.says("python_exception", **BAD_RECORD).wait(4)
+        assert story.asks("crash") == []
