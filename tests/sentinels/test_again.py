@@ -215,6 +215,7 @@ def test_errors_that_are_logged_while_the_epochs_go_on_are_no_loop(story: Story)
     """Broken samples are replaced, with a traceback; the steps are counted within each epoch."""
     for epoch in (1.0, 2.0, 3.0, 4.0):
         for number in (0.0, 10.0, 20.0, 30.0):
-            story.step(number=number, epoch=epoch, total=40.0)
-            story.says("python_exception", **BAD_RECORD).wait(4)
+            story.step(number=number, epoch=epoch, total=40.0).wait(4)
+            if epoch > 1.0:
+                story.says("python_exception", **BAD_RECORD)
         assert story.asks("crash") == []
