@@ -85,18 +85,23 @@ def crash_loop(view: View, since: float) -> Loop | None:
     later = [number for at, number in view.step_times if at > first.at]
     if later and (not reached or max(later) > max(reached)):
         return None
-    if _later_epoch(view, first.at):
+    if _came_further(view, first.at):
         return None  # steps may be counted within each epoch
     if not view.step_times and not _no_longer(view, starts):
         return None  # reports without a step: they may be progress
     return Loop(newest, first.at, len(starts), max(reached) if reached else None)
 
 
-def _later_epoch(view: View, at: float) -> bool:
-    """True when a later epoch was reported after ``at`` (epoch seconds) than before."""
-    told = [(step.at, step.epoch) for step in view.steps if step.epoch is not None]
-    before = max((epoch for when, epoch in told if when <= at), default=None)
-    return before is not None and any(when > at and epoch > before for when, epoch in told)
+def _came_further(view: View, at: float) -> bool:
+    """True when a later step of the same epoch, or of a later one, was reported after ``at`` (epoch
+    seconds) than before."""
+    told = [
+        (step.at, (step.epoch, step.number))
+        for step in view.steps
+        if step.epoch is not None and step.number is not None
+    ]
+    before = max((place for when, place in told if when <= at), default=None)
+    return before is not None and any(when > at and place > before for when, place in told)
 
 
 def of_the_last_program(events: Sequence[LogEvent]) -> list[LogEvent]:
