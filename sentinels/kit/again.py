@@ -79,6 +79,8 @@ def crash_loop(view: View, since: float) -> Loop | None:
     if len(starts) < LOOP:
         return None
     first, rounds = starts[0], len(starts) - 1
+    if not _starts_others(view, first.at):
+        return None
     if view.now - last > max(RECENT_S, 3 * (starts[-1].at - first.at) / rounds):
         return None
     reached = [number for at, number in view.step_times if at <= first.at]
@@ -90,6 +92,15 @@ def crash_loop(view: View, since: float) -> Loop | None:
     if not view.step_times and not _no_longer(view, starts):
         return None  # reports without a step: they may be progress
     return Loop(newest, first.at, len(starts), max(reached) if reached else None)
+
+
+def _starts_others(view: View, since: float) -> bool:
+    """False for a Python program of which no process has ended since: what it logs again and again it
+    has caught, because nobody could have started it again."""
+    if not view.process_samples or any(end.at >= since - DIED_S for end in view.endings):
+        return True
+    main = (p for p in view.process_samples[-1].processes if p.pid == view.run.pid)
+    return not any(p.name.startswith(("python", "pt_")) for p in main)
 
 
 def _came_further(view: View, at: float) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from middlewatch.sentinels.kit import Severity
 
-from .story import Story
+from .story import Story, sample
 
 BAD_RECORD: Any = {"exception": "JSONDecodeError", "message": "Unterminated string: char 41"}
 
@@ -219,3 +219,13 @@ def test_errors_that_are_logged_while_the_epochs_go_on_are_no_loop(story: Story)
             if epoch > 1.0:
                 story.says("python_exception", **BAD_RECORD)
         assert story.asks("crash") == []
+
+
+@pytest.mark.parametrize(("main", "told"), [("python", False), ("bash", True)])
+def test_what_a_program_logs_again_and_again_it_has_caught(
+    story: Story, main: str, told: bool
+) -> None:
+    """Unreadable files, before the first step: only who starts programs can start one again."""
+    for _ in range(4):
+        story.lives(8, 0.9, None, sample(name=main)).says("python_exception", **BAD_RECORD)
+    assert bool(story.asks("crash")) is told
