@@ -15,6 +15,8 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 MOST_ENTRIES = 20_000
 """Entries looked at in a folder that was open to others. More than any daemon of ours makes."""
 _OTHERS = 0o077
+FOR_ALL = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders that stay open to everybody, also where they are file systems of their own."""
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
@@ -84,10 +86,12 @@ def take_folder(folder: Path, marks: Collection[str], others: Collection[str]) -
         raise Refused(f"the state directory {folder} belongs to {whose}", hint)
     if not info.st_mode & _OTHERS:
         return []
-    if info.st_mode & stat.S_ISVTX:
-        raise Refused(f"{folder} is a folder for everybody, it cannot hold the state", hint)
     with os.scandir(folder) as entries:
-        names = {entry.name for entry in entries}
+        names = {entry.name for entry in entries} - {"lost+found"}
+    # A new file system is a folder for everybody, too, until somebody says whose it is.
+    fresh = os.path.ismount(folder) and str(folder) not in FOR_ALL and names <= {*marks, *others}
+    if info.st_mode & stat.S_ISVTX and not fresh:
+        raise Refused(f"{folder} is a folder for everybody, it cannot hold the state", hint)
     if not names & set(marks) and not names <= set(others):
         raise Refused(
             f"{folder} holds other files and others may open it: it is no state directory",

@@ -212,6 +212,20 @@ def test_a_state_folder_of_another_user_is_refused(lair: Path) -> None:
         StateDir(lair / "mine").take()
 
 
+def test_a_new_file_system_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fresh tmpfs has the mode of /tmp, until somebody says whose it is."""
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    mount.chmod(0o1777)
+    monkeypatch.setattr(os.path, "ismount", lambda path: Path(path) == mount)
+    assert StateDir(mount).take()
+    assert stat.S_IMODE(mount.stat().st_mode) == 0o700
+    mount.chmod(0o1777)
+    (mount / "somebody's").write_text("")
+    with pytest.raises(Refused, match="a folder for everybody"):
+        StateDir(mount).take()
+
+
 def test_a_folder_for_everybody_is_never_closed(tmp_path: Path) -> None:
     """``--state-dir /tmp`` by mistake must not take /tmp away from everybody."""
     everybody = tmp_path / "tmp"
