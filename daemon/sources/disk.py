@@ -290,7 +290,9 @@ class Disks(Source):
             for run, device in self._devices
             if (mount := mounts.of_device(device)) is not None
         ]
-        wanted += self._below(mounts, [(r, found) for r, h, _, found in wanted if h == "cwd"])
+        ours = {m.device for _, holds, m, _ in wanted if holds == "state" and m is not None}
+        below = self._below(mounts, [(r, found) for r, h, _, found in wanted if h == "cwd"])
+        wanted += [one for one in below if one[2].device not in ours]
         for run, holds, mount, found in wanted:
             if mount is None:
                 continue

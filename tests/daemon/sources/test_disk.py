@@ -130,12 +130,17 @@ def test_what_is_mounted_below_the_folder_of_one_run(make: Make, tmp_path: Path)
     disks = make({}, root)
 
     def seen(**homes: str) -> set[str]:
-        disks.arrange({}, {run: PlacesOfRun({"cwd": [home]}) for run, home in homes.items()})
+        disks.arrange(
+            {"state": ["/disk"]}, {run: PlacesOfRun({"cwd": [home]}) for run, home in homes.items()}
+        )
         return {s.mount for s in look(disks)}
 
-    assert seen(a="/w/one") == {"/", "/w/one/scratch"}
-    assert seen(a="/w/one", b="/w/one") == {"/"}, "which of the two would it be?"
-    assert seen(a="/w") == {"/"}, "the disks of everybody are below it"
+    assert seen(a="/w/one") == {"/", "/w/one/scratch", "/disk"}
+    assert seen(a="/w/one", b="/w/one") == {"/", "/disk"}, "which of the two would it be?"
+    assert seen(a="/w") == {"/", "/disk"}, "the disks of everybody are below it"
+    disks.arrange({"state": ["/w/one/scratch"]}, {"a": PlacesOfRun({"cwd": ["/w/one"]})})
+    (state,) = (s for s in look(disks) if s.mount == "/w/one/scratch")
+    assert state.holds == ("state",), "our own state is not of the run"
 
 
 def test_links_are_followed(make: Make, tmp_path: Path) -> None:
