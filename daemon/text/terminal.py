@@ -17,7 +17,8 @@ def clean(text: object) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """JSON text with every character that a terminal could obey as ``\\uXXXX``: the same value."""
+    """JSON text of the same value, with every character that a terminal could obey escaped by its
+    number."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from .observations import LogEvent, ProcessEnded, Step
@@ -34,6 +36,7 @@ _SHELL_SAYS = ("terminated-word", "killed-word")
 """Signatures of a shell's word about a program that a signal has ended."""
 KILLS = (4, 6, 7, 8, 9, 11)
 """Signals by which a program is killed or crashes; parents end their workers with others."""
+_STEP = itemgetter(1)
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 ROUNDS = 4
 """Times that the counter must have gone back nearby before that is a loop. A recipe may go back
@@ -172,6 +175,8 @@ def rounds(view: View) -> Rounds | None:
     marks = view.step_times
     if len(marks) < 2 * SAME_ROUNDS:
         return None
+    if max(islice(map(_STEP, marks), len(marks) - 1)) < marks[-1][1]:
+        return None  # the usual case, with every report: it has come further than ever
     epochs = {step.epoch for step in view.steps if step.epoch is not None}
     top, back = float("-inf"), list[tuple[float, float]]()
     before = marks[0][1]

@@ -48,6 +48,8 @@ def lost_part(view: View, since: float) -> LostPart | None:
             return None
         if ending.main or age < NOT_REPLACED_S or ending.rank is not None:
             continue
+        if ending.exit_code == 0:
+            continue  # the usual case: the workers of a loader end with every epoch
         error = next(_raised(view, ending), None)
         if not _badly(ending, error) or not _goes_on(view, ending):
             continue

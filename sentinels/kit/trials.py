@@ -23,7 +23,7 @@ KEPT = 8
 _RESULT = re.compile(
     r"(?i)\btrial\W{1,3}#?(?P<trial>[\w-]{1,16})\b.{0,60}?"
     r"\b(?:(?:finished|completed?|ended|done)\b.{0,30}?\b(?:values?|objective|score|loss)\W{1,4}"
-    r"(?P<value>[-+]?(?:nan|inf|\d[\d.]*(?:e[-+]?\d+)?))|(?P<failed>failed|crashed))"
+    r"(?P<value>[-+]?(?:nan|inf|\d+(?:\.\d+)?(?:e[-+]?\d+)?))|(?P<failed>failed|crashed))"
 )
 """The line with which a search ends a trial: ``Trial 6 finished with value: inf``. One that was pruned or
 stopped early is none."""

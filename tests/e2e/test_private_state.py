@@ -31,9 +31,8 @@ def test_all_of_the_state_is_private(box: Any, umask: str) -> None:
     assert {path.name: oct(mode(path)) for path in made if mode(path) & 0o077} == {}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it gives a folder away")
 def test_a_state_directory_of_another_user_is_refused(box: Any) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root: it gives a folder away")
     box.state.mkdir()
     os.chown(box.state, 1234, 1234)
     for words in (("start",), ("run", "--", "true"), ("watch", "--pid", str(os.getpid()))):

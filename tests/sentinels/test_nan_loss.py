@@ -266,7 +266,7 @@ def test_trials_whose_lines_do_not_name_them(story: Story) -> None:
 )
 def test_a_search_whose_trials_all_end_without_a_result(story: Story, bad: str) -> None:
     for n in range(4):
-        story.phase("trial", f"Trial {n} finished with value: 0.2{n} and parameters: {{}}").wait(6)
+        story.phase("trial", f"Trial {n} finished with value: 0.2{n}.").wait(6)
     for n in (4, 5):
         story.phase("trial", f"Trial {n} {bad}").wait(6)
     assert story.asks("nan_loss") == []

@@ -30,6 +30,8 @@ ENOUGH_S = 15.0
 SOON, SOON_S, SOON_TIMES = 4, 6.0, 5.0
 """The same for a run that is slow soon after its start, and how many times slower it must be then
 (our choice: caches and first epochs make a factor of two or three)."""
+SORTED_EVERY = 64
+"""Marks after which that quantile is computed again in any case: a run may become faster."""
 RAISED = 2.0
 """Multiple of the upper quantile of the usual marks from which a mark is not taken for a usual one: the
 first of a slow stretch is only partly slow, and a few of them would soon look usual."""
@@ -77,6 +79,9 @@ class Collapse(Accumulator):
     """Median of the usual marks when the first slow one came."""
     step: float | None = None
     """Step at the first slow mark."""
+    _sorted: float = 0.0
+    """The upper quantile when it was last computed."""
+    _since_sorted: int = 0
     _factor: float = TIMES
     """How many times slower the stretch must be."""
     _usual: deque[Mark] = field(default_factory=lambda: deque(maxlen=KEPT))
@@ -215,7 +220,7 @@ class Collapse(Accumulator):
             return
         usual = self._usual
         times = self._needed()
-        if times and mark.seconds >= RAISED * quantile((m.seconds for m in usual), UPPER):
+        if times and mark.seconds >= RAISED * self._upper(mark):
             if not self.slow:
                 self.usual_s, self.step = median(m.seconds for m in usual), seen.number
                 self._factor = times
@@ -232,6 +237,14 @@ class Collapse(Accumulator):
             self._over()
         self._learn()
         usual.append(mark)
+
+    def _upper(self, mark: Mark) -> float:
+        """The upper quantile of the usual marks; for a mark that is not raised by an older value of it,
+        that one does: most marks are no reason to sort all."""
+        self._since_sorted += 1
+        if mark.seconds >= RAISED * self._sorted or self._since_sorted >= SORTED_EVERY:
+            self._sorted, self._since_sorted = quantile((m.seconds for m in self._usual), UPPER), 0
+        return self._sorted
 
     def _over(self) -> None:
         """What the processes used in the stretch is not usual."""
@@ -259,6 +272,7 @@ class Collapse(Accumulator):
         self.slow.clear()
         self._usual.clear()
         self._left, self._begun, self._stretch_s = WARM_MARKS, None, 0.0
+        self._sorted = 0.0
         self._before, self._reports = None, 0
         self._each, self._usual_look = {}, None
 
