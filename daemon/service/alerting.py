@@ -18,9 +18,9 @@ from .context import Context
 from .watched_run import WatchedRun
 
 REQUEUED_S = 30.0
-"""Seconds for which the end of a job that its queue says it starts again is no push yet: another
-attempt that trains within that time is the normal course of a short queue. Our choice: two to twenty
-seconds were seen."""
+"""Seconds for which the end of a job is no push yet if its queue says that it starts it again, or if the
+job ended with a status of its own choice after a save: another attempt that trains within that time is
+the normal course of a short queue. Our choice: two to twenty seconds were seen."""
 
 
 class Alerter:
