@@ -48,7 +48,7 @@ from .kit.again import (
 from .kit.classes import Lines, row, which
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
-from .kit.leaving import left_in_order, may_begin_again
+from .kit.leaving import left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
 from .kit.progress import completed
@@ -143,6 +143,9 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     else:
         trouble = in_its_place(view, cause).trouble
         summary = f"{describe_event(cause)}; the run {how}"
+    by_hand = trouble == "interrupted" and stopped_by_hand(view, ending, told)
+    if by_hand:
+        summary += " and has saved before"
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
@@ -160,7 +163,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=row(trouble).severity,
+        severity=Severity.INFO if by_hand else row(trouble).severity,
         fatal=True,
         summary=summary,
         evidence=(

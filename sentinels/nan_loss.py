@@ -83,10 +83,10 @@ def _trials(view: View) -> Iterator[Finding]:
     """A finding if none of the last trials of a search ended with a result."""
     trials = trials_of(view)
     line = None if trials is None or not trials.hopeless else trials.newest
-    if line is not None:
+    if trials is not None and line is not None:
         metric, value = "train_loss", math.nan if "nan" in line.text.lower() else math.inf
         yield Finding(
-            trouble=_trouble(metric, value),
+            trouble="python_exception" if trials.failing else _trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
             summary=f"none of the last {ALL_BAD} trials of the search has a finite result: "

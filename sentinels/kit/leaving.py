@@ -28,7 +28,17 @@ def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, to
         return False
     if cause is not None:
         return _REQUEUED.search(cause.text) is not None
-    return any(0 <= ending.at - c.saved_at <= JUST_SAVED_S for c in view.checkpoints)
+    return _just_saved(view, ending)
+
+
+def stopped_by_hand(view: View, ending: ProcessEnded, told: str) -> bool:
+    """True for a program that caught Ctrl-C, saved, and ended by itself with the status for that."""
+    return told == "interrupted" and ending.exit_code is not None and _just_saved(view, ending)
+
+
+def _just_saved(view: View, ending: ProcessEnded) -> bool:
+    times = [c.saved_at for c in view.checkpoints] + [c.at for c in view.claimed_saves]
+    return any(0 <= ending.at - at <= JUST_SAVED_S for at in times)
 
 
 def left_in_order(view: View, cause: LogEvent) -> bool:

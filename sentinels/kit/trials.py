@@ -89,6 +89,12 @@ class Trials(Accumulator):
             del self._bad[next(iter(self._bad))]
 
     @property
+    def failing(self) -> bool:
+        """True when the newest trial without a result had an error, and no bad value."""
+        result = None if self.newest is None else _RESULT.search(self.newest.text)
+        return result is not None and result["value"] is None
+
+    @property
     def hopeless(self) -> bool:
         """True when none of the last trials has a finite loss."""
         newest = list(self._bad.values())[-ALL_BAD:]

@@ -82,6 +82,14 @@ def test_a_person_who_interrupts_it(story: Story, code: int | None, signal: int 
     assert (finding.trouble, finding.severity) == ("interrupted", Severity.WARNING)
 
 
+def test_a_person_who_interrupts_what_saves_first(story: Story) -> None:
+    """It is in the status page; nobody is woken for what they did themselves."""
+    story.train(30).says("interrupted", "KeyboardInterrupt: saving", severity="warning")
+    finding = crash(story.saved().end(130).wait(3))
+    assert (finding.trouble, finding.severity) == ("interrupted", Severity.INFO)
+    assert "has saved before" in finding.summary
+
+
 def test_an_interruption_makes_fallout(story: Story) -> None:
     traceback(story.train(30)).end(signal=2).wait(3)
     finding = crash(story)

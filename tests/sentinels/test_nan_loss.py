@@ -261,10 +261,16 @@ def test_trials_whose_lines_do_not_name_them(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad",
-    ["finished with value: inf and parameters: {}", "failed with value None", "ended, loss=nan"],
+    ("bad", "trouble"),
+    [
+        ("finished with value: inf and parameters: {}", "loss_inf"),
+        ("failed with parameters: {} because of RuntimeError('shapes')", "python_exception"),
+        ("ended, loss=nan", "loss_nan"),
+    ],
 )
-def test_a_search_whose_trials_all_end_without_a_result(story: Story, bad: str) -> None:
+def test_a_search_whose_trials_all_end_without_a_result(
+    story: Story, bad: str, trouble: str
+) -> None:
     for n in range(4):
         story.phase("trial", f"Trial {n} finished with value: 0.2{n}.").wait(6)
     for n in (4, 5):
@@ -273,6 +279,7 @@ def test_a_search_whose_trials_all_end_without_a_result(story: Story, bad: str) 
     story.phase("trial", "Trial 6 pruned.").phase("trial", f"Trial 7 {bad}")
     (finding,) = story.asks("nan_loss")
     assert (finding.key, finding.severity) == ("trials", Severity.WARNING)
+    assert finding.trouble == trouble
     assert finding.summary.startswith("none of the last 3 trials of the search has a finite result")
     story.phase("trial", "Trial 8 finished with value: 0.31")
     assert story.asks("nan_loss") == []
