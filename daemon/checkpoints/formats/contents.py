@@ -134,8 +134,11 @@ def _distributed(
     here = beside.get(name, ())
     records: list[Record] = []
     placed: list[TensorAt | None] = []
+    imports: set[str] = set()
     for piece in here:
         row = distcp.Row(peek, piece)
+        imports.update(row.globals)
         placed.extend(row.tensors())
         records.extend(row.records())
-    return replace(_sorted(records, placed), progress=distcp.progress_of(peek, here))
+    told = distcp.progress_of(peek, here)
+    return replace(_sorted(records, placed), progress=told, globals=frozenset(imports))

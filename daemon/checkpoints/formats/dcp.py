@@ -60,6 +60,11 @@ def compact(made_by: str, state: object) -> object:
     return kept
 
 
+def is_metadata(root: object) -> bool:
+    """True for what a ``.metadata`` holds."""
+    return isinstance(root, Opaque) and root.made_by == f"{_HOME}.metadata.Metadata"
+
+
 def pieces(root: object) -> Iterator[Piece]:
     """The items that a ``.metadata`` lists, in its order; none where it is no such pickle."""
     state = _dict(root.state) if isinstance(root, Opaque) else {}

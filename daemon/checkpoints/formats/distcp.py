@@ -63,6 +63,12 @@ class Row:
             detail = f"{shown} bytes, .metadata says {piece.data_bytes}"
             raise torch_zip.Malformed(f"{piece.name} has {detail}")
 
+    @property
+    def globals(self) -> tuple[str, ...]:
+        """The names that its pickle would import."""
+        walk = None if self._archive is None else self._archive.walk
+        return () if walk is None else walk.globals
+
     def records(self) -> Sequence[Extent]:
         """The members of its archive."""
         if self._archive is None:

@@ -64,3 +64,5 @@ class Contents:
     progress: Progress = UNTOLD
     notes: tuple[str, ...] = field(default=())
     """Remarks for a person."""
+    globals: frozenset[str] = frozenset()
+    """Names that the pickles of its items would import, of a distributed checkpoint."""

@@ -49,8 +49,8 @@ class _Message(NamedTuple):
     data: bytes
 
 
-def check(peek: BoundedFile) -> str:
-    """Check one file; a remark on a whole one, or "". Raises Malformed or FileTooShort."""
+def check(peek: BoundedFile) -> None:
+    """Check one file. Raises Malformed or FileTooShort, and TooLong where it cannot be judged."""
     head = peek.read_up_to(0, 96)
     if not head.startswith(HDF5_MAGIC):
         raise Malformed("it does not begin with the HDF5 signature")
@@ -58,9 +58,9 @@ def check(peek: BoundedFile) -> str:
         raise Malformed(f"{len(head)} bytes are too few for an HDF5 file")
     version = head[8]
     if version not in _END_AT:
-        return f"an HDF5 superblock of version {version}: its length is not checked"
+        raise TooLong(f"an HDF5 superblock of version {version}: nothing of it can be checked")
     if head[13 if version < 2 else 9] != 8:
-        return "an HDF5 file with short addresses: its length is not checked"
+        raise TooLong("an HDF5 file with short addresses: nothing of it can be checked")
     at = _END_AT[version]
     end = _number(head, at - 16) + _number(head, at)
     if peek.size < end:
@@ -69,7 +69,6 @@ def check(peek: BoundedFile) -> str:
         raise Malformed("it was never closed by the program that wrote it")
     for _ in datasets(peek):
         pass
-    return ""
 
 
 def datasets(peek: BoundedFile) -> Iterator[Dataset | None]:

@@ -11,10 +11,12 @@ import re
 from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES, of_numpy
 from .extents import TensorAt
-from .torch_zip import Malformed
+from .pickle_symbols import TooLong
+from .torch_zip import Malformed, ZipMember, beginning
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 64 << 10
+_OBJECTS = (b"O", b"|O", b"<O", b">O", b"=O")
 _TYPE = re.compile(rb"'descr': '([<>|=]?\w+)'")
 _SHAPE = re.compile(rb"'shape': \(([\d, ]*)\)")
 
@@ -24,10 +26,23 @@ def in_file(peek: BoundedFile) -> TensorAt | None:
     return in_record(peek, "array", 0, peek.size)
 
 
+def check_packed(peek: BoundedFile, record: ZipMember) -> None:
+    """Check the type of a compressed array, which is not read further. Raises like the others."""
+    kind = _TYPE.search(beginning(peek, record, _LONGEST_HEADER))
+    if kind is not None:
+        _check_type(record.name, kind[1])
+
+
+def _check_type(name: str, kind: bytes) -> None:
+    if kind in _OBJECTS:
+        raise TooLong(f"{name} is an array of Python objects: a pickle, which can run any code")
+
+
 def in_record(peek: BoundedFile, name: str, start: int, count: int) -> TensorAt | None:
     """The array in ``count`` bytes from ``start``; ``None`` for a type that is not known.
 
-    Raises Malformed where its header is damaged, or needs more or fewer bytes than there are.
+    Raises Malformed where its header is damaged, or needs more or fewer bytes than there are, and
+    TooLong for an array of objects.
     """
     head = peek.read_at(start, min(count, 12))
     if not head.startswith(_MAGIC) or len(head) < 12:
@@ -39,6 +54,8 @@ def in_record(peek: BoundedFile, name: str, start: int, count: int) -> TensorAt 
         raise Malformed(f"the header of {name} claims {length} bytes")
     header = peek.read_at(start + 8 + width, length)
     kind, shape = _TYPE.search(header), _SHAPE.search(header)
+    if kind is not None:
+        _check_type(name, kind[1])
     dtype = of_numpy(kind[1].decode()) if kind else None
     if dtype is None or shape is None:
         return None

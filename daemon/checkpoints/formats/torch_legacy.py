@@ -28,6 +28,8 @@ class Legacy:
     """Key -> offset at which the bytes of that storage begin."""
     big: bool
     """Its numbers are big-endian."""
+    globals: tuple[str, ...] = ()
+    """The names that any of its pickles would import."""
 
 
 def read(peek: BoundedFile) -> Legacy:
@@ -58,7 +60,7 @@ def read(peek: BoundedFile) -> Legacy:
         )
         _counted(key, count, model.storages[key] or 0)
     _tensors_fit(model, starts)
-    return Legacy(model, starts, big)
+    return Legacy(model, starts, big, tuple(name for walk in walks for name in walk.globals))
 
 
 def _starts(model: pickle_walk.Walk, keys: list[object], at: int) -> tuple[dict[str, int], int]:

@@ -54,10 +54,15 @@ def members(peek: BoundedFile, archive: torch_zip.Archive, prefix: str = "") -> 
 
 
 def of_archive(peek: BoundedFile, archive: torch_zip.Archive) -> Torch | None:
-    """A zip archive that torch.save wrote; ``None`` where its pickle was not followed."""
+    """A zip archive that torch.save wrote; ``None`` where its pickle was not followed, or where
+    its data is compressed and so has no place in the file."""
     if archive.pickle is None or archive.walk is None:
         return None
     home = archive.pickle.name[: -len("data.pkl")]
+    if archive.pickle.method or any(
+        record.method and record.name.startswith(f"{home}data/") for record in archive.records
+    ):
+        return None
     last = ("", 0)
 
     def start_of(tensor: Tensor) -> int:

@@ -29,6 +29,7 @@ _HEADERS_READ = 1 << 16
 those read are evenly spread."""
 _IN_64 = 0xFFFFFFFF
 _HAS_DESCRIPTOR = 0x08
+_DEFLATED = 8
 
 
 class Malformed(Exception):
@@ -87,12 +88,8 @@ def read(peek: BoundedFile) -> Archive:
     pickle = next((r for r in found if r.name.rpartition("/")[2] == "data.pkl"), None)
     if pickle is None:
         return Archive(found, by_name, None, notes=notes)
-    if pickle.method != 0:  # torch never compresses it, but reads it if another program did
-        return Archive(
-            found, by_name, pickle, None, notes=(*notes, "data.pkl is compressed: not checked")
-        )
     start = data_start(peek, pickle)
-    if pickle.bytes > pickle_walk.WALK_LIMIT:
+    if pickle.method == 0 and pickle.bytes > pickle_walk.WALK_LIMIT:
         if peek.read_at(start + pickle.bytes - 1, 1) != b".":
             raise Malformed("data.pkl does not end with STOP")
         head = peek.read_at(start, pickle_walk.WALK_LIMIT)
@@ -104,7 +101,10 @@ def read(peek: BoundedFile) -> Archive:
             _is_lightning(head),
             (*notes, "data.pkl is too long: not checked"),
         )
-    data = peek.read_at(start, pickle.bytes)
+    try:
+        data = _content(peek, pickle, start)
+    except TooLong as error:
+        return Archive(found, by_name, pickle, None, notes=(*notes, f"data.pkl: {error}"))
     # 0 if checksums are off when writing, see torch.serialization.set_crc32_options.
     if pickle.crc and zlib.crc32(data) != pickle.crc:
         raise Malformed("data.pkl does not match its checksum")
@@ -118,6 +118,36 @@ def read(peek: BoundedFile) -> Archive:
             found, by_name, pickle, None, _is_lightning(data), (*notes, f"data.pkl: {error}")
         )
     return Archive(found, by_name, pickle, walk, _is_lightning(data), notes)
+
+
+def _content(peek: BoundedFile, record: ZipMember, start: int) -> bytes:
+    """The bytes of a record. torch never compresses one, but reads it if another program did.
+
+    Raises TooLong for more than is walked, and for a compression that is not deflate.
+    """
+    if record.method == 0:
+        return peek.read_at(start, record.bytes)
+    limit = pickle_walk.WALK_LIMIT
+    if max(record.packed_bytes, record.bytes) > limit:
+        raise TooLong("it is compressed and too long to read")
+    data = beginning(peek, record, record.bytes + 1)
+    if len(data) != record.bytes:
+        raise Malformed(f"{record.name} does not unpack to its {record.bytes} bytes")
+    return data
+
+
+def beginning(peek: BoundedFile, record: ZipMember, count: int) -> bytes:
+    """The first ``count`` bytes of a compressed record.
+
+    Raises Malformed where it is damaged, and TooLong for a compression that is not deflate.
+    """
+    if record.method != _DEFLATED:
+        raise TooLong(f"{record.name} has a compression that is not read")
+    packed = peek.read_at(data_start(peek, record), min(record.packed_bytes, count + 64))
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, count)
+    except zlib.error as error:
+        raise Malformed(f"{record.name} cannot be unpacked: {error}") from None
 
 
 def _is_lightning(pickle: bytes) -> bool:

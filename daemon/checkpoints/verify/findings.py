@@ -47,12 +47,17 @@ class Findings:
         self._bad_chunked: set[str] = set()
         self._remarks: list[str] = []
         self._remark_count = 0
+        self._doubts: list[str] = []
         self._notes: dict[str, list[str]] = {}
         self._passed: list[int] = []
 
     def broken(self, file: str, why: str) -> None:
         """Add a file whose structure is damaged; ``why`` is a sentence."""
         self._structure.append(f"{file}: {why}" if self._many else why)
+
+    def doubtful(self, file: str, why: str) -> None:
+        """Add a file that nobody may call whole; ``why`` is a sentence."""
+        self._doubts.append(f"{file}: {why}" if self._many else why)
 
     def add_remark(self, file: str, text: str) -> None:
         """Add a remark that does not change the state."""
@@ -129,6 +134,9 @@ class Findings:
         level = next((level for found, level in failed if found), None)
         if level is not None:
             return Scanned("corrupt", level, "; ".join(parts), digest, count)
+        if self._doubts:
+            parts = [*self._doubts[:SHOWN], *parts]
+            return Scanned("unverifiable", STRUCTURE, "; ".join(parts), digest, count)
         reached = LEVELS[min(self._passed, default=0)]
         return Scanned("ok", reached, "; ".join(parts), digest, count)
 

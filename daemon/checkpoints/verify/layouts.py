@@ -12,6 +12,7 @@ from ..formats import distcp, names, pickle_walk, recognise, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.pickle_symbols import TooLong
 from ..formats.recognise import MOST_FILES, Part
+from . import unsafe_globals
 from .verdicts import (
     CheckFile,
     FolderVerdict,
@@ -104,12 +105,19 @@ def _against_metadata(metadata: Part, inside: dict[str, int]) -> FolderVerdict:
         )
     if not ends:
         return FolderVerdict("corrupt", ".metadata is cut off: no STOP at its end")
+    root = None
     try:
-        root = pickle_walk.walk(data).root if whole else None
+        if whole:
+            walk = pickle_walk.walk(data)
+            if danger := unsafe_globals.remark(walk.globals):
+                return FolderVerdict("unverifiable", f".metadata: {danger}")
+            root = walk.root
     except ValueError as error:
         return FolderVerdict("corrupt", f".metadata: {error}")
-    except TooLong:
-        root = None
+    except TooLong as error:
+        return FolderVerdict("unverifiable", f".metadata: {error}")
+    if whole and not dcp.is_metadata(root):
+        return FolderVerdict("unverifiable", ".metadata is not what torch.distributed writes")
     named: dict[str, list[dcp.Piece]] = {}
     for piece in dcp.pieces(root):
         named.setdefault(piece.file, []).append(piece)

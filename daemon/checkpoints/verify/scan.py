@@ -20,6 +20,7 @@ import xxhash
 from ...system.files import combined_digest
 from ..formats import contents, distcp, names, recognise, safetensors, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
+from . import unsafe_globals
 from .checksums import Sums
 from .findings import FINITE, STRUCTURE, Findings
 from .findings import Scanned as Scanned
@@ -126,6 +127,8 @@ class Scan:
         tensors = inside.tensors if self._finite else ()
         unplaced = inside.unplaced if self._finite else 0
         known = kind in _KNOWN or bool(inside.records or inside.tensors or unplaced)
+        if danger := unsafe_globals.remark(inside.globals):
+            found.doubtful(member.name, danger)
         for note in inside.notes:
             found.add_remark(member.name, note)
         if (

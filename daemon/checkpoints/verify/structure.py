@@ -114,7 +114,8 @@ def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: s
     if kind == "pickle":
         return _plain_pickle(peek, guess)
     if kind == "hdf5":
-        return FileVerdict("ok", hdf5.check(peek), progress=hdf5.told_by(peek))
+        hdf5.check(peek)
+        return FileVerdict("ok", progress=hdf5.told_by(peek))
     if path.endswith((".pt", ".pth", ".ckpt")):
         head = peek.read_up_to(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
@@ -127,42 +128,45 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
     detail = "; ".join(archive.notes)
     if archive.pickle is None:
         if path.endswith((".npz", ".keras")):
-            said, told = _inside(peek, archive, path)
-            return FileVerdict("ok", "; ".join([*archive.notes, *said]), progress=told)
+            told = _inside(peek, archive, path)
+            return FileVerdict("ok", detail, progress=told)
         if path.endswith(names.WEIGHTS):
             return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
         detail = "a whole zip archive, but not a known checkpoint format"
         return FileVerdict("unverifiable", detail)
-    counters = archive.walk.counters if archive.walk else {}
     kind: Format = "lightning" if archive.lightning else "torch"
     found = torch_tensors.of_archive(peek, archive)
+    if archive.walk is None:
+        return FileVerdict("unverifiable", detail, kind)  # nobody knows what is in it
     told = UNTOLD if found is None else torch_tensors.progress_of(found)
-    listed = _listed(None if archive.walk is None else archive.walk.root)
-    danger = unsafe_globals.remark(archive.walk.globals) if archive.walk else ""
-    detail = "; ".join(text for text in (detail, danger) if text)
-    return FileVerdict("ok", detail, kind, told, listed, counters, _parts(found))
+    danger = unsafe_globals.remark(archive.walk.globals)
+    if danger:
+        return FileVerdict("unverifiable", danger, kind, told)
+    listed = _listed(archive.walk.root)
+    return FileVerdict("ok", detail, kind, told, listed, archive.walk.counters, _parts(found))
 
 
-def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> tuple[list[str], Progress]:
-    """Check the members of an archive of numpy or Keras: (remarks, progress). Raises Malformed."""
-    said = []
+def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> Progress:
+    """Check the members of an archive of numpy or Keras. Raises Malformed, TooLong."""
     told = UNTOLD
     members = set()
     for record in archive.records:
         members.add(record.name)
         if record.method != 0:
+            if record.name.endswith(".npy"):
+                npy.check_packed(peek, record)
             continue
         start = torch_zip.data_start(peek, record)
         if record.name.endswith(".npy"):
             npy.in_record(peek, record.name, start, record.bytes)
         elif record.name.endswith(".h5"):
             window = peek.window(start, record.bytes)
-            said.append(hdf5.check(window))
+            hdf5.check(window)
             told = hdf5.told_by(window)
     missing = sorted(_OF_KERAS - members) if path.endswith(".keras") else []
     if missing:
         raise torch_zip.Malformed(f"{missing[0]} is missing in it")
-    return [text for text in said if text], told
+    return told
 
 
 def _parts(found: torch_tensors.Torch | None) -> tuple[str, ...] | None:
@@ -185,12 +189,13 @@ def _listed(root: object) -> frozenset[str] | None:
 def _legacy(peek: BoundedFile) -> FileVerdict:
     try:
         whole = torch_legacy.read(peek)
-        danger = unsafe_globals.remark(whole.walk.globals)
+        danger = unsafe_globals.remark(whole.globals)
         found = torch_tensors.of_legacy(peek, whole)
     except safetensors.TooLong as error:
         return FileVerdict("unverifiable", str(error), "torch")
     told = torch_tensors.progress_of(found)
-    return FileVerdict("ok", danger, "torch", told, parts=_parts(found))
+    state: State = "unverifiable" if danger else "ok"
+    return FileVerdict(state, danger, "torch", told, parts=_parts(found))
 
 
 def _plain_pickle(peek: BoundedFile, guess: Format) -> FileVerdict:

@@ -161,6 +161,15 @@ def weights(numbers: int = 6, count: int = 6) -> bytes:
     return hdf5({"kernel": (FLOAT32, count, data), "a.iteration": (INT32, 1, b"\x09\0\0\0")})
 
 
+@given(st.binary(min_size=1000, max_size=4000))
+def test_a_signature_of_hdf5_before_noise_is_not_ok(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("noise") / "model.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + noise)
+    assert structure.check(str(path)).state in ("corrupt", "unverifiable")
+
+
 def test_hdf5_as_long_as_it_says(tmp_path: Path) -> None:
     path = tmp_path / "model_epoch_3.weights.h5"
     path.write_bytes(weights())

@@ -155,7 +155,7 @@ def test_a_malicious_pickle_is_never_executed(tmp_path: Path, new: bool) -> None
     torch = pytest.importorskip("torch")
     path, trap = tmp_path / "model.pt", tmp_path / "executed"
     torch.save({"bomb": Bomb(trap), "w": torch.ones(3)}, path, _use_new_zipfile_serialization=new)
-    assert levels.describe(str(path))["state"] == "ok"
+    assert levels.describe(str(path))["state"] == "unverifiable"
     assert not trap.exists()
     torch.load(path, weights_only=False)
     assert trap.exists(), "the bomb must be a real one"
