@@ -386,7 +386,7 @@ def test_root_runs_the_python_of_a_user_as_that_user() -> None:
         home.chmod(0o755)
         python = venv(home / "env", "/usr/bin/python3")
         os.chown(python, 65534, 65534, follow_symlinks=False)
-        run = RunSpec("gpt", command=(str(python), "train.py"), cwd="/")
+        run = RunSpec("gpt", command=(str(python), "train.py"), cwd="/", uid=65534)
         found = interpreters.find(None, [run])
         assert (found.path, found.uid) == (str(python), 65534)
         told = subprocess.run(
