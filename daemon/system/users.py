@@ -14,7 +14,7 @@ import select
 import signal
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import procfs
@@ -123,10 +123,11 @@ def run_as(
     given: bytes = b"",
     most: int = 1 << 20,
     clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Said:
     """Run a program as ``who`` to its end; ``given`` is its stdin.
 
-    As another user it has a clean environment; for our own user it has ours. Raises NoAnswer when
+    As another user it has a clean environment; for our own user it has ours; or ``environ``. Raises NoAnswer when
     it takes longer than ``deadline_s`` or says more than ``most`` bytes, Refused where we may not
     become that user, and OSError when it cannot be started.
     """
@@ -136,7 +137,7 @@ def run_as(
         _write_all(stdin, given)
         os.lseek(stdin, 0, os.SEEK_SET)
         try:
-            child = _start(who, argv, stdin)
+            child = _start(who, argv, stdin, environ)
         except subprocess.SubprocessError as error:
             raise OSError(f"{argv[0]} cannot be started as {who.name}: {error}") from error
     finally:
@@ -153,7 +154,9 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _start(who: User, argv: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
+def _start(
+    who: User, argv: Sequence[str], stdin: int, environ: Mapping[str, str] | None
+) -> subprocess.Popen[bytes]:
     # A session of its own: with our terminal as its controlling terminal, a program of another user
     # could type into our shell.
     return subprocess.Popen(
@@ -161,7 +164,7 @@ def _start(who: User, argv: Sequence[str], stdin: int) -> subprocess.Popen[bytes
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=None if who.is_us else who.environment(),
+        env=environ if environ is not None or who.is_us else who.environment(),
         cwd="/",
         start_new_session=True,
         umask=0o077,
