@@ -52,10 +52,10 @@ def _python(args: argparse.Namespace) -> interpreters.Python:
     specs = offline.stored_runs(state(args))
     paths = [os.path.realpath(path) for path in args.path]
     owners = [spec for spec in specs if _saves_to(spec, paths)]
-    refused: list[str] = []
+    notes: list[str] = []
     others = [s for s in specs if s not in owners]
-    python = interpreters.find(args.python, owners, others, refused)
-    for sentence in refused:
+    python = interpreters.find(args.python, owners, others, notes, paths)
+    for sentence in notes:
         console.complain(f"middlewatch: {sentence}")
     return python
 

@@ -16,10 +16,11 @@ import xxhash
 
 from .programs import ask, stream
 from .rclone_config import check_keeps_private
-from .receipt import RECEIPT, SCHEMA, CopyJob, FileToCopy, MirrorError, read_receipt
+from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import CopyProgress, Standing, Work, digest_of, standing_of
 from .staging import portions, staged
 from .targets import MirrorTarget
+from .tree import FileToCopy
 
 _NOT_THERE = (0, 3, 4)
 """Exit statuses of rclone: success, no such folder, no such file."""

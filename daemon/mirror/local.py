@@ -14,9 +14,9 @@ import xxhash
 
 from ..checkpoints.verify.reading import FileReader
 from ..system.files import drop_cached, sync_folder, write_whole
-from .receipt import RECEIPT, SCHEMA, CopyJob, FileToCopy, MirrorError, read_receipt
+from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import CopyProgress, Standing, Work, chunks, standing_of
-from .tree import GROUP, OTHERS
+from .tree import GROUP, OTHERS, FileToCopy
 
 FLUSH = 32 << 20
 """Bytes written between two flushes: so much at most is not yet on disk and lost by a crash."""

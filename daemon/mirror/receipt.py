@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..checkpoints.formats import names, recognise, safetensors, torch_zip
@@ -12,6 +12,7 @@ from ..checkpoints.formats.bounded_file import BoundedFile, FileTooShort
 from ..system.files import combined_digest
 from ..system.ownership import is_ours
 from . import tree
+from .tree import FileToCopy
 
 SCHEMA = "middlewatch/mirror/v1"
 RECEIPT = ".middlewatch-mirror.json"
@@ -25,22 +26,6 @@ class MirrorError(Exception):
 
 class CheckpointGone(MirrorError):
     """The checkpoint is not there any more, or not the one that was verified."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileToCopy:
-    """One file to copy."""
-
-    name: str
-    """Relative to the checkpoint folder, or to the folder that holds a single file."""
-    path: str
-    bytes: int
-    mtime_ns: int
-    inode: int
-    shared: int = field(default=0, compare=False)
-    """Who may read it besides its owner, also by the folders above: 0o004 and 0o040 of its mode."""
-    gid: int = field(default=-1, compare=False)
-    """Its group."""
 
 
 @dataclass(frozen=True, slots=True)

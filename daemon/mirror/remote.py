@@ -14,12 +14,12 @@ from .receipt import (
     SCHEMA,
     CheckpointGone,
     CopyJob,
-    FileToCopy,
     MirrorError,
     combined,
     is_of,
     receipt,
 )
+from .tree import FileToCopy
 
 
 class CopyProgress(NamedTuple):

@@ -13,7 +13,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 
 from . import tree
-from .receipt import CheckpointGone, FileToCopy
+from .receipt import CheckpointGone
+from .tree import FileToCopy
 
 AT_ONCE = 200
 """Files that are open at the same time: below the usual limit of 1024 descriptors."""

@@ -14,14 +14,12 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..checkpoints.formats import names, recognise
 from ..system import places
 from ..system.ownership import is_ours, name_of, others_may_write
-
-if TYPE_CHECKING:
-    from .receipt import FileToCopy
 
 OTHERS, GROUP = 0o004, 0o040
 
@@ -31,6 +29,22 @@ class Strange(OSError):
 
     def __init__(self, why: str, name: str) -> None:
         super().__init__(1, why, name)
+
+
+@dataclass(frozen=True, slots=True)
+class FileToCopy:
+    """One file to copy."""
+
+    name: str
+    """Relative to the checkpoint folder, or to the folder that holds a single file."""
+    path: str
+    bytes: int
+    mtime_ns: int
+    inode: int
+    shared: int = field(default=0, compare=False)
+    """Who may read it besides its owner, also by the folders above: 0o004 and 0o040 of its mode."""
+    gid: int = field(default=-1, compare=False)
+    """Its group."""
 
 
 class Found(NamedTuple):

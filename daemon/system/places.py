@@ -10,19 +10,19 @@ by name, and nothing is opened by its whole path:
   it, or if it belongs to the owner of the folder.
 - Only regular files are opened: a pipe would wait for ever, a device may do anything.
 
-Below a folder that is open already, :func:`open_beneath` follows no link at all (``openat2``).
+Below a folder that is open already, :func:`open_beneath` follows no link at all.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import pwd
 import re
 import stat
 from functools import lru_cache
+from pathlib import Path
 
 from . import procfs
 from .ownership import MOST_LINKS, is_ours, name_of, others_may_write
@@ -33,10 +33,6 @@ _OF_PROCESS = re.compile(
     r"/proc/(?P<pid>\d+|self)/(?:(?P<fd>fd/\d+)|(?P<home>root|cwd)(?P<rest>/.*)?)"
 )
 _R, _X = 4, 1
-_OPENAT2 = 437  # on all architectures
-_RESOLVE_NO_MAGICLINKS, _RESOLVE_NO_SYMLINKS, _RESOLVE_BENEATH = 0x02, 0x04, 0x08
-_NO_OPENAT2 = (errno.ENOSYS, errno.EPERM, errno.E2BIG, errno.EINVAL)
-"""Errors of a kernel, or a filter of system calls, that does not have it."""
 
 
 class NotTheirs(PermissionError):
@@ -88,9 +84,7 @@ def open_beneath(folder: int, name: str, *, directory: bool = False) -> int:
     if name.startswith("/") or ".." in parts:
         raise NotTheirs(f"{name} leads out of its folder", name)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if directory else os.O_PATH | os.O_CLOEXEC
-    fd = _openat2(folder, name, flags)
-    if fd is None:
-        fd = _by_steps(folder, parts, flags, name)
+    fd = _by_steps(folder, parts, flags, name)
     if directory:
         return fd
     try:
@@ -101,29 +95,6 @@ def open_beneath(folder: int, name: str, *, directory: bool = False) -> int:
 
 
 # ------------------------------------------------------------------------ below an open folder
-
-
-class _OpenHow(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("flags", "mode", "resolve")]
-
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _openat2(folder: int, name: str, flags: int) -> int | None:
-    """openat2(2) that follows no link; ``None`` where the kernel does not have it (before 5.6)."""
-    resolve = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_SYMLINKS
-    how = _OpenHow(flags, 0, resolve)  # O_NOFOLLOW with O_PATH would open a link itself
-    number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
-    fd = _libc.syscall(number, ctypes.c_int(folder), os.fsencode(name), ctypes.byref(how), size)
-    if fd >= 0:
-        return int(fd)
-    error = ctypes.get_errno()
-    if error in _NO_OPENAT2:
-        return None
-    if error in (errno.ELOOP, errno.EXDEV):
-        raise NotTheirs(f"{name} is a link, or lies behind one", name)
-    raise OSError(error, os.strerror(error), name)
 
 
 def _by_steps(folder: int, parts: list[str], flags: int, name: str) -> int:
@@ -250,6 +221,23 @@ def _check_may(
         if not may(uid, info, what, groups=groups):
             who = name_of(uid)
             raise NotTheirs(f"the link {link} of {who} leads to what {who} may not read", path)
+
+
+def unreadable_for(uid: int, path: str) -> str:
+    """What a user may not read of a file, or of a folder and the files in it; empty if nothing.
+
+    Raises OSError when there is no such path.
+    """
+    real = os.path.realpath(path)
+    for above in (*Path(path).absolute().parents, *Path(real).parents):
+        if not may(uid, above.stat(), _X):
+            return str(above)
+    if not os.path.isdir(real):
+        return "" if may(uid, os.stat(real), _R) else real
+    if not may(uid, os.stat(real), _R) or not may(uid, os.stat(real), _X):
+        return real
+    with os.scandir(real) as entries:
+        return next((one.path for one in entries if not may(uid, one.stat(), _R)), "")
 
 
 def _has_list(fd: int) -> bool:

@@ -8,6 +8,7 @@ limit on what it says, because its user may interfere with it.
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
 import pwd
 import select
@@ -22,6 +23,8 @@ from .clock import Clock, SystemClock
 from .errors import Refused
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+UNUSED = range(61184, 65520)
+"""Ids that no account has: systemd.exec(5), ``DynamicUser=``."""
 MOST_WORDS = 4000
 """Bytes kept of what a program says on stderr."""
 
@@ -107,6 +110,34 @@ def user_of(uid: int, gid: int | None = None) -> User | None:
     groups = tuple(os.getgrouplist(account.pw_name, account.pw_gid))
     shell = account.pw_shell or "/bin/sh"
     return User(uid, account.pw_gid, groups, account.pw_name, account.pw_dir, shell)
+
+
+def unused_user(proc: str = procfs.PROC) -> User:
+    """A user who has no account, no group, no process and so, as far as anybody can tell, no file.
+
+    For programs that anybody may have changed: what they are then made to do, everybody could have
+    done before. Taken from the range that systemd keeps for such users (``DynamicUser=``). Raises
+    Refused when all of them are in use.
+    """
+    busy = {_owner(pid, proc) for pid in procfs.pids(proc)}
+    for uid in reversed(UNUSED):
+        if uid not in busy and not _has_account(uid):
+            return User(uid, uid, (), str(uid), "")
+    raise Refused("no user id is free for a program that nobody vouches for")
+
+
+def _owner(pid: int, proc: str) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.stat(f"{proc}/{pid}").st_uid
+    return None
+
+
+def _has_account(uid: int) -> bool:
+    with contextlib.suppress(KeyError):
+        return bool(pwd.getpwuid(uid))
+    with contextlib.suppress(KeyError):
+        return bool(grp.getgrgid(uid))
+    return False
 
 
 def check_may_become(who: User) -> None:

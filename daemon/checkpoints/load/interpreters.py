@@ -1,7 +1,8 @@
 """Find a Python that has torch: that of the training process, else the next best.
 
 An interpreter of another user runs as that user, if its run belongs to the same one; as root only
-what nobody but root can change (:mod:`.trust`). Its environment consists of a few known variables.
+what nobody but root can change (:mod:`.trust`). Root runs any other, such as one in a folder that
+everybody may write to, as a user who owns nothing. Its environment consists of a few known variables.
 Variables that could switch off the safety of ``torch.load``
 (``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD``), preload libraries or import modules from a working directory
 are not among them.
@@ -25,7 +26,7 @@ from ...config.run_spec import RunSpec
 from ...system import places, procfs
 from ...system.errors import Refused, UsageError
 from ...system.ownership import Untrusted
-from ...system.users import NoAnswer, User, run_as, runner_of, user_of
+from ...system.users import NoAnswer, User, run_as, runner_of, unused_user, user_of
 from . import trust
 
 PROBE_S = 30.0
@@ -91,41 +92,43 @@ def find(
     given_path: str | None,
     runs: Sequence[RunSpec] = (),
     others: Sequence[RunSpec] = (),
-    refused: list[str] | None = None,
+    notes: list[str] | None = None,
+    paths: Sequence[str] = (),
 ) -> Python:
     """The first interpreter with torch: the one given; else of the runs, our own, of the shell.
 
-    ``others``: runs that have nothing to do with the checkpoints; theirs come last. ``refused`` gets
+    ``others``: runs that have nothing to do with the checkpoints; theirs come last. ``notes`` gets
     a sentence for each that was found and may not be used.
+    ``paths``: the checkpoints that it has to read.
 
     Raises UsageError when there is none, or when the one given has no torch or may not be used.
     """
     if given_path is not None:
-        python = given(given_path)
+        python = given(given_path, paths)
         if not has_torch(python):
             raise UsageError(f"{given_path} is not a python 3.8 or later with torch")
         return python
-    reasons = [] if refused is None else refused
+    told = [] if notes is None else notes
     tried = set()
     for found in _candidates(runs, others):
         if found.path in tried:
             continue
         tried.add(found.path)
         try:
-            python = _allowed(found)
+            python = _allowed(found, paths)
         except (Untrusted, Refused, OSError) as error:
-            reasons.append(f"{found.path} ({found.origin}) was not used: {error}.")
+            told.append(f"{found.path} ({found.origin}) was not used: {error}.")
             continue
         if has_torch(python):
             return python
-    if reasons:
-        raise UsageError(f"no python with torch may be used: {' '.join(reasons)}", trust.HINT)
+    if told:
+        raise UsageError(f"no python with torch may be used: {' '.join(told)}", trust.HINT)
     raise UsageError(
         "no python with torch found", "pip install 'middlewatch[torch]', or --python PATH"
     )
 
 
-def given(path: str) -> Python:
+def given(path: str, paths: Sequence[str] = ()) -> Python:
     """The interpreter that a person has named. Raises UsageError when it may not be used.
 
     When root names the interpreter of a user, it runs as that user.
@@ -140,27 +143,49 @@ def given(path: str) -> Python:
         if uid:
             user = replace(python, uid=uid).user()
             python = replace(python, uid=uid, environ=environment(user.environment()))
-        return _allowed(python)
+        return _allowed(python, paths)
     except (Untrusted, Refused, OSError) as error:
         raise UsageError(f"{path} is not used: {error}", trust.HINT) from None
 
 
-def _allowed(python: Python) -> Python:
+def _allowed(python: Python, paths: Sequence[str]) -> Python:
     """The interpreter as it may be run. Raises Untrusted or Refused when it may not be."""
     us = os.geteuid()
     uid = us if python.uid is None else python.uid
-    if us == 0 == uid:
-        if python.origin != OWN:  # root runs it already: that is this program
-            trust.check_roots_alone(python.path)
-        return replace(python, environ=trust.roots_environment(python.environ))
-    if uid != us:
-        python.user()
-        if us != 0:
+    if us != 0:
+        if uid != us:
             raise Refused(
                 f"its run belongs to another user, and only root can run it as user {uid}"
             )
-        trust.check_user(python.path, uid)
-    return python
+        return python
+    try:
+        if uid != 0:
+            python.user()
+            trust.check_user(python.path, uid)
+            return python
+        if python.origin != OWN:  # root runs it already: that is this program
+            trust.check_roots_alone(python.path)
+    except Untrusted as why:
+        return _as_nobody(python, why, paths)
+    return replace(python, environ=trust.roots_environment(python.environ))
+
+
+def _as_nobody(python: Python, why: Untrusted, paths: Sequence[str]) -> Python:
+    """The interpreter as a user who owns nothing: whoever changed it gains nothing by that.
+
+    Raises ``why`` with more words when that user may not read it, or one of ``paths``.
+    """
+    user = unused_user()
+    for path in (python.path, *paths):
+        if hidden := places.unreadable_for(user.uid, path):
+            raise Untrusted(f"{why}, and a user who owns nothing may not read {hidden}")
+    return replace(
+        python,
+        origin=f"{python.origin}; as a user who owns nothing, because {why}",
+        environ=environment(user.environment()),
+        uid=user.uid,
+        gid=user.gid,
+    )
 
 
 def has_torch(python: Python) -> bool:

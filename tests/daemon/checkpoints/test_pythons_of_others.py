@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from middlewatch.daemon.checkpoints.load import interpreters
 from middlewatch.daemon.config.run_spec import RunSpec
+from middlewatch.daemon.system import users
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import UsageError
 
@@ -53,9 +55,9 @@ def ran(proof: Path) -> list[list[int]]:
 
 def look(runs: list[RunSpec], given: str | None = None) -> tuple[interpreters.Python | None, str]:
     """(what root would load with, what the person is told that was not used)."""
-    refused: list[str] = []
+    notes: list[str] = []
     try:
-        return interpreters.find(given, runs, refused=refused), " ".join(refused)
+        return interpreters.find(given, runs, notes=notes), " ".join(notes)
     except UsageError as error:
         return None, f"{error} {error.hint}"
 
@@ -157,6 +159,62 @@ def test_root_uses_nothing_that_others_may_change(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     os.chown(tmp_path / "theirs", UID, GID)
     assert "theirs belongs to user 1234" in look([run])[1]
+
+
+@pytest.fixture
+def volume(lair: Path) -> Path:
+    """A folder of root that everybody may write to, as rented boxes have it, with an environment."""
+    os.chown(lair, 0, 0)
+    lair.chmod(0o777)
+    (lair / "proofs").mkdir(mode=0o777)
+    (lair / "proofs").chmod(0o777)
+    home = environment(lair / "env", lair / "proofs" / "proof")
+    (home / "bin").symlink_to(Path(SYSTEM).parent)
+    return lair
+
+
+def test_in_an_open_volume_an_interpreter_runs_as_a_user_who_owns_nothing(volume: Path) -> None:
+    path = f"{volume}/env/bin/python3"
+    run = RunSpec("gpt", command=(path, "train.py"), cwd="/", uid=0, gid=0)
+    for given in (None, path):
+        python, _ = look([run], given)
+        assert python is not None
+        assert python.path == path
+        assert python.uid in users.UNUSED
+        assert f"others may write to the folder {volume}" in python.origin
+        assert python.environ["HOME"] == "/"
+        who = (python.uid, python.gid)
+        assert {tuple(one[:2]) for one in ran(volume / "proofs" / "proof")} == {who}
+
+
+def test_a_private_checkpoint_is_not_shown_to_what_others_may_have_changed(volume: Path) -> None:
+    path = f"{volume}/env/bin/python3"
+    private = volume / "model.pt"
+    private.touch(0o600)
+    notes: list[str] = []
+    run = RunSpec("gpt", command=(path, "train.py"), cwd="/", uid=0, gid=0)
+    with contextlib.suppress(UsageError):
+        assert interpreters.find(None, [run], (), notes, [str(private)]).path != path
+    assert f"a user who owns nothing may not read {private}" in " ".join(notes)
+    assert ran(volume / "proofs" / "proof") == []
+
+
+def test_an_id_in_use_is_not_taken_for_one_who_owns_nothing() -> None:
+    free = users.unused_user().uid
+    pid = os.fork()
+    if pid == 0:
+        os.setresuid(free, free, free)
+        time.sleep(600)
+        os._exit(0)
+    try:
+        deadline = time.monotonic() + 60
+        while os.stat(f"/proc/{pid}").st_uid != free:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert users.unused_user().uid != free
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
 
 
 def test_root_gives_an_interpreter_no_folder_of_others(

@@ -12,9 +12,10 @@ import pytest
 
 from middlewatch.daemon.mirror import tree
 from middlewatch.daemon.mirror.copy import Copying
-from middlewatch.daemon.mirror.receipt import RECEIPT, FileToCopy, MirrorError, job_for
+from middlewatch.daemon.mirror.receipt import RECEIPT, MirrorError, job_for
 from middlewatch.daemon.mirror.remote import Outcome
 from middlewatch.daemon.mirror.targets import parse
+from middlewatch.daemon.mirror.tree import FileToCopy
 
 from ...fakes import second_user
 from ...fakes.second_user import GID, UID
