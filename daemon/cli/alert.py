@@ -7,10 +7,9 @@ from typing import Any
 
 from ..config.schema import Config
 from ..config.secrets import mask_urls
-from ..report.outbox import DEADLINE_S, NOTIFIER_ARGV
+from ..report.outbox import notifier
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, UsageError
-from ..system.worker import JsonWorker
 from . import console
 from .context import configuration
 
@@ -38,7 +37,7 @@ def _test_push(config: Config) -> list[dict[str, Any]]:
     failed: the test has to cover all of them. Raises UsageError when the notifier does not answer.
     """
     clock = SystemClock()
-    child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S, start_deadline_s=DEADLINE_S)
+    child = notifier()
     message = {
         "id": "test",
         "title": "[TEST] middlewatch can reach you",

@@ -52,7 +52,12 @@ def _python(args: argparse.Namespace) -> interpreters.Python:
     specs = offline.stored_runs(state(args))
     paths = [os.path.realpath(path) for path in args.path]
     owners = [spec for spec in specs if _saves_to(spec, paths)]
-    return interpreters.find(args.python, owners, [s for s in specs if s not in owners])
+    notes: list[str] = []
+    others = [s for s in specs if s not in owners]
+    python = interpreters.find(args.python, owners, others, notes, paths)
+    for sentence in notes:
+        console.complain(f"middlewatch: {sentence}")
+    return python
 
 
 def _saves_to(spec: RunSpec, paths: list[str]) -> bool:

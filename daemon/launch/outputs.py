@@ -108,7 +108,8 @@ class OutputFinder:
     ) -> None:
         """Follow one stdout or stderr through at most ``hops`` pipes to a file or terminal."""
         if file.regular:
-            found.add_log(process, file)
+            if not file.only_named:
+                found.add_log(process, file)
         elif file.target.startswith("pipe:["):
             self._pipe(process, file, found, name, hops)
         elif file.target.startswith(("/dev/pts/", "/dev/tty", "/dev/console")):

@@ -10,6 +10,7 @@ import os
 import re
 
 from ..parsers.reader import LogReader
+from ..system import places
 from ..system.far import FarMounts
 from ..system.processes import OpenFile, Process
 
@@ -50,7 +51,7 @@ def _tail(file: OpenFile) -> bytes:
     try:
         if mounts.of(file.target.removesuffix(" (deleted)"), 0.0) is not None:
             return b""
-        fd = os.open(file.via, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = places.open_file(file.via)
     except OSError:
         return b""
     finally:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import xxhash
 
 from .programs import ask, stream
+from .rclone_config import check_keeps_private
 from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import CopyProgress, Standing, Work, digest_of, standing_of
+from .staging import portions, staged
 from .targets import MirrorTarget
+from .tree import FileToCopy
 
 _NOT_THERE = (0, 3, 4)
 """Exit statuses of rclone: success, no such folder, no such file."""
@@ -35,6 +38,8 @@ class RcloneDestination:
 
     def receipt_of(self, job: CopyJob) -> Work[Mapping[str, Any] | None]:
         """The receipt of a copy, if its files are still there with their sizes."""
+        if job.private and job.foreign:
+            check_keeps_private(self._place.host)
         receipt = yield from self._receipt(job)
         files = (receipt or {}).get("files")
         if receipt is None or not isinstance(files, list):
@@ -54,17 +59,26 @@ class RcloneDestination:
 
     def send(self, job: CopyJob) -> Work[dict[str, str]]:
         """Read the source once for its digests, then let rclone copy it."""
+        if job.private and job.foreign:
+            check_keeps_private(self._place.host)
         digests = {}
         for item in job.items:
             digests[item.name] = yield from digest_of(item)
-        home = job.path if job.folder else os.path.dirname(job.path)
-        with tempfile.NamedTemporaryFile("w", suffix=".txt", errors="surrogateescape") as listed:
-            listed.writelines(f"{item.name}\n" for item in job.items)
+        for items in portions(job.items):
+            yield from self._send(job, items)
+        return digests
+
+    def _send(self, job: CopyJob, items: Sequence[FileToCopy]) -> Work[None]:
+        with (
+            staged(items) as home,
+            tempfile.NamedTemporaryFile("w", suffix=".txt", errors="surrogateescape") as listed,
+        ):
+            listed.writelines(f"{item.name}\n" for item in items)
             listed.flush()
             more = ["--files-from-raw", listed.name, "--copy-links", "--no-traverse", *_GENTLE]
             more += ["--bwlimit", f"{self._limit}B"] if self._limit else []
-            yield from ask(["rclone", "copy", *more, home, self._at(self._part(job))])
-        return digests
+            goal = self._at(self._part(job))
+            yield from ask(["rclone", "copy", *more, home, goal], umask=_umask(job))
 
     def differing(
         self, job: CopyJob, digests: Mapping[str, str], *, named: bool
@@ -115,7 +129,8 @@ class RcloneDestination:
 
     def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         path = self._at(self._target(job) + RECEIPT)
-        yield from ask(["rclone", "rcat", path], json.dumps(receipt, indent=1))
+        text = json.dumps(receipt, indent=1)
+        yield from ask(["rclone", "rcat", path], text, umask=_umask(job))
 
     def _move(self, source: str, target: str) -> Work[None]:
         yield from ask(["rclone", "moveto", *_GENTLE, self._at(source), self._at(target)])
@@ -151,3 +166,8 @@ class RcloneDestination:
 
     def _part(self, job: CopyJob) -> str:
         return f"{os.path.dirname(self._target(job))}/.{job.base}.part"
+
+
+def _umask(job: CopyJob) -> int:
+    """What rclone makes on a file system of this box is for its owner only, if the source is."""
+    return 0o077 if job.private else -1

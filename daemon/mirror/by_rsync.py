@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from .programs import ask
 from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import Standing, Work, digest_of, standing_of
+from .staging import portions, staged
 from .targets import MirrorTarget
 
 _SSH_OPTIONS = (
@@ -83,14 +84,16 @@ class RsyncDestination:
             self._sha256[item.name] = extra[0].hexdigest() if extra else ""
         part = self._part(job)
         yield from self._check_room(job, part)
-        home = job.path if job.folder else os.path.dirname(job.path)
         argv = ["rsync", "--times", "--copy-links", "--inplace", "--partial", "--no-whole-file"]
+        argv += ["--perms", "--chmod=D700,F600" if job.private else "--chmod=D755,F644"]
         argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={_SILENT_S}"]
         if self._limit:
             argv.append(f"--bwlimit={max(1, self._limit // 1024)}")
-        argv += ["-e", shlex.join(self._ssh), f"{home}/", f"{self._place.host}:{part}/"]
-        listed = "".join(f"{item.name}\0" for item in job.items)
-        yield from ask(argv, listed)
+        argv += ["-e", shlex.join(self._ssh)]
+        for items in portions(job.items):
+            with staged(items) as home:
+                listed = "".join(f"{item.name}\0" for item in items)
+                yield from ask([*argv, f"{home}/", f"{self._place.host}:{part}/"], listed)
         return digests
 
     def differing(
@@ -128,7 +131,7 @@ class RsyncDestination:
         receipt = (yield from self._look(job)).receipt
         ours = receipt is not None and receipt.get("source") == job.path
         target, part = self._target(job), self._part(job)
-        lines = ["set -e", f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
+        lines = ["set -e", _mask(job), f"t={shlex.quote(target)}", f"p={shlex.quote(part)}"]
         lines.append('if [ -e "$t" ] || [ -L "$t" ]; then')
         if ours:
             stale = {"schema": SCHEMA, "source": job.path, "replacing": True}
@@ -156,7 +159,7 @@ class RsyncDestination:
     def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
         """Write the receipt. This is the last step of a copy."""
         path = self._target(job) + RECEIPT
-        lines = ["set -e", *self._written(path, json.dumps(receipt, indent=1))]
+        lines = ["set -e", _mask(job), *self._written(path, json.dumps(receipt, indent=1))]
         yield from self._run([*lines, _SYNC, f"s {shlex.quote(path)}"])
 
     def _look(self, job: CopyJob) -> Work[_Seen]:
@@ -197,7 +200,7 @@ class RsyncDestination:
     def _check_room(self, job: CopyJob, part: str) -> Work[None]:
         """Make the temporary folder. Raises MirrorError, before sending, if it will not fit."""
         quoted = shlex.quote(part)
-        lines = [f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
+        lines = [_mask(job), f"mkdir -p -- {quoted} || exit 1", f"df -Pk -- {quoted} | tail -n 1"]
         lines += [f"df -Pi -- {quoted} 2>/dev/null | tail -n 1", f"du -sk -- {quoted}"]
         rows = [line.split() for line in (yield from self._run(lines)).splitlines()]
         try:
@@ -235,3 +238,8 @@ class RsyncDestination:
 
     def _part(self, job: CopyJob) -> str:
         return f"{os.path.dirname(self._target(job))}/.{job.base}.part"
+
+
+def _mask(job: CopyJob) -> str:
+    """A shell line for what is made there: only its owner may read a copy that is not for all."""
+    return "umask 077" if job.private else "umask 022"

@@ -14,8 +14,9 @@ import xxhash
 
 from ..checkpoints.verify.reading import FileReader
 from ..system.files import drop_cached, sync_folder, write_whole
-from .receipt import RECEIPT, SCHEMA, CopyJob, FileToCopy, MirrorError, read_receipt
+from .receipt import RECEIPT, SCHEMA, CopyJob, MirrorError, read_receipt
 from .remote import CopyProgress, Standing, Work, chunks, standing_of
+from .tree import GROUP, OTHERS, FileToCopy
 
 FLUSH = 32 << 20
 """Bytes written between two flushes: so much at most is not yet on disk and lost by a crash."""
@@ -79,9 +80,9 @@ class FolderDestination:
         digests: dict[str, str] = {}
         try:
             self._check_room(job, part)
-            os.makedirs(part, exist_ok=True)
+            make_folders(part, private=job.private)
             for item in job.items:
-                digests[item.name] = yield from _copy(item, f"{part}/{item.name}")
+                digests[item.name] = yield from _copy(item, f"{part}/{item.name}", job.private)
             self._delete_others(job, part)
         except OSError as error:
             if error.errno in _FULL:
@@ -128,7 +129,7 @@ class FolderDestination:
             if not job.folder:
                 home = self._home(job)
                 for item in sorted(job.items, key=lambda i: i.name == job.base):
-                    os.makedirs(os.path.dirname(f"{home}/{item.name}"), exist_ok=True)
+                    make_folders(os.path.dirname(f"{home}/{item.name}"), private=job.private)
                     os.replace(f"{part}/{item.name}", f"{home}/{item.name}")
                 shutil.rmtree(part, ignore_errors=True)
             else:
@@ -151,7 +152,8 @@ class FolderDestination:
             raise MirrorError(_reason(error, self._root)) from None
 
     def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> None:
-        write_whole(self._target(job) + RECEIPT, json.dumps(receipt, indent=1))
+        text = json.dumps(receipt, indent=1)
+        write_whole(self._target(job) + RECEIPT, text, private=job.private)
 
     def _home(self, job: CopyJob) -> str:
         """The folder that the names of the files are relative to."""
@@ -216,12 +218,24 @@ class FolderDestination:
                     os.unlink(path)
 
 
-def _copy(item: FileToCopy, target: str) -> Work[str]:
+def make_folders(path: str, *, private: bool) -> None:
+    """Make a folder and those above it that are missing; open to others unless ``private``."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path) or "."
+    for one in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(one, 0o700 if private else 0o777)
+
+
+def _copy(item: FileToCopy, target: str, private: bool) -> Work[str]:
     """Write the blocks that differ from the source; returns the digest of the source."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
+    make_folders(os.path.dirname(target), private=private)
     digest = xxhash.xxh3_128()
-    fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
+        os.fchmod(fd, _mode(item, os.fstat(fd)))
         there = os.fstat(fd).st_size
         flushed = dirty = 0
         for offset, data in chunks(item):
@@ -243,6 +257,16 @@ def _copy(item: FileToCopy, target: str) -> Work[str]:
     finally:
         os.close(fd)
     return digest.hexdigest()
+
+
+def _mode(item: FileToCopy, copy: os.stat_result) -> int:
+    """The mode of a copy: those may read it who may read the source, less what the umask takes."""
+    shared = item.shared & OTHERS
+    if item.gid == copy.st_gid or shared:  # what all may read, the group of the copy may as well
+        shared |= item.shared & GROUP
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return 0o600 | shared & ~umask
 
 
 def _write(fd: int, data: memoryview, offset: int) -> None:

@@ -22,15 +22,18 @@ _WORDS = 400
 _POLL_S = 0.2
 
 
-def ask(argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,)) -> Work[str]:
+def ask(
+    argv: Sequence[str], text: str = "", ok: Sequence[int] = (0,), umask: int = -1
+) -> Work[str]:
     """Run a program with ``text`` on stdin; returns its stdout once it has ended.
 
+    ``umask``: that of the program; -1: ours.
     Raises :class:`MirrorError` with the end of its stderr when its exit status is not in ``ok``.
     """
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
         given.write(text.encode("utf-8", "surrogateescape"))
         given.seek(0)
-        with _started(argv, given.fileno(), output.fileno()) as (process, words):
+        with _started(argv, given.fileno(), output.fileno(), umask) as (process, words):
             while process.poll() is None:
                 yield CopyProgress()
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -60,7 +63,7 @@ def stream(argv: Sequence[str]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def _started(
-    argv: Sequence[str], stdin: int, stdout: int
+    argv: Sequence[str], stdin: int, stdout: int, umask: int = -1
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     parent = os.getpid()
     with tempfile.TemporaryFile() as words:
@@ -72,6 +75,7 @@ def _started(
                 stderr=words,
                 start_new_session=True,
                 preexec_fn=lambda: die_with_parent(parent),
+                umask=umask,
                 env={**os.environ, "LC_ALL": "C"},
             )
         except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,9 @@ from typing import Any
 from ..checkpoints.formats import names, recognise, safetensors, torch_zip
 from ..checkpoints.formats.bounded_file import BoundedFile, FileTooShort
 from ..system.files import combined_digest
+from ..system.ownership import is_ours
+from . import tree
+from .tree import FileToCopy
 
 SCHEMA = "middlewatch/mirror/v1"
 RECEIPT = ".middlewatch-mirror.json"
@@ -24,18 +26,6 @@ class MirrorError(Exception):
 
 class CheckpointGone(MirrorError):
     """The checkpoint is not there any more, or not the one that was verified."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileToCopy:
-    """One file to copy."""
-
-    name: str
-    """Relative to the checkpoint folder, or to the folder that holds a single file."""
-    path: str
-    bytes: int
-    mtime_ns: int
-    inode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +53,20 @@ class CopyJob:
     def bytes(self) -> int:
         """Bytes of all files together."""
         return sum(item.bytes for item in self.items)
+
+    @property
+    def private(self) -> bool:
+        """True when not everybody may read all of it."""
+        return any(not item.shared & tree.OTHERS for item in self.items)
+
+    @property
+    def foreign(self) -> bool:
+        """True when it lies in a folder of another user."""
+        home = self.path if self.folder else os.path.dirname(self.path)
+        try:
+            return not is_ours(os.stat(home or ".").st_uid)
+        except OSError:
+            return True
 
     def check_unchanged(self) -> None:
         """Raises :class:`CheckpointGone` when a file is not what it was."""
@@ -93,23 +97,23 @@ def job_for(
 
 
 def _items(path: str) -> tuple[FileToCopy, ...]:
-    folder, base = os.path.split(path)
-    if os.path.isdir(path):
-        wanted = {
-            part.name: part.path
-            for part in recognise.parts(path, _DEEPEST)
-            if stat.S_ISREG(part.stat.st_mode)
-            and not any(names.is_leftover(piece) for piece in part.name.split("/"))
-        }
-    elif path.endswith(names.INDEXES):
-        wanted = {name: f"{folder}/{name}" for name in (base, *_shards(path))}
-    else:
-        wanted = {base: path}
-    items = []
-    for name, file in sorted(wanted.items()):
-        seen = os.stat(file)
-        items.append(FileToCopy(name, file, seen.st_size, seen.st_mtime_ns, seen.st_ino))
-    return tuple(items)
+    home, base = os.path.split(path)
+    try:
+        if os.path.isdir(path):
+            home, found = path, tree.folder_files(path, _DEEPEST)
+        elif path.endswith(names.INDEXES):
+            found = tree.named_files(home or ".", (base, *_shards(path)))
+        else:
+            found = tree.named_files(home or ".", (base,))
+    except tree.Strange as error:
+        raise MirrorError(error.strerror) from None
+    return tuple(_item(home, one) for one in found)
+
+
+def _item(home: str, found: tree.Found) -> FileToCopy:
+    info, path = found.info, f"{home}/{found.name}" if home else found.name
+    about = (info.st_size, info.st_mtime_ns, info.st_ino)
+    return FileToCopy(found.name, path, *about, found.shared, info.st_gid)
 
 
 def _shards(index: str) -> list[str]:

@@ -9,16 +9,17 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import xxhash
 
 from ..checkpoints.verify.reading import FileReader
+from . import tree
 from .receipt import (
     SCHEMA,
     CheckpointGone,
     CopyJob,
-    FileToCopy,
     MirrorError,
     combined,
     is_of,
     receipt,
 )
+from .tree import FileToCopy
 
 
 class CopyProgress(NamedTuple):
@@ -187,7 +188,7 @@ def chunks(item: FileToCopy) -> Generator[tuple[int, memoryview], None, None]:
     Raises :class:`CheckpointGone` where it changed or cannot be read.
     """
     try:
-        with FileReader(item.path) as reader:
+        with tree.readable(item) as path, FileReader(path) as reader:
             if (reader.mark.inode, reader.size) != (item.inode, item.bytes):
                 raise CheckpointGone("it changed while it was copied")
             yield from reader.chunks()

@@ -172,6 +172,10 @@ class MirrorSource(Source):
                 return
             kept, entry = max(due, key=lambda pair: str(pair[1]["saved_at"]))
             self._asked, self._question = (kept, saved_of(entry)), self._about(kept, entry)
+        walls, folders = walls_for(self._settings.to, self._question["path"], self._memory)
+        if (walls, folders) != (self._copier.walls, self._copier.folders):
+            self._copier.close()  # it has no question now; walls are put up at a start
+            self._copier.walls, self._copier.folders = walls, folders
         self._open = self._copier.ask(self._question, now)
         if not self._open:  # it cannot be started now, or is stuck: later choose again
             self._asked = None
@@ -257,6 +261,19 @@ class MirrorSource(Source):
         kept.copies.states[saved] = copy | dict(more or {})
         if before.get("state") != state:
             self._changed(kept.run)
+
+
+def walls_for(to: str, path: str, memory: str) -> tuple[str, tuple[str, ...]]:
+    """(name of the walls, folders that may be written to) for copying ``path`` to ``to``."""
+    folders = [os.environ.get("TMPDIR", "/tmp")]
+    folders += [os.path.dirname(memory)] if memory else []
+    if path.startswith("/proc/"):
+        return "mirror-remote", ()
+    if to.startswith(("/", ".", "~")):
+        return "mirror-folder", (*folders, os.path.expanduser(to))
+    if "@" in to.partition(":")[0]:
+        return "mirror-host", (*folders, os.path.expanduser("~/.ssh"))
+    return "mirror-remote", ()
 
 
 def place_of(path: str, folders: Sequence[str], name: str) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from ..system import places
 from ..system.errors import UsageError
 from .decompress import HEAD, UNPACK, DamagedLog, foreign, packing
 from .encodings import ToUtf8
@@ -148,7 +149,8 @@ def _open(name: str) -> tuple[BinaryIO, int | None, bytes]:
         kind = "socket" if stat.S_ISSOCK(mode) else "block device"
         raise UsageError(f"{name} cannot be read: it is a {kind}, not a log")
     # A named pipe that nobody writes into would block here for ever.
-    descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = places.open_file(name) if stat.S_ISREG(mode) else os.open(name, flags)
     try:
         begun = _await_writer(name, descriptor) if stat.S_ISFIFO(mode) else b""
         os.set_blocking(descriptor, True)

@@ -7,6 +7,7 @@ least once. Failed deliveries are tried again with growing pauses.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -60,6 +61,12 @@ class Queued:
         return codec.load(cls, {**data, "message": data})
 
 
+def notifier() -> JsonWorker:
+    """The child that pushes. It may change files only where temporary ones belong."""
+    folders = (os.environ.get("TMPDIR", "/tmp"),)
+    return JsonWorker(NOTIFIER_ARGV, DEADLINE_S, walls="notifier", folders=folders)
+
+
 class Outbox:
     """Sends messages through the notifier, one at a time."""
 
@@ -84,7 +91,7 @@ class Outbox:
         self._took: dict[str, set[str]] = {}
         """Message id -> URLs that took it: in mode ``all`` a new try leaves them out."""
         self._asked: list[str] = []
-        self._child = JsonWorker(NOTIFIER_ARGV, DEADLINE_S)
+        self._child = notifier()
         self._warned: list[float] = []
 
     def fileno(self) -> int | None:

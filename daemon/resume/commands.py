@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..system import places
 from .script import Option, Script, find
 
 How = Literal["option", "itself", "perhaps", "unknown"]
@@ -265,7 +266,7 @@ def _deepspeed(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
 
 def _first_word(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with open(places.open_file(str(path)), encoding="utf-8", errors="replace") as file:
             return file.read(200).strip()
     except OSError:
         return ""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..launch.programs import LAUNCHERS, TRAINERS
+from ..system import places
 
 Takes = Literal["value", "flag"]
 
@@ -234,7 +235,7 @@ def _read(path: Path, most: int) -> str:
     try:
         if not path.is_file():  # reading a pipe would block
             return ""
-        with path.open("rb") as file:
+        with open(places.open_file(str(path)), "rb") as file:
             return file.read(most).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""

@@ -30,7 +30,7 @@ from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
-from ..system import sdnotify
+from ..system import sdnotify, walls
 from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
@@ -123,6 +123,8 @@ class App:
         watchdog = sdnotify.watchdog_s()
         if watchdog:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))
+        for sentence in walls.missing():
+            self.log_line(sentence)
         self.log_line(f"watching {len(context.living_runs())} runs, state in {context.state.root}")
         sdnotify.notify(f"READY=1\nSTATUS=watching {len(context.living_runs())} runs")
         # The objects of this moment stay for good: the garbage collector may skip them.

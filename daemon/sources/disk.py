@@ -136,7 +136,8 @@ class _Remote:
 
     def __init__(self, volume: _Volume) -> None:
         self.volume = volume
-        self.child = JsonWorker((sys.executable, "-I", "-S", str(_CHILD)), DEADLINE_S)
+        argv = (sys.executable, "-I", "-S", str(_CHILD))
+        self.child = JsonWorker(argv, DEADLINE_S, walls="disk")
         self.asked: float | None = None
 
     def ask(self, mono: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from middlewatch.sentinels.kit import Observation
 
 from ..system.far import Far
-from ..system.guard import Guard, Guards
+from ..system.guard import WRITES, Guard, Guards
 from ..system.source import Source
 
 
@@ -32,7 +32,7 @@ class FarCopies(Source):
         """Copy the local file ``source`` to ``target`` on ``far``; replaces earlier wishes."""
         if far != self._far:
             self.close()
-            self._far, self._guard = far, self._guards.guard(far, "files")
+            self._far, self._guard = far, self._guards.guard(far, WRITES)
         self._wanted[target] = source
 
     def fds(self) -> Iterable[int]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import time
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from ..system import places
 from ..system.errors import Unsupported
 
 PRINT_BYTES = 256
@@ -179,17 +179,19 @@ def open_log(name: str) -> int:
     """Open the log ``name`` for reading; returns the descriptor.
 
     Raises FileNotFoundError, PermissionError, IsADirectoryError or another OSError, and
-    Unsupported for a pipe or a device: reading would take the bytes away from another reader.
+    Unsupported for a pipe or a device: reading would take the bytes away from another reader. A
+    name that leads to what those who made it may not read is a PermissionError.
     """
     try:
-        mode = os.stat(name).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "is a directory, not a log", name)
-        if not stat.S_ISREG(mode):
-            raise Unsupported(f"{name} is a pipe or a device, not a file that can be followed")
-        return os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        return places.open_file(name)
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, "no such file yet", name) from None
+    except IsADirectoryError:
+        raise IsADirectoryError(errno.EISDIR, "is a directory, not a log", name) from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    raise Unsupported(f"{name} is a pipe or a device, not a file that can be followed")
 
 
 def open_same(name: str, place: FilePosition) -> int | None:

@@ -25,6 +25,7 @@ import os
 import stat
 from collections.abc import Callable
 
+from ..system.places import NotTheirs
 from .log_file import (
     CHUNK_BYTES,
     FilePosition,
@@ -241,7 +242,11 @@ class Follower:
 
     def _go_to(self, following: tuple[str, Identity], feed: Feed) -> OpenLog | None:
         name, identity = following
-        fd = open_log(name)
+        try:
+            fd = open_log(name)
+        except NotTheirs as error:  # the old file may still be written to, and is followed
+            self.detail = f"another file took its place and is not read: {error.strerror}"
+            return None
         look = os.fstat(fd)
         if (look.st_dev, look.st_ino) != identity:
             os.close(fd)  # rotated again at this moment: the next read finds the right file

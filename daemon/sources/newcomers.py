@@ -99,7 +99,8 @@ class Newcomers(Source):
         self._panes = panes
         self._root = root
         module = "middlewatch.daemon.sources.programs.finder"
-        self._child = JsonWorker(module_argv(module) if argv is None else argv, DEADLINE_S)
+        argv = module_argv(module) if argv is None else argv
+        self._child = JsonWorker(argv, DEADLINE_S, walls="finder")
         self._young: dict[int, float] = {}
         self._settled: set[int] = set()
         self._doubts: dict[int, _Doubt] = {}

@@ -25,6 +25,7 @@ from ..parsers.xids import HARMLESS, XIDS
 from ..system.clock import Clock
 from ..system.errors import Unsupported
 from ..system.source import Source, TelemetryLost
+from ..system.walls import NONE
 from ..system.worker import JsonWorker
 
 DEADLINE_S = 5.0
@@ -143,7 +144,7 @@ class Nvml(Source):
         program = Path(__file__).with_name("programs") / "nvml.py"
         argv = (sys.executable, "-I", "-S", str(program), str(folder))
         start = max(START_DEADLINE_S, self._deadline_s)
-        return JsonWorker(argv, self._deadline_s, self._env, start_deadline_s=start)
+        return JsonWorker(argv, self._deadline_s, self._env, start_deadline_s=start, walls=NONE)
 
     def _take(self, now: float) -> tuple[Observation, ...]:
         """Samples of the newest answer, and the Xids of all answers.

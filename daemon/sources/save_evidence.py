@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..checkpoints.formats import names
 from ..launch.checkpoint_args import DIRECTORY_OPTIONS, PATH_OPTIONS, directory, from_argv
 from ..launch.programs import is_excluded, program
+from ..system import places
 from ..system.processes import Process, Processes
 from .save_walk import listed
 
@@ -126,7 +127,7 @@ def _values(path: str) -> Iterator[tuple[str, str]]:
 def read_text(path: str) -> str:
     """The text of a small file; empty for a large one, or one that cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open(places.open_file(path), "rb") as file:
             data = file.read(SETTINGS_BYTES + 1)
     except OSError:
         return ""

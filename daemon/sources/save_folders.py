@@ -74,7 +74,7 @@ class SaveFolders(Source):
         self._writers = writers
         self._grown_at = grown_at
         self._take = take
-        self._worker = worker or JsonWorker(SEARCH_ARGV, SEARCH_DEADLINE_S)
+        self._worker = worker or JsonWorker(SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search")
         self._root = root
         self._began: float | None = None
         self._regular = list(REGULAR_S)

@@ -77,7 +77,8 @@ class Stacks(Source):
         self.wanted: tuple[Suspect, ...] = ()
         self._clock = clock
         self._folders = _folders() if folders is None else tuple(folders)
-        self._child = JsonWorker((sys.executable, "-I", "-S", str(_CHILD)), deadline_s)
+        argv = (sys.executable, "-I", "-S", str(_CHILD))
+        self._child = JsonWorker(argv, deadline_s, walls="stacks")
         self._asked: Suspect | None = None
         self._looked: dict[int, _Looked] = {}
         self._missed = 0

@@ -31,6 +31,8 @@ measured with 18 runnable programs a core). As for the child of the driver."""
 GIVE_UP_S = 300.0
 """Seconds overdue after which the child is replaced: the mount may have been mounted again, and the
 old child would never get an answer."""
+WRITES = "files"
+"""The lane whose guards may change files."""
 MOST_GUARDS = 8
 """Guards per lane: each takes 12 to 20 MB. The far file systems beyond share the last one."""
 
@@ -41,9 +43,9 @@ Answer = dict[str, Any]
 class Guard:
     """One child and the questions to it. A client is a unique name."""
 
-    def __init__(self, argv: Sequence[str], clock: Clock) -> None:
+    def __init__(self, argv: Sequence[str], clock: Clock, walls: str = "far") -> None:
         self._clock = clock
-        self._child = JsonWorker(argv, DEADLINE_S, start_deadline_s=START_S)
+        self._child = JsonWorker(argv, DEADLINE_S, start_deadline_s=START_S, walls=walls)
         self._heard_of = 0
         """The number of the newest child that has answered."""
         self._clients: set[str] = set()
@@ -163,7 +165,8 @@ class Guards:
         if known is None:
             here = {id(g): g for (_, other), g in self._guards.items() if other == lane}
             full = len(here) >= MOST_GUARDS
-            known = [*here.values()][-1] if full else Guard(self._argv, self._clock)
+            walls = "far-copies" if lane == WRITES else "far"
+            known = [*here.values()][-1] if full else Guard(self._argv, self._clock, walls)
             self._guards[far.device, lane] = known
         return known
 

@@ -31,7 +31,7 @@ KEPT = 8
 """Ended standstills that are remembered."""
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _PATHS = ("path", "folder", "name")
-"""Local variables that hold the path a function works on."""
+"""Local variables, or attributes of ``self``, that hold the path a function works on."""
 
 
 class Standstill(NamedTuple):
@@ -135,7 +135,8 @@ def _place(frame: FrameType | None) -> tuple[str, str]:
             if not place:
                 short = os.path.relpath(code.co_filename, _PACKAGE)
                 place = f"{short}:{frame.f_lineno} {code.co_name}"
-            named = (frame.f_locals.get(name) for name in _PATHS)
+            owner = frame.f_locals.get("self")
+            named = (frame.f_locals.get(name) or getattr(owner, name, None) for name in _PATHS)
             path = next((n for n in named if isinstance(n, str) and n.startswith("/")), "")
         frame = frame.f_back
     return place, path

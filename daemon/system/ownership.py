@@ -47,6 +47,11 @@ def others_may_write(info: os.stat_result) -> bool:
     )
 
 
+def is_ours(uid: int) -> bool:
+    """True for us and for root: who may do all that we may."""
+    return uid in (0, os.geteuid(), _unmapped_uid())
+
+
 def check_way(path: str, uid: int) -> os.stat_result:
     """What ``path`` leads to, if only user ``uid`` and root could have put it there.
 
@@ -114,6 +119,8 @@ def _alone_in_group(uid: int, gid: int) -> bool:
         group = grp.getgrgid(gid)
         if gid == 0:
             return set(group.gr_mem) <= {"root"}
+        if uid == 0 and not group.gr_mem:  # Debian's `staff`, which may write below /usr/local
+            return all(account.pw_gid != gid for account in pwd.getpwall())
         user = pwd.getpwuid(uid)
         own = user.pw_gid == gid and group.gr_name == user.pw_name
         return own and set(group.gr_mem) <= {user.pw_name}

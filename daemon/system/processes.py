@@ -39,6 +39,14 @@ class OpenFile(NamedTuple):
         return self._info("flags", 8) & os.O_ACCMODE != os.O_RDONLY
 
     @property
+    def only_named(self) -> bool:
+        """True when its process has the file not open, but named (``O_PATH``).
+
+        That can be had of a file that the process may not read.
+        """
+        return bool(self._info("flags", 8) & os.O_PATH)
+
+    @property
     def appends(self) -> bool:
         """True when every write goes to its end (``>>``); read from /proc at every use."""
         return bool(self._info("flags", 8) & os.O_APPEND)

@@ -8,13 +8,14 @@ limit on what it says, because its user may interfere with it.
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
 import pwd
 import select
 import signal
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import procfs
@@ -22,6 +23,8 @@ from .clock import Clock, SystemClock
 from .errors import Refused
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+UNUSED = range(61184, 65520)
+"""Ids that no account has: systemd.exec(5), ``DynamicUser=``."""
 MOST_WORDS = 4000
 """Bytes kept of what a program says on stderr."""
 
@@ -109,6 +112,34 @@ def user_of(uid: int, gid: int | None = None) -> User | None:
     return User(uid, account.pw_gid, groups, account.pw_name, account.pw_dir, shell)
 
 
+def unused_user(proc: str = procfs.PROC) -> User:
+    """A user who has no account, no group, no process and so, as far as anybody can tell, no file.
+
+    For programs that anybody may have changed: what they are then made to do, everybody could have
+    done before. Taken from the range that systemd keeps for such users (``DynamicUser=``). Raises
+    Refused when all of them are in use.
+    """
+    busy = {_owner(pid, proc) for pid in procfs.pids(proc)}
+    for uid in reversed(UNUSED):
+        if uid not in busy and not _has_account(uid):
+            return User(uid, uid, (), str(uid), "")
+    raise Refused("no user id is free for a program that nobody vouches for")
+
+
+def _owner(pid: int, proc: str) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.stat(f"{proc}/{pid}").st_uid
+    return None
+
+
+def _has_account(uid: int) -> bool:
+    with contextlib.suppress(KeyError):
+        return bool(pwd.getpwuid(uid))
+    with contextlib.suppress(KeyError):
+        return bool(grp.getgrgid(uid))
+    return False
+
+
 def check_may_become(who: User) -> None:
     """Raises Refused where we cannot run a program as this user."""
     if not who.is_us and os.geteuid() != 0:
@@ -123,10 +154,11 @@ def run_as(
     given: bytes = b"",
     most: int = 1 << 20,
     clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Said:
     """Run a program as ``who`` to its end; ``given`` is its stdin.
 
-    As another user it has a clean environment; for our own user it has ours. Raises NoAnswer when
+    As another user it has a clean environment; for our own user it has ours; or ``environ``. Raises NoAnswer when
     it takes longer than ``deadline_s`` or says more than ``most`` bytes, Refused where we may not
     become that user, and OSError when it cannot be started.
     """
@@ -136,7 +168,7 @@ def run_as(
         _write_all(stdin, given)
         os.lseek(stdin, 0, os.SEEK_SET)
         try:
-            child = _start(who, argv, stdin)
+            child = _start(who, argv, stdin, environ)
         except subprocess.SubprocessError as error:
             raise OSError(f"{argv[0]} cannot be started as {who.name}: {error}") from error
     finally:
@@ -153,7 +185,9 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _start(who: User, argv: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
+def _start(
+    who: User, argv: Sequence[str], stdin: int, environ: Mapping[str, str] | None
+) -> subprocess.Popen[bytes]:
     # A session of its own: with our terminal as its controlling terminal, a program of another user
     # could type into our shell.
     return subprocess.Popen(
@@ -161,7 +195,7 @@ def _start(who: User, argv: Sequence[str], stdin: int) -> subprocess.Popen[bytes
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=None if who.is_us else who.environment(),
+        env=environ if environ is not None or who.is_us else who.environment(),
         cwd="/",
         start_new_session=True,
         umask=0o077,

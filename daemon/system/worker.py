@@ -42,7 +42,9 @@ class JsonWorker:
     before the next start grows from 1 to 60 s.
 
     ``deadline_s``: seconds that an answer may take; ``start_deadline_s`` (default: the same): the
-    first answer of a new process. ``env`` replaces the environment.
+    first answer of a new process. ``env`` replaces the environment. ``walls``: what it gives up, by
+    its name in :mod:`.walls` (empty: nothing); ``folders``: where it may change files, if its walls
+    list some. Both may be changed later, and hold from the next start on.
     """
 
     def __init__(
@@ -51,7 +53,11 @@ class JsonWorker:
         deadline_s: float,
         env: Mapping[str, str] | None = None,
         start_deadline_s: float | None = None,
+        walls: str = "usual",
+        folders: Sequence[str] = (),
     ) -> None:
+        self.walls = walls
+        self.folders = tuple(folders)
         self.argv = tuple(argv)
         self.deadline_s = deadline_s
         self.start_deadline_s = deadline_s if start_deadline_s is None else start_deadline_s
@@ -170,7 +176,8 @@ class JsonWorker:
     def _start(self) -> bool:
         if self._killed is not None or self._mono < self._not_before:
             return False
-        argv = (sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *self.argv)
+        walls = (self.walls, str(len(self.folders)), *self.folders)
+        argv = (sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *walls, *self.argv)
         theirs: list[int] = []
         ours: list[int] = []
         try:

@@ -1,9 +1,9 @@
 """The child's side of :mod:`.worker`: low priority, ending with the parent, one answer per line.
 
-Run by its path (``python -I -S worker_main.py PARENT PROGRAM ARG…``) this is the leash: a small
-program that executes PROGRAM in its place, with an own session, a low priority, and a death signal
-for when the process PARENT ends. It has to start fast, so it imports little, and nothing of this
-package.
+Run by its path (``python -I -S worker_main.py PARENT WALLS COUNT FOLDER… PROGRAM ARG…``) this is the
+leash: a small program that executes PROGRAM in its place, with an own session, a low priority, a
+death signal for when the process PARENT ends, and the walls of that name (:mod:`.walls`; empty:
+none), with COUNT folders. It has to start fast, so it imports little.
 """
 
 from __future__ import annotations
@@ -72,12 +72,16 @@ def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], fl
             sys.stdout.flush()
 
 
-def leash(parent: int, argv: list[str]) -> NoReturn:
+def leash(parent: int, walls: str, folders: list[str], argv: list[str]) -> NoReturn:
     """Execute the program ``argv`` in place of this one, as a worker of process ``parent``."""
     os.setsid()
     die_with_parent(parent)
     os.nice(NICE)
     os.closerange(3, 65536)
+    if walls:
+        # Imported as what lies beside this program: the package is not known here.
+        sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+        __import__("walls").enter(walls, folders)
     try:
         os.execvp(argv[0], argv)
     except OSError as error:
@@ -85,4 +89,5 @@ def leash(parent: int, argv: list[str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    leash(int(sys.argv[1]), sys.argv[2:])
+    _count = int(sys.argv[3])
+    leash(int(sys.argv[1]), sys.argv[2], sys.argv[4 : 4 + _count], sys.argv[4 + _count :])

@@ -8,12 +8,11 @@ pages.
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from collections.abc import Iterable
 from types import TracebackType
 
+from ...system import places
 from ...system.files import drop_cached
 
 LONGEST = 32 << 20
@@ -38,12 +37,9 @@ class BoundedFile:
     """The page that was read last: the headers of small tensors share one."""
 
     def __init__(self, path: str) -> None:
-        # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        self._fd = places.open_file(path)
         try:
             found = os.fstat(self._fd)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", path)
             self.size = found.st_size
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
         except OSError:

@@ -139,19 +139,32 @@ _BOOT = (
 """Starts the child: no imports from the working directory; its program is read from stdin."""
 
 
+_PARTS = ("checkpoints.load.sandbox", "checkpoints.load.program")
+
+
 def program() -> str:
-    """Source text of the child: its two modules, as a package that its python need not have."""
-    here = Path(__file__).parent
-    walls, child = ((here / f"{name}.py").read_text() for name in ("sandbox", "program"))
+    """Source text of the child: its modules, in packages that its python need not have."""
+    home = Path(__file__).parents[2]
+    made = []
+    for name in ("system", "system.walls", "checkpoints", "checkpoints.load", *_PARTS):
+        file = home / f"{name.replace('.', '/')}.py"
+        text = file.read_text() if file.is_file() else None
+        made.append(f"last = module({f'loader.{name}'!r}, {text!r})\n")
     return (
         "def module(name, text):\n"
         "    made = sys.modules[name] = type(sys)(name)\n"
-        "    made.__path__, made.__package__ = [], 'loader'\n"
-        "    exec(compile(text, name, 'exec'), made.__dict__)\n"
+        "    above, _, own = name.rpartition('.')\n"
+        "    made.__package__ = above if text is not None else name\n"
+        "    if text is None:\n"
+        "        made.__path__ = []\n"
+        "    else:\n"
+        "        exec(compile(text, name, 'exec'), made.__dict__)\n"
+        "    if above:\n"
+        "        setattr(sys.modules[above], own, made)\n"
         "    return made\n"
-        "module('loader', '')\n"
-        f"module('loader.sandbox', {walls!r})\n"
-        f"sys.exit(module('loader.program', {child!r}).main())\n"
+        "module('loader', None)\n"
+        f"{''.join(made)}"
+        "sys.exit(last.main())\n"
     )
 
 

@@ -1,7 +1,7 @@
 """The sandbox of the loader: limits on system calls and memory, and a page cache left as it was.
 
 Part of ``program``: it runs under the python of the training (3.8 and later) and imports
-nothing of middlewatch.
+nothing of middlewatch but the walls, which are sent along.
 """
 
 from __future__ import annotations
@@ -12,83 +12,21 @@ import os
 import platform
 import resource
 import signal
-import struct
-import sys
 from typing import Any
+
+from ...system import walls
 
 _SPOTS = 16
 
-_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# Linux system calls: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
-# exec, ptrace, sockets, creating, renaming and removing files, modes and owners, mounts,
-# namespaces, kernel modules, and io_uring, which can do most of these.
-_FORBIDDEN = {
-    "x86_64": (
-        *(57, 58, 59, 322, 101, 310, 311, 62, 200, 424, 41, 42, 43, 49, 50, 53, 288),
-        *(76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93, 94, 132, 133, 235, 261, 280),
-        *(258, 259, 260, 263, 264, 265, 266, 268, 316, 452, 188, 189, 190, 197, 198, 199, 285),
-        *(155, 161, 165, 166, 169, 175, 246, 272, 308, 313, 321, 323, 298, 425, 426, 427),
-        *(248, 249, 250, 304, 428, 429, 430, 431, 432, 438, 442),
-    ),
-    "aarch64": (
-        *(221, 281, 117, 270, 271, 129, 130, 424, 198, 199, 200, 201, 202, 203, 242),
-        *(5, 6, 7, 14, 15, 16, 33, 34, 35, 36, 37, 38, 276, 45, 46, 47, 52, 53, 54, 55, 88, 452),
-        *(39, 40, 41, 51, 97, 104, 105, 106, 142, 217, 218, 219, 241, 268, 273, 280, 282),
-        *(265, 425, 426, 427, 428, 429, 430, 431, 432, 438, 442),
-    ),
-}
-_MISSING = (435, 437)  # clone3, openat2: a filter cannot see their flags
-_OPENS = {"x86_64": ((2, 1), (257, 2)), "aarch64": ((56, 2),)}  # number, argument with flags
-_CLONE = {"x86_64": 56, "aarch64": 220}
-_TGKILL = {"x86_64": 234, "aarch64": 131}
-_CLONE_THREAD = 0x00010000
-_EPERM, _ENOSYS = 1, 38
-_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
-
-
-def rules(machine: str, pid: int) -> list[tuple[int, int, int, int]]:
-    """The seccomp filter as BPF instructions: (code, jump if true, jump if false, operand)."""
-    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-    no, missing = (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ERRNO | _ENOSYS)
-    yes, kill = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _KILL)
-    number = (_LOAD, 0, 0, 0)
-    program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, _AUDIT[machine]), kill, number]
-    if machine == "x86_64":
-        program += [(_AT_LEAST, 0, 1, 0x40000000), no]  # the x32 numbers
-    for call in _FORBIDDEN[machine]:
-        program += [(_EQUAL, 0, 1, call), no]
-    for call in _MISSING:
-        program += [(_EQUAL, 0, 1, call), missing]
-    for call, argument in _OPENS[machine]:
-        flags = (_LOAD, 0, 0, 16 + 8 * argument)
-        program += [(_EQUAL, 0, 4, call), flags, (_ANY_BIT, 0, 1, writes), no, yes]
-    program += [(_EQUAL, 0, 4, _CLONE[machine]), (_LOAD, 0, 0, 16)]
-    program += [(_ANY_BIT, 1, 0, _CLONE_THREAD), no, yes]
-    program += [(_EQUAL, 0, 4, _TGKILL[machine]), (_LOAD, 0, 0, 16)]  # abort() is allowed
-    return [*program, (_EQUAL, 1, 0, pid), no, yes, yes]
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+_PR_SET_PDEATHSIG = 1
 
 
 def enter() -> bool:
     """Forbid this process what loading never needs; returns whether the kernel does so."""
-    machine = platform.machine()
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    if machine not in _AUDIT or sys.maxsize < 1 << 32:
-        return False
-    program = b"".join(struct.pack("=HBBI", *rule) for rule in rules(machine, os.getpid()))
-    text = ctypes.create_string_buffer(program, len(program))
-    whole = _Program(len(program) // 8, ctypes.addressof(text))
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl.argtypes = [ctypes.c_int, *(4 * [ctypes.c_ulong])]
-    prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    return bool(prctl(_PR_SET_SECCOMP, 2, ctypes.addressof(whole), 0, 0) == 0)
+    return walls.enter("load", alone=os.getpid())
 
 
 def step_back() -> None:

@@ -7,6 +7,8 @@ import os
 import re
 from collections.abc import Collection, Mapping
 
+from ...system import places
+
 _FILES = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "checkpoint")
 """Files that name the newest one, of DeepSpeed, Megatron, detectron2 and TensorFlow."""
 _BEST = re.compile(r'"best_model_checkpoint":\s*"([^"]+)"')
@@ -51,7 +53,10 @@ def _named_best(real: Mapping[str, str]) -> dict[str, str]:
             newest[home] = max(newest.get(home, (-1, "")), (int(number), path))
     found = {}
     for home, (_, path) in newest.items():
-        with contextlib.suppress(OSError), open(f"{path}/trainer_state.json", "rb") as file:
+        with (
+            contextlib.suppress(OSError),
+            open(places.open_file(f"{path}/trainer_state.json"), "rb") as file,
+        ):
             told = _BEST.search(file.read(_LONGEST).decode("utf-8", "replace"))
             target = real.get(f"{home}/{os.path.basename(told[1].rstrip('/'))}") if told else None
             if target is not None:
@@ -61,7 +66,7 @@ def _named_best(real: Mapping[str, str]) -> dict[str, str]:
 
 def _named(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(places.open_file(path), encoding="utf-8", errors="replace") as file:
             words = _WORD.findall(file.read(_LONGEST))
     except OSError:
         return []

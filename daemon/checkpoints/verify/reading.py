@@ -15,11 +15,11 @@ import ctypes
 import errno
 import mmap
 import os
-import stat
 from collections.abc import Iterator
 from types import TracebackType
 from typing import NamedTuple
 
+from ...system import places
 from ...system.files import drop_cached
 
 CHUNK = 512 << 10
@@ -53,18 +53,15 @@ class FileReader:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        self._fd = places.open_file(path)
         self._direct = -1
         try:
             found = os.fstat(self._fd)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", path)
             self.mark = FileFingerprint.of(found)
             self.size = found.st_size
             self._told = _may_ask(path, found)
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)  # no reading ahead
-            self._direct = _open_direct(path, self.mark)
+            self._direct = _open_direct(f"/proc/self/fd/{self._fd}", self.mark)
         except OSError:
             self.close()
             raise

@@ -443,7 +443,9 @@ def test_the_command_of_the_note_does_the_same(stage: Stage, tmux: Tmux, tmp_pat
         sys.executable,
         str(script),
     )
-    run = found(stage.pid(script))
+    pid = stage.pid(script)
+    until(lambda: found(pid).pipe_pane is not None)  # a busy tmux may answer too late
+    run = found(pid)
     assert run.pipe_pane is not None
     subprocess.run(["sh", "-c", run.notes[0].partition("to follow it: ")[2]], check=True)
     log = Path(run.pipe_pane.log)

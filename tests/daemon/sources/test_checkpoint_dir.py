@@ -50,7 +50,7 @@ class Watch:
     """The source under a clock of our own, with the real verifier."""
 
     def __init__(self, *directories: Path) -> None:
-        self.child = JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+        self.child = JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S, walls="verifier")
         self.source = CheckpointDir([str(d) for d in directories], self.child)
         self.now = time.time()
         self.told: list[tuple[str, str]] = []

@@ -61,7 +61,7 @@ class Stage:
         return tail, reader
 
     def saves(self, *folders: Path, **options: Any) -> CheckpointDir:
-        child = JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S)
+        child = JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S, walls="verifier")
         made = CheckpointDir([str(f) for f in folders], child, guards=self.guards, **options)
         self.sources.append(made)
         return made

@@ -17,6 +17,7 @@ import pytest
 
 from middlewatch.daemon.sources.programs.stacks import place, summary_of
 from middlewatch.daemon.sources.stacks import Stacks, Suspect, find_spy
+from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import ProcessesSeen, ProcessSample, RunFacts, StackSeen, View
@@ -228,11 +229,11 @@ def test_ptrace_is_refused(tmp_path: Path) -> None:
 
 def test_an_answer_that_does_not_come(tmp_path: Path) -> None:
     clock = FakeClock()
-    source = Stacks(clock, fake_spy(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60"))
+    source = Stacks(clock, fake_spy(tmp_path, "exec sleep 60"))
     source.wanted = (Suspect(1), Suspect(2))
     source.read(clock.now())
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
-    hung = int((tmp_path / "pid").read_text())
+    until(lambda: source._child.pid and procfs.children(source._child.pid))
+    (hung,) = procfs.children(source._child.pid or 0) or ()
     clock.jump(4.9)
     source.read(clock.now())
     assert running(hung)

@@ -19,7 +19,7 @@ from middlewatch.daemon.system.private import make_private, open_private
 from middlewatch.daemon.system.store import Store
 
 from ...fakes import second_user
-from ...fakes.second_user import UID
+from ...fakes.second_user import GID, UID
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it becomes another user")
 
@@ -62,7 +62,7 @@ def test_a_configuration_that_others_may_write_is_refused(tmp_path: Path, bits: 
     path = tmp_path / "config.toml"
     path.write_text("[alerts]\nurls = ['json://evil']\n")
     if os.geteuid() == 0:
-        os.chown(path, -1, 20)
+        os.chown(path, -1, GID)
     path.chmod(0o600 | bits)
     with pytest.raises(ConfigError, match=f"others may write to {path}") as caught:
         load(path)
