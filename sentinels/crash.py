@@ -51,6 +51,7 @@ from .kit.frozen import frozen_since
 from .kit.leaving import left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
+from .kit.on_purpose import on_purpose
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
 from .kit.trials import trials_of
@@ -104,6 +105,7 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
         and e.severity != "info"
         and e.file != "kernel"
         and not view.went_on_after(e)
+        and not on_purpose(view, e.at, text=e.text)
     ]
 
 

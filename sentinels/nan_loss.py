@@ -31,7 +31,7 @@ from .kit import (
 from .kit.loss.finite import Finiteness, Streak
 from .kit.numbers import number
 from .kit.recovery import OpenIncident, values_since
-from .kit.trials import ALL_BAD, Trials, trials_of
+from .kit.trials import Trials, trials_of
 from .kit.troubles import Troubles
 
 
@@ -89,7 +89,7 @@ def _trials(view: View) -> Iterator[Finding]:
             trouble="python_exception" if trials.failing else _trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
-            summary=f"none of the last {ALL_BAD} trials of the search has a finite result: "
+            summary=f"none of the last {trials.bad_in_a_row} trials of the search has a finite result: "
             f"{line.text.strip()[:120]}",
             evidence=(Evidence("log", line.text, line.at),),
             remedy="read the log of one of these trials: what they share is at fault, not a setting",

@@ -5,7 +5,8 @@ Decides: The last planned step was reached, or the log said that the training is
     wait for a disk. A warning first, later critical, because the box costs money.
 Classes: not_exiting
 Sources: A minute without any activity is our choice: uploads and a last evaluation use CPU or move
-    bytes. After ten minutes of inactivity nothing more is to be expected.
+    bytes. Three, if the stack shows a line of the program itself: one that only waits to exit stands
+    in ``join``, ``_shutdown`` or another function of a library. After ten minutes of inactivity nothing more is to be expected.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ class Limits:
 
     for_s: float = 60.0
     """How long a finished run may do nothing before a warning."""
+    in_own_code_s: float = 180.0
+    """The same for a run that stands in a line of its own code, and not in a function that waits: it
+    may have more to do after its last step."""
     wakes_after_s: float = 600.0
     """How long before it is critical: the box costs money for nothing."""
     evidence_s: float = 15.0
@@ -59,6 +63,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     who = trainers(view, work)
     pids = [d.sample.pid for d in who] or [p.pid for p in view.process_samples[-1].processes[:1]]
     stacks = stack_summaries(view, last, pids)
+    if silent_s < limits.in_own_code_s and any(s.stack.own == 0 for s in stacks):
+        return
     yield Finding(
         trouble="not_exiting",
         severity=Severity.CRITICAL if late else Severity.WARNING,

@@ -29,6 +29,16 @@ PHASES: tuple[Announcement, ...] = (
         r"|\bBest is trial \d",
     ),
     Announcement(
+        "stage",
+        r"(?i:^(?!.*\bloss)\W*(?:\S+ ){0,4}?(?:stage|phase|curriculum|lesson|task|fold|domain)\W{0,3}(?:no\.? ?)?#?\d+\b(?!%|\.\d))"
+        r"|^(?!.*(?:损失|loss)).{0,40}第 ?\d+ ?个?(?:阶段|折|任务)",
+    ),
+    Announcement(
+        "stop",
+        r"(?i:\b(?:terminating|killing|stopping|cancell?ing|pruning|evicting|retiring|culling|shutting down)\b(?! (?:at|after|training|early|criteri))"
+        r".{0,40}?\b(?:pid|process|worker|actor|job|trial|run|cfg|config|candidate|member|child|arm|individual|replica)(?:es|s)?[ :=#_-]{0,3}\d)",
+    ),
+    Announcement(
         "done",
         r"(?i:\b(?:training|fine-?tuning|pre-?training|optimi[sz]ation) (?:run |job |loop )?(?:is |was |has )?(?:been |now |all )?(?:successfully )?(?:completed?|finished|done|ended)\b(?! (?:epoch|step|batch|iter)))"
         r"|`Trainer\.fit` stopped: `max_(?:epochs|steps|time)=[^`]{1,30}` reached"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .again import DIED_S, KILLS
 from .observations import LogEvent, ProcessEnded, ProcessesSeen, ProcessSample
+from .on_purpose import on_purpose
 from .trials import trials_of
 from .view import View
 
@@ -52,6 +53,8 @@ def lost_part(view: View, since: float) -> LostPart | None:
             continue  # the usual case: the workers of a loader end with every epoch
         error = next(_raised(view, ending), None)
         if not _badly(ending, error) or not _goes_on(view, ending):
+            continue
+        if on_purpose(view, ending.at, pid=ending.pid):
             continue
         parent = _missed_by(view, ending)
         if parent is not None:

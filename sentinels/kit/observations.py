@@ -17,8 +17,9 @@ from .parts_used import PartsUsed
 Role = Literal["root", "cascade", "confirmation"]
 SeverityName = Literal["info", "warning", "critical"]
 PhaseName = Literal[
-    "start", "compile", "load", "evaluate", "save", "transfer", "pause", "trial", "done"
-]
+    "start", "compile", "load", "evaluate", "save", "transfer", "pause",
+    "trial", "stage", "stop", "done",
+]  # fmt: skip
 SourceStateName = Literal["starting", "ok", "impaired", "failed", "stalled", "unsupported"]
 GoneWith = Literal["", "session", "container", "box"]
 VerifiedState = Literal["ok", "corrupt", "incomplete", "unverifiable", "pending"]

@@ -18,8 +18,11 @@ from .view import View
 ALL_BAD = 3
 """Trials, the last that reported, of which none has a finite loss: then it is not the setting of one
 (our choice: searches in steps of ten may begin with two that diverge)."""
-KEPT = 8
-"""Trials that are remembered: as many may report in turns."""
+CHANCE = 0.05
+"""How likely it may be at most that a search with its share of bad trials has had so many in a row by
+chance, once in all its trials: a wide search has them, and goes on well."""
+KEPT = 16
+"""Trials that are remembered: as many may report in turns. So many bad ones in a row are always told."""
 _RESULT = re.compile(
     r"(?i)\btrial\W{1,3}#?(?P<trial>[\w-]{1,16})\b.{0,60}?"
     r"\b(?:(?:finished|completed?|ended|done)\b.{0,30}?\b(?:values?|objective|score|loss)\W{1,4}"
@@ -34,12 +37,22 @@ class Trials(Accumulator):
     """The trials that the log names, and which of them have no finite loss."""
 
     takes: ClassVar[tuple[type, ...]] = (Step, Phase)
-    SAVED: ClassVar[Any] = {"search": "search", "bad": "_bad", "unnamed": "_unnamed"}
+    SAVED: ClassVar[Any] = {
+        "search": "search",
+        "bad": "_bad",
+        "unnamed": "_unnamed",
+        "past": "_past",
+        "past_bad": "_past_bad",
+    }
     search: bool = False
     """A line has named a trial."""
     _bad: dict[str, bool] = field(default_factory=dict)
     _unnamed: int = 0
     _step: float = -math.inf
+    _past: int = 0
+    """Trials before those that are remembered, ..."""
+    _past_bad: int = 0
+    """... and how many of them were bad."""
     newest: Phase | None = None
     """The newest line with which a trial ended without a finite result."""
 
@@ -86,7 +99,8 @@ class Trials(Accumulator):
         self._bad.pop(trial, None)
         self._bad[trial] = bad
         while len(self._bad) > KEPT:
-            del self._bad[next(iter(self._bad))]
+            self._past += 1
+            self._past_bad += self._bad.pop(next(iter(self._bad)))
 
     @property
     def failing(self) -> bool:
@@ -95,10 +109,20 @@ class Trials(Accumulator):
         return result is not None and result["value"] is None
 
     @property
+    def bad_in_a_row(self) -> int:
+        """How many of the last trials, without a finite one between them, have no finite loss."""
+        newest = reversed(self._bad.values())
+        return next((n for n, bad in enumerate(newest) if not bad), len(self._bad))
+
+    @property
     def hopeless(self) -> bool:
-        """True when none of the last trials has a finite loss."""
-        newest = list(self._bad.values())[-ALL_BAD:]
-        return len(newest) == ALL_BAD and all(newest)
+        """True when none of the last trials has a finite loss, and it is more than bad luck."""
+        row = self.bad_in_a_row
+        if row < ALL_BAD or row >= KEPT:
+            return row >= KEPT
+        before = self._past + len(self._bad) - row
+        bad = self._past_bad + sum(self._bad.values()) - row
+        return ((bad + 0.5) / (before + 2)) ** row * (before + 1) <= CHANCE
 
 
 def trials_of(view: View) -> Trials | None:

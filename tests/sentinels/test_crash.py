@@ -90,6 +90,15 @@ def test_a_person_who_interrupts_what_saves_first(story: Story) -> None:
     assert "has saved before" in finding.summary
 
 
+@pytest.mark.parametrize("said", [True, False])
+def test_what_the_program_ends_itself(story: Story, said: bool) -> None:
+    story.train(30)
+    if said:
+        story.phase("stop", "[halving] terminating cfg_06 (pid 4711)")
+    story.says("process_killed", "[halving] cfg_06 exited with code -9").idle(40)
+    assert bool(story.asks("crash")) is not said
+
+
 def test_an_interruption_makes_fallout(story: Story) -> None:
     traceback(story.train(30)).end(signal=2).wait(3)
     finding = crash(story)

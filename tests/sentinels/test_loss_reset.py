@@ -86,6 +86,15 @@ def test_a_loss_that_begins_again_without_a_word(story: Story) -> None:
     assert spike.severity is Severity.INFO
 
 
+def test_a_new_stage_of_a_curriculum_is_learnt_anew(story: Story) -> None:
+    falling(story)
+    story.phase("stage", "==== stage 2: sequences of 14 ====")
+    falling(story, 12, seed=9)
+    assert story.asks("loss_reset") == []
+    (spike,) = story.asks("loss_spike")
+    assert spike.severity is Severity.INFO
+
+
 def test_a_spike_that_heals_is_none(story: Story) -> None:
     falling(story)
     for value in (8.0, 6.0, 4.0, 3.0, 2.4):

@@ -285,6 +285,21 @@ def test_a_search_whose_trials_all_end_without_a_result(
     assert story.asks("nan_loss") == []
 
 
+def test_bad_luck_in_a_wide_search(story: Story) -> None:
+    """A third of its trials diverge: three in a row are nothing, nine are."""
+    for n in range(60):
+        bad = n % 10 in (2, 5, 6, 9)
+        result = "failed with value nan." if bad else "finished with value: 0.2"
+        story.phase("trial", f"Trial {n} {result}").wait(6)
+        assert story.asks("nan_loss") == []
+    told = []
+    for n in range(60, 70):
+        story.phase("trial", f"Trial {n} failed with value nan.").wait(6)
+        told.append(bool(story.asks("nan_loss")))
+    assert told[:3] == [False] * 3
+    assert told[-1]
+
+
 def test_a_trial_that_is_never_ended(story: Story) -> None:
     trial(story, 7, 1, 2.0)
     assert trial(story, 7, 100).asks("nan_loss") == []

@@ -45,6 +45,18 @@ def test_where_it_stands(story: Story) -> None:
     assert "pid 100 in join at train.py:9" in [e.text for e in told(story).evidence]
 
 
+def test_code_of_its_own_may_have_more_to_do(story: Story) -> None:
+    """Statistics of averaged weights, a last test: a loader that sleeps uses no CPU."""
+    finished(story).idle(70)
+    frames = ("__getitem__ (train.py:30)", "fetch (torch/utils/data/_utils/fetch.py:54)")
+    story.stacks.append(StackSeen(story.now, 100, frames, own=0))
+    assert story.asks("not_exiting") == []
+    story.idle(105)
+    story.stacks.append(StackSeen(story.now, 100, frames, own=0))
+    assert story.asks("not_exiting") == []
+    assert told(story.idle(5)).severity is Severity.WARNING
+
+
 def test_a_last_save_or_upload(story: Story) -> None:
     assert finished(story).lives(90, 0.01, 2.0 * MIB).asks("not_exiting") == []
     assert finished(Story()).lives(90, 0.1, 0.0).asks("not_exiting") == []

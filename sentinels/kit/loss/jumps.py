@@ -16,6 +16,9 @@ from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
 
+STAGED = 3
+"""Reports between the line that announces a new stage and the first one of it (our choice)."""
+
 FROM, TO = 10, 30
 """The median of the reports 10 to 30 after a jump decides whether it lasts. Measured on real
 curves: a spike that comes back has come back by then."""
@@ -218,6 +221,8 @@ class Jumps:
         if series.rough or series.reset is not None or not series.path.begins_again(series.anew):
             return
         jump.reset = True
+        if 0 <= series.count - len(series.anew) - series.staged <= STAGED and series.staged >= 0:
+            return  # a new stage of a curriculum, or a fold: it learns as at the start, by design
         level = median(series.anew)
         limit = jump.base + STILL_UP * jump.spread
         self._reset(series, jump.file, jump.onset, mark, (jump.base, level, limit), None)

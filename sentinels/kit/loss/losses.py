@@ -121,6 +121,10 @@ class Losses(Accumulator):
                 self._wordings.said(seen)
             elif isinstance(seen, Phase) and seen.name in ("load", "start"):
                 self._loads(seen.file)
+            elif isinstance(seen, Phase) and seen.name == "stage":
+                series = self._series.get((seen.file, "train_loss"))
+                if series is not None:
+                    series.staged = series.count
             return
         file, values = seen.file, seen.values
         value = values.get("train_loss")

@@ -216,6 +216,8 @@ class LossSeries:
     """Level and noise at the step from which the run resumed."""
     loaded: Loaded | None = None
     """The first reports after something was loaded, while they are collected."""
+    staged: int = -1
+    """How many reports there were when the log announced a new stage, task or fold; -1 for never."""
     reset: Reset | None = None
     """The reset that is followed."""
     evals: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
