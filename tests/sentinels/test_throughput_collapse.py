@@ -255,6 +255,23 @@ def test_an_announced_evaluation_between_reports(story: Story) -> None:
     assert story.asks("throughput_collapse") == []
 
 
+def test_a_new_stage_may_be_other_work(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    story.phase("stage", "==== stage 2: sequences of 14 ====")
+    works(story, 20, 6, 0.3)
+    assert story.asks("throughput_collapse") == []
+    works(story, 4, 50, 0.02)
+    assert story.asks("throughput_collapse"), "and within it the rule is the same"
+
+
+def test_what_is_announced_all_the_time_is_no_stage(story: Story) -> None:
+    for _ in range(40):
+        story.phase("stage", "task 3: done")
+        works(story, 4, 2, 0.9)
+    works(story, 3, 20, 0.05)
+    assert story.asks("throughput_collapse")
+
+
 def test_a_long_slow_stretch_that_falls_silent_is_left_to_another_rule(story: Story) -> None:
     works(story, 40, 2, 0.9)
     works(story, 90, 20, 0.05)

@@ -16,7 +16,7 @@ from ..accumulator import Accumulator
 from ..numbers import median, quantile
 from ..observations import Observation, Phase, ProcessesSeen, Step
 from .throughput import RATES
-from .windows import CONTEXT
+from .windows import CONTEXT, STAGES
 
 MARK_S = 2.0
 """Reports within so many seconds are one mark: a progress bar is drawn ten times a second, and what
@@ -92,6 +92,7 @@ class Collapse(Accumulator):
     _reports: int = 0
     _left: int = WARM_MARKS
     _begun: float | None = None
+    _stages: int = 0
     _stretch_s: float = 0.0
     """The longest stretch of slow marks that is over."""
     _spent: tuple[float, dict[int, float]] | None = None
@@ -168,8 +169,9 @@ class Collapse(Accumulator):
             self._look(seen)
         elif isinstance(seen, Phase) and self._place and seen.file == self._place[0]:
             self._before = None  # what was announced may take any time
-            if seen.name == "start":
-                self._forget()
+            self._stages += seen.name == "stage"
+            if seen.name == "start" or (seen.name == "stage" and self._stages <= STAGES):
+                self._forget()  # a new stage may be other work
 
     def mark_gap(self) -> None:
         """What passed since the last report is not known."""

@@ -45,6 +45,9 @@ OFTEN = 0.9
 """Quantile: a short window that is no slower than this part of all before is usual for the run."""
 ACCEPTED_S = 6 * 3600.0
 """Seconds after which a slow speed becomes the usual one. Our choice."""
+STAGES = 20
+"""Stages that the log may announce, each of which may be other work: what is announced more often than
+that is no stage (our choice)."""
 CONTEXT = frozenset(
     (
         *BATCH,
@@ -103,6 +106,7 @@ class Windows(Accumulator):
     """The rate that is followed; ``None`` when steps are counted."""
     _context: dict[str, float] = field(default_factory=dict)
     _begun: float | None = None
+    _stages: int = 0
     _mark: tuple[float, float] | None = None
     _marks: list[float] = field(default_factory=list)
     _bin_at: float = 0.0
@@ -151,8 +155,11 @@ class Windows(Accumulator):
             self._look(seen)
         elif isinstance(seen, Phase) and seen.file == self._file:
             self._mark = None  # it may take any time
+            self._stages += seen.name == "stage"
             if seen.name == "start":
                 self._settle_down(seen.at)
+            elif seen.name == "stage" and self._stages <= STAGES:
+                self._forget(seen.at)
 
     # -- reports ------------------------------------------------------------------------------
 
