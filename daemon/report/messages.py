@@ -31,6 +31,8 @@ class Message:
     body: str
     kind: str
     incident: str = ""
+    trouble: str = ""
+    """Class of the trouble that it is about: many of one class at once are sent as one push."""
 
 
 SHOWN = 3
@@ -80,7 +82,7 @@ def compose(
             f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
             f"Incident {incident.id}.",
         ]
-        return Message(title, "\n".join(body), "success", incident.id)
+        return Message(title, "\n".join(body), "success", incident.id, incident.trouble)
     proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
     # What the title has said, the body does not say again.
     whole = _short(incident.summary, 300)
@@ -101,7 +103,8 @@ def compose(
         lines.append(of + _short(good.text, 480))
     lines.append(_first(incident, entry, spec))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
-    return Message(title, _fit(lines), _KINDS[incident.severity], incident.id)
+    kind = _KINDS[incident.severity]
+    return Message(title, _fit(lines), kind, incident.id, incident.trouble)
 
 
 def _several(names: Sequence[str]) -> str:
@@ -170,7 +173,8 @@ def failed(
     else:
         lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
     title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
-    return Message(title, _fit(lines), "failure", cause.id if cause else "")
+    about = ("", "failed") if cause is None else (cause.id, cause.trouble)
+    return Message(title, _fit(lines), "failure", *about)
 
 
 def _exit_words(exit_: dict[str, int | None] | None) -> str:

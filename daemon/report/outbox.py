@@ -2,7 +2,10 @@
 
 A message is first handed to the notifier and then stored, so that a slow or full disk delays no
 push. Messages that are still queued in the store after a crash are sent again: each is delivered at
-least once. Failed deliveries are tried again with growing pauses.
+least once. Failed deliveries are tried again with growing pauses, and all at once, in their order, as
+soon as another one worked. What waits and is about the same class is sent as one (:mod:`.bundles`).
+
+Pauses and ages are measured by the monotonic clock: the other one is set, at times by days.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from middlewatch.sentinels.kit import codec
 from ..config.schema import Alerts
 from ..config.secrets import mask_urls
 from ..system.worker import JsonWorker, module_argv
+from . import bundles
 from .messages import Message
 
 NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
@@ -44,6 +48,7 @@ class Queued:
     """``queued``, ``sent``, ``failed`` (given up) or ``silent`` (nobody to send it to)."""
     attempts: int = 0
     next_at: float = 0.0
+    """When the next try is planned, as the clock is now."""
     sent_at: float | None = None
     error: str = ""
     results: list[dict[str, Any]] = field(default_factory=list)
@@ -87,7 +92,14 @@ class Outbox:
         self._new_id = new_id
         # Without a URL queued messages stay in the store until there is one again.
         self._queue = [q for q in queued if q.state == "queued" and urls]
-        self._outstanding: Queued | None = None
+        self._outstanding: list[Queued] = []
+        """The messages of the push that is on its way: several, if they are sent as one."""
+        self._born: dict[str, float] = {}
+        """Message id -> monotonic seconds of its creation."""
+        self._due: dict[str, float] = {}
+        """Message id -> monotonic seconds before which it is not tried again."""
+        self._released: set[str] = set()
+        """Messages whose pause was ended by the success of another one, until they wait a whole one."""
         self._took: dict[str, set[str]] = {}
         """Message id -> URLs that took it: in mode ``all`` a new try leaves them out."""
         self._asked: list[str] = []
@@ -103,7 +115,7 @@ class Outbox:
 
         ``None`` when the day's budget of warnings is used up.
         """
-        if message.kind == "warning" and not self._affordable(now):
+        if message.kind == "warning" and not self._affordable(mono):
             return None
         queued = Queued(self._new_id(), message, now, "queued" if self.urls else "silent")
         if self.urls:
@@ -112,71 +124,104 @@ class Outbox:
         self._keep(queued)
         return queued
 
-    def _affordable(self, now: float) -> bool:
-        self._warned = [at for at in self._warned if now - at < DAY_S]
+    def _affordable(self, mono: float) -> bool:
+        self._warned = [at for at in self._warned if mono - at < DAY_S]
         if len(self._warned) >= WARNINGS_A_DAY:
             return False
-        self._warned.append(now)
+        self._warned.append(mono)
         return True
 
     def pump(self, now: float, mono: float) -> None:
         """Take answers, restart a notifier that is overdue, send the message that is due."""
         for answer in self._child.answers() if self._child.fileno() is not None else ():
-            self._take(answer, now)
+            self._take(answer, now, mono)
         if self._outstanding and self._child.overdue(mono):
             self._child.restart()
-            self._failed(self._outstanding, "the notifier did not answer", now)
+            self._failed("the notifier did not answer", now, mono)
         if self._outstanding and not self._child.alive:
             words = mask_urls(self._child.last_words, self.urls)[-200:]
-            why = f"the notifier ended: {words or 'it wrote no error'}"
-            self._failed(self._outstanding, why, now)
+            self._failed(f"the notifier ended: {words or 'it wrote no error'}", now, mono)
         if self._outstanding:
             return
-        # A clock that was set back must not put off what is due: no pause is longer than this.
-        longest = 1.2 * PAUSES_S[-1]
-        due = next((q for q in self._queue if not now < q.next_at <= now + longest), None)
-        if due is None:
+        for queued in self._queue:
+            self._born.setdefault(queued.id, mono - max(0.0, now - queued.created_at))
+        due = [q for q in self._queue if self._due.get(q.id, mono) <= mono]
+        if not due:
             return
-        urls = [u for u in self.urls if u not in self._took.get(due.id, ())]
-        question = asdict(due.message) | {"id": due.id, "urls": urls, "mode": self.mode}
+        took = self._took.get(due[0].id, set())
+        together = [q for q in due if self._goes_with(due[0], q)]
+        if len(together) < bundles.FROM:
+            together = due[:1]
+        message = due[0].message
+        if len(together) > 1:
+            message = bundles.bundle([q.message for q in together])
+        urls = [u for u in self.urls if u not in took]
+        question = asdict(message) | {"id": due[0].id, "urls": urls, "mode": self.mode}
         if self._child.ask(question, mono):
-            due.attempts += 1
-            self._outstanding = due
+            for queued in together:
+                queued.attempts += 1
+                if self._due.pop(queued.id, 0.0) > 0.0:
+                    self._released.discard(queued.id)  # it has waited a whole pause
+            self._outstanding = together
             self._asked = urls
         elif self._child.start_error:
             self.trouble = self._child.start_error
         elif self._child.stuck_pid is not None:
             self.trouble = f"the notifier (pid {self._child.stuck_pid}) cannot be killed"
 
-    def _take(self, answer: dict[str, Any], now: float) -> None:
-        queued = self._outstanding
-        if queued is None or answer.get("id") != queued.id:
+    def _goes_with(self, first: Queued, other: Queued) -> bool:
+        if self._took.get(first.id, set()) != self._took.get(other.id, set()):
+            return False
+        return first is other or bundles.alike(first.message, other.message)
+
+    def _take(self, answer: dict[str, Any], now: float, mono: float) -> None:
+        sent = self._outstanding
+        if not sent or answer.get("id") != sent[0].id:
             return
         results = answer.get("results", ())
-        queued.results = list(results)
+        for queued in sent:
+            queued.results = list(results)
         if answer.get("ok"):
-            self._outstanding = None
-            self._queue.remove(queued)
-            self._took.pop(queued.id, None)
-            queued.state, queued.sent_at, queued.error = "sent", now, ""
+            self._outstanding = []
             self.trouble = ""
-            self._keep(queued)
+            for queued in sent:
+                self._forget(queued)
+                queued.state, queued.sent_at, queued.error = "sent", now, ""
+                self._keep(queued)
+            self._release()
             return
         took = {url for url, r in zip(self._asked, results, strict=False) if r["ok"]}
-        self._took.setdefault(queued.id, set()).update(took)
+        for queued in sent:
+            self._took.setdefault(queued.id, set()).update(took)
         errors = [f"{r['url']}: {r['error']}" for r in results if not r["ok"]]
-        self._failed(queued, "; ".join(errors) or "no URL accepted it", now)
+        self._failed("; ".join(errors) or "no URL accepted it", now, mono)
 
-    def _failed(self, queued: Queued, why: str, now: float) -> None:
-        self._outstanding = None
-        self.trouble = queued.error = why
-        pause = PAUSES_S[min(queued.attempts, len(PAUSES_S)) - 1]
-        queued.next_at = now + pause * random.uniform(0.8, 1.2)
-        if now - queued.created_at > GIVE_UP_S:
-            queued.state = "failed"
-            self._queue.remove(queued)
-            self._took.pop(queued.id, None)
-        self._keep(replace(queued))
+    def _release(self) -> None:
+        """What waits is due at once, because a service can be reached again. A message is released
+        once in a pause: it may be one that no service will ever take."""
+        for queued in self._queue:
+            if queued.id in self._due and queued.id not in self._released:
+                self._released.add(queued.id)
+                self._due[queued.id] = 0.0
+
+    def _failed(self, why: str, now: float, mono: float) -> None:
+        failed, self._outstanding = self._outstanding, []
+        self.trouble = why
+        part = random.uniform(0.8, 1.2)
+        for queued in failed:
+            queued.error = why
+            pause = PAUSES_S[min(queued.attempts, len(PAUSES_S)) - 1] * part
+            queued.next_at, self._due[queued.id] = now + pause, mono + pause
+            if mono - self._born.get(queued.id, mono) > GIVE_UP_S:
+                queued.state = "failed"
+                self._forget(queued)
+            self._keep(replace(queued))
+
+    def _forget(self, queued: Queued) -> None:
+        self._queue.remove(queued)
+        for known in (self._took, self._due, self._born):
+            known.pop(queued.id, None)
+        self._released.discard(queued.id)
 
     def busy(self) -> bool:
         """True while messages wait or are being sent."""

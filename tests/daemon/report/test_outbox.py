@@ -11,13 +11,14 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 
 from middlewatch.daemon.config.schema import Alerts
 from middlewatch.daemon.report import outbox as outbox_module
-from middlewatch.daemon.report.messages import Message
+from middlewatch.daemon.report.messages import MAX_BODY, Message
 from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system import jsonlines
 
@@ -71,7 +72,7 @@ class Desk:
 
     def settled(self) -> bool:
         """The newest attempt is over."""
-        return self.outbox._outstanding is None
+        return not self.outbox._outstanding
 
     @property
     def doc(self) -> dict[str, Any]:
@@ -146,7 +147,95 @@ def test_a_clock_that_was_set_back_does_not_put_it_off(desk: Any, receiver: Rece
     d.until(lambda: receiver.got and d.settled())
     d.clock.set_wall(d.clock.now() - 86400)
     receiver.status = 200
+    d.clock.sleep(1.2 * PAUSES_S[0])
     d.until(lambda: not d.outbox.busy())
+
+
+def test_what_worked_releases_what_waits_in_its_order(desk: Any, receiver: Receiver) -> None:
+    """After an outage of an hour the phone hears all of it at once, not a quarter of an hour later."""
+    receiver.status = 503
+    d = desk(receiver.url)
+    waiting = []
+    for n in range(3):
+        waiting.append(d.push(Message(f"[CRITICAL] {n}", "x", "failure")))
+        d.until(d.settled)
+    for _ in range(3):
+        d.clock.sleep(1.2 * PAUSES_S[1])
+        d.pump()
+        d.until(d.settled)
+    receiver.got.clear()
+    receiver.status = 200
+    newest = d.push(Message("[CRITICAL] newest", "x", "failure"))
+    d.until(lambda: not d.outbox.busy())
+    assert all(q.state == "sent" for q in (*waiting, newest))
+    titles = [g.data["title"] for g in receiver.got]
+    assert (
+        titles.index("[CRITICAL] 0") < titles.index("[CRITICAL] 1") < titles.index("[CRITICAL] 2")
+    )
+
+
+def test_what_nobody_takes_is_not_tried_with_every_success(desk: Any, receiver: Receiver) -> None:
+    receiver.status = 503
+    d = desk(receiver.url)
+    odd = d.push()
+    d.until(d.settled)
+    for n in range(4):
+        receiver.status = 200
+        d.push(Message(str(n), "x", "info"))
+        d.until(lambda: d.outbox.trouble == "")
+        receiver.status = 503
+        d.until(lambda: odd.attempts >= 2 and d.settled())
+    assert odd.attempts == 2
+
+
+def deaths(count: int) -> list[Message]:
+    return [
+        Message(
+            f"[CRITICAL] run-{n} on box3: process {n} was killed (SIGKILL)",
+            f"Proof: pid {n}\nFirst step: dmesg\nIncident {n}",
+            "failure",
+            str(n),
+            "process_killed",
+        )
+        for n in range(count)
+    ]
+
+
+def test_fifty_deaths_at_once_are_one_push_with_a_list(desk: Any, receiver: Receiver) -> None:
+    d = desk(receiver.url)
+    sent = [d.push(message) for message in deaths(51)]
+    d.until(lambda: not d.outbox.busy())
+    assert {q.state for q in sent} == {"sent"}
+    first, rest = (g.data for g in receiver.got)
+    assert first["title"] == sent[0].message.title
+    assert rest["title"] == "[CRITICAL] 50 at once: process_killed"
+    assert rest["message"].startswith("run-1 on box3: process 1 was killed")
+    assert rest["message"].endswith("First step: dmesg\nAll of them: middlewatch incidents")
+    assert " more\n" in rest["message"]
+    assert len(rest["message"]) <= MAX_BODY
+
+
+def test_a_list_is_kept_until_it_is_taken(desk: Any, receiver: Receiver) -> None:
+    receiver.status = 503
+    d = desk(receiver.url)
+    sent = [d.push(message) for message in deaths(9)]
+    d.until(lambda: receiver.got and d.settled() and sent[8].attempts == 1)
+    assert {q.state for q in sent} == {"queued"}
+    assert all(q.error for q in sent)
+    receiver.status = 200
+    d.clock.sleep(1.2 * PAUSES_S[0])
+    d.until(lambda: not d.outbox.busy())
+    assert receiver.got[-1].data["title"].startswith("[CRITICAL] ")
+    assert {q.state for q in sent} == {"sent"}
+
+
+def test_a_few_or_of_other_classes_come_alone(desk: Any, receiver: Receiver) -> None:
+    d = desk(receiver.url)
+    said = [CRITICAL, *deaths(5)[1:], replace(CRITICAL, trouble="loss_nan")]
+    for message in said:
+        d.push(message)
+    d.until(lambda: not d.outbox.busy())
+    assert [g.data["title"] for g in receiver.got] == [message.title for message in said]
 
 
 def test_mode_all_does_not_tell_a_url_twice(desk: Any, receivers: Any) -> None:
