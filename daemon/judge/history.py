@@ -49,6 +49,9 @@ JUMP_S = 5.0
 """When the wall clock and the monotonic clock differ by more seconds than this since the last call,
 the wall clock was set, or the box slept (monotonic time stands still then). NTP that only slews the
 clock changes it by less than 1 ms a second."""
+STEPS_SAVED, EVENTS_SAVED = 4, 24
+"""Newest reports and events that are stored, with the offsets of the logs in one transaction: as many as
+a decision that is pending may rest on. Our choice; some KiB each time."""
 NAMES = 256
 """Metric names kept: a program may invent a new one with every step."""
 
@@ -112,6 +115,11 @@ class _Saved:
     not_finite_since: tuple[float, float | None] | None = None
     phases: list[Phase] = field(default_factory=list)
     curves: dict[str, Curve] = field(default_factory=dict)
+    # What has not led to a push yet: the lines behind it will not be read again.
+    steps: list[Step] = field(default_factory=list)
+    events: list[LogEvent] = field(default_factory=list)
+    claimed_saves: list[CheckpointSaved] = field(default_factory=list)
+    endings: list[ProcessEnded] = field(default_factory=list)
 
 
 class RunHistory:
@@ -235,7 +243,8 @@ class RunHistory:
         elif isinstance(seen, CheckpointSaved):
             self.claimed_saves.append(seen)
         elif isinstance(seen, ProcessEnded):
-            self.endings.append(seen)
+            if not _again(seen, self.endings):
+                self.endings.append(seen)
         elif isinstance(seen, StackSeen):
             self.stacks.append(seen)
         elif isinstance(seen, SourceState):
@@ -346,6 +355,10 @@ class RunHistory:
                 self.not_finite_since,
                 list(self.phases)[-16:],
                 self.curves,
+                list(self.steps)[-STEPS_SAVED:],
+                list(self.events)[-EVENTS_SAVED:],
+                list(self.claimed_saves)[-EVENTS_SAVED:],
+                list(self.endings)[-EVENTS_SAVED:],
             )
         )
         return saved | {
@@ -361,5 +374,17 @@ class RunHistory:
         self.not_finite_since = known.not_finite_since
         self.phases.extend(known.phases)
         self.curves = known.curves
+        self.steps.extend(known.steps)
+        self.events.extend(known.events)
+        self.claimed_saves.extend(known.claimed_saves)
+        self.endings.extend(known.endings)
         for kind, accumulator in self.accumulators.items():
             accumulator.restore(saved.get("ledgers", {}).get(kind.key(), {}))
+
+
+def _again(seen: ProcessEnded, known: Iterable[ProcessEnded]) -> bool:
+    """True for an end that is seen once more after a restart of the daemon, when nobody can say any
+    longer how the process ended."""
+    if seen.exit_code is not None or seen.signal is not None:
+        return False
+    return any((one.pid, one.main) == (seen.pid, seen.main) for one in known)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,3 +67,24 @@ def test_ten_open_incidents(mount: Callable[[str], Path], box: Any, program: Pro
     os.kill(box.status(stopped)["pid"], signal.SIGCONT)
     push = box.push(lambda p: p.title.startswith("[RESOLVED] stopped on"))
     assert "runs again" in push.body, "what was seen to be well"
+
+
+@pytest.mark.slow
+def test_what_was_read_and_not_yet_told_is_told_by_the_next_daemon(box: Any) -> None:
+    """The line of an error is read once; the push comes half a minute later, from what is stored."""
+    box.configure("")
+    log = box.root / "train.log"
+    log.write_text("".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(60)))
+    box.command("start")
+    (watched,) = json.loads(box.command("watch", "--log", str(log), "--json").stdout)
+    run = str(watched["run"])
+    box.steps(59, run)
+    time.sleep(3)  # what is in a log when the watch begins may be of an earlier run
+    with log.open("a") as file:
+        file.write('step 60 loss 2.9\nTraceback (most recent call last):\n  File "t.py", line 3\n')
+        file.write("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    box.incident("cuda_oom")
+    assert not box.receiver.pushes
+    os.kill(box.ask("ping")["pid"], signal.SIGKILL)
+    box.command("start")
+    assert "out of GPU memory" in box.push(lambda p: p.title.startswith("[CRITICAL]")).title
