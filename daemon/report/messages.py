@@ -212,6 +212,19 @@ def not_good(
     return Message(title, _fit(lines).rstrip(), "warning", incident)
 
 
+def store_lost(host: str, aside: str) -> Message:
+    """The push about a store that was damaged and begun anew; ``aside``: where the old one lies now."""
+    lines = [
+        "The store of middlewatch was damaged. A new one was begun, and the watch goes on.",
+        "Runs and incidents from before are not known any more, and silences are over.",
+        f"The damaged file was kept: {_short(aside, 200)}",
+        "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch",
+        "Then look for the cause: df -h, and the kernel log for errors of the disk.",
+    ]
+    title = f"[WARNING] middlewatch on {_short(host, 60)} has lost its memory"
+    return Message(title, "\n".join(lines), "warning")
+
+
 def with_aside(message: Message, aside: str) -> Message:
     """The same push with one more sentence behind its first line."""
     first, *rest = message.body.split("\n")

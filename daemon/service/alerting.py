@@ -37,6 +37,7 @@ class Alerter:
             else:
                 context.store.drop("silence", silence_id)
         self._fd: int | None = None
+        self._lost_store = ""
         self.outbox = Outbox(
             context.config.alert_urls,
             context.config.alerts,
@@ -226,6 +227,14 @@ class Alerter:
         queued = self.outbox.push(message, clock.now(), clock.monotonic())
         self._wire()
         return queued is not None and queued.state != "silent"
+
+    def tell_lost_store(self) -> None:
+        """Push that the store was damaged and begun anew, once for each time."""
+        aside = self._context.store.set_aside
+        if aside != self._lost_store:
+            self._lost_store = aside
+            self._log_line(f"the store was damaged and is set aside as {aside}")
+            self._push(messages.store_lost(self._context.host, aside))
 
     def pump(self) -> None:
         """Take the answers of the notifier child, and send the messages that are due."""

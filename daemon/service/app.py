@@ -64,8 +64,6 @@ class App:
         state.close_to_others()
         self._loop = Loop(clock, self._bug)
         store = Store(state.store, state.reserve)
-        if store.set_aside:
-            self.log_line(f"the store was damaged and is set aside as {store.set_aside}")
         incidents = Incidents(_known_incidents(store, self.log_line))
         self.context = Context(
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
@@ -115,6 +113,7 @@ class App:
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
         for run, doc in context.store.all("run"):
             self._loop.serve(partial(self._take_up, run, doc))
+        self._loop.serve(self._alerter.tell_lost_store)
         self._loop.serve(self._publisher.tidy)
         self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
@@ -295,6 +294,7 @@ class App:
         """Write every status page and index again, send reminders, trim the store."""
         for watched in self.context.living_runs():
             self._loop.serve(partial(self._publisher.publish, watched))
+        self._loop.serve(self._alerter.tell_lost_store)
         self._loop.serve(self._alerter.remind)
         self.context.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
         self._loop.serve(self._publisher.tidy)

@@ -51,7 +51,10 @@ def test_a_store_that_is_no_database_is_set_aside(box: Any) -> None:
     box.command("start")
     assert box.ask("runs") == []
     assert "set aside" in box.log()
-    assert list(box.state.glob("*.damaged*"))
+    (aside,) = box.state.glob("*.damaged*")
+    push = box.push(lambda p: p.title.startswith("[WARNING] middlewatch on "))
+    assert push.title.endswith("has lost its memory")
+    assert f"kept: {aside}" in push.body
 
 
 def test_what_ended_a_week_ago_is_forgotten(box: Any, program: Program) -> None:
