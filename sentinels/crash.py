@@ -46,6 +46,7 @@ from .kit.again import (
     tolerated,
 )
 from .kit.classes import Lines, row, which
+from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
 from .kit.leaving import left_in_order, may_begin_again, stopped_by_hand
@@ -106,6 +107,7 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
         and e.file != "kernel"
         and not view.went_on_after(e)
         and not on_purpose(view, e.at, text=e.text)
+        and not of_a_command(view, e)
     ]
 
 

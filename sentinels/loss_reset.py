@@ -3,7 +3,8 @@
 Decides: After a restart the loss is far above its level at the step of the resume. Or, if the step
     numbers did not go back, it jumps to its first values and falls again as at the start. The part
     of the progress that is lost decides whether the weights or the optimizer state are missing. In
-    a finished log, a reset after which the loss soon caught up is a note. A restart that goes on
+    a finished log, a reset after which the loss soon caught up is a note. Weights whose names all have
+    another prefix than those of the model were not loaded, and the program has said so. A restart that goes on
     from a save, though a later one of the run is verified, is a warning, whatever the loss does.
 Classes: loss_reset
 Sources: Eight reports after a restart whose median is four spreads above the level at the resumed
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from .kit import CheckpointSeen, Evidence, Finding, Sentinel, Severity, Step, View
+from .kit import CheckpointSeen, Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.loss.losses import Losses
 from .kit.loss.series import Reset
 from .kit.numbers import median, number, short_path
@@ -30,6 +31,8 @@ NEAR_REPORTS = 2.0
 """Reports after a save within which a resume from it is seen first: its own step may not be reported."""
 ENOUGH_MARKS = 3
 """Reports needed to know the steps between two of them."""
+OTHER_NAMES = "ckpt-other-names"
+"""Signature of the line of ``load_state_dict(strict=False)``."""
 MOST_MARKS = 500
 """Reports up to which the first one that is kept is the first one of the run (512 are kept)."""
 
@@ -52,6 +55,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings about resets: in a live run while they last, in a finished log about all."""
     restarts = _restarts(view)
     yield from _behind(view, restarts) or _same_place(view, restarts)
+    if view.live and view.ending is None:
+        yield from _not_loaded(view)
     losses = view.accumulator(Losses)
     if losses is None:
         return
@@ -129,6 +134,26 @@ def _same_place(view: View, restarts: list[_Restart]) -> list[Finding]:
         since=other.at,
     )
     return [finding]
+
+
+def _not_loaded(view: View) -> Iterator[Finding]:
+    """A finding if the program says that it loaded weights under other names than the model has."""
+    said = next((e for e in view.events if e.signature == OTHER_NAMES), None)
+    if said is None or not view.went_on_after(said):
+        return
+    yield Finding(
+        trouble="ckpt_mismatch",
+        key="names",
+        severity=Severity.WARNING,
+        summary="the weights were not loaded: all names in the checkpoint have another prefix than those "
+        "of the model, and the training goes on with what it has",
+        evidence=(Evidence("log", said.text, said.at),),
+        file=said.file,
+        line=said.line,
+        remedy="take the prefix (`module.`, `model.`, `_orig_mod.`) off the names before load_state_dict, "
+        "and load with strict=True",
+        since=said.at,
+    )
 
 
 class _Restart(NamedTuple):
@@ -228,5 +253,5 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, CheckpointSeen), also_reads=(Losses,), recovered=recovered
+    check, Limits(), on=(Step, CheckpointSeen, LogEvent), also_reads=(Losses,), recovered=recovered
 )

@@ -329,7 +329,22 @@ class Processes(Source):
             return
         code, signal = self._main.status(pid, seen)
         self._exits.forget(pid)
-        yield ProcessEnded(now, pid, False, code, signal, process.rank, process.last.name)
+        yield ProcessEnded(
+            now,
+            pid,
+            False,
+            code,
+            signal,
+            process.rank,
+            process.last.name,
+            lived_s=self._lived(process),
+        )
+
+    def _lived(self, process: _Process) -> float | None:
+        """Seconds since its start; ``None`` where the box counts its uptime from another moment."""
+        up = procfs.uptime_s(self._root)
+        lived = -1.0 if up is None else up - process.ticks * procfs.TICK_S
+        return lived if lived >= 0.0 else None
 
 
 def _content(file: procfs.KeptFile) -> bytes:

@@ -18,12 +18,16 @@ STOOD = 6
 """Reports after it in which it must have stood still (our choice: an episode may take some)."""
 STOOD_S = 30.0
 """Seconds that they cover at least."""
+KNOWN_SAVES, LONGER = 8, 3.0
+"""Newest saves whose intervals are known, and how many times the longest of them nothing is saved."""
 LAST = 2
 """Reports after the exception with what was counted before it."""
 
 
 def frozen_since(view: View, event: LogEvent) -> tuple[str, ...]:
     """Names of the counters that grew with every report before ``event``, and stand still since."""
+    if _no_more_saves(view, event.at):
+        return ("saving",)
     before = [s for s in view.steps if s.file == event.file and s.line < event.line][-GREW - 1 :]
     after = [s for s in view.steps if s.file == event.file and s.line > event.line]
     if len(before) <= GREW or len(after) < STOOD + LAST:
@@ -33,6 +37,18 @@ def frozen_since(view: View, event: LogEvent) -> tuple[str, ...]:
         return ()
     names = _counts(before[0]).keys()
     return tuple(sorted(n for n in names if _grew(before, n) and _stands(after, n)))
+
+
+def _no_more_saves(view: View, at: float) -> bool:
+    """True when saves came regularly before ``at`` (epoch seconds), and none since for far longer, in
+    which the run has gone on."""
+    times = sorted(c.saved_at for c in view.checkpoints)
+    gaps = [b - a for a, b in pairwise(times[-KNOWN_SAVES:])]
+    if len(gaps) < 2 or times[-1] > at + STOOD_S / 2:
+        return False
+    needed = max(2 * STOOD_S, LONGER * max(gaps))
+    marks = view.step_times
+    return bool(marks) and marks[-1][0] - max(at, times[-1]) > needed
 
 
 def _counts(step: Step) -> dict[str, float]:

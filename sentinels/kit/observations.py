@@ -182,8 +182,8 @@ class ProcessEnded:
     rank: int | None = None
     name: str = ""
     gone_with: GoneWith = ""
-    """What ended at the same time: the ``session`` of its terminal, its ``container`` (restarted)
-    or the ``box`` (rebooted)."""
+    """What ended as well: its terminal's ``session``, its ``container`` (restarted), the ``box``."""
+    lived_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -445,3 +445,30 @@ def test_a_status_of_its_own_choice_after_a_save(
     story.train(60).saved(step=60).wait(saved_s).end(code).wait(5)
     (finding,) = story.asks("crash")
     assert finding.details.get("requeued", False) is requeued
+
+
+@pytest.mark.parametrize("lived_s", [2.0, 40.0])
+def test_a_command_that_fails_and_whose_program_goes_on(story: Story, lived_s: float) -> None:
+    """A solver that aborts on a bad candidate: the search books it, and logs on."""
+    story.says("segfault", "Fatal Python error: Aborted")
+    story.end(signal=6, pid=7, main=False, lived_s=lived_s)
+    for _ in range(20):
+        story.wait(3).grow()
+    assert bool(story.asks("crash")) is (lived_s > 10)
+
+
+def test_a_thread_that_wrote_the_saves(story: Story) -> None:
+    for n in range(4):
+        story.train(30).saved(path=f"step_{n}.pt")
+    story.says(
+        "python_exception",
+        "FileNotFoundError: step_0.pt",
+        role="confirmation",
+        fatal=False,
+        exception="x",
+    )
+    assert story.train(50).asks("crash") == []
+    (finding,) = story.train(60).asks("crash")
+    assert (finding.key, finding.severity) == ("thread", Severity.WARNING)
+    assert "since then saving stands still" in finding.summary
+    assert story.saved(path="step_5.pt").asks("crash") == []

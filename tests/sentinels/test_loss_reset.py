@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
 from middlewatch.sentinels.kit import Finding, Severity
 from middlewatch.sentinels.kit.loss.losses import Losses
 from middlewatch.sentinels.kit.observations import PhaseName
+from middlewatch.sentinels.loss_reset import OTHER_NAMES
 
 from .story import Story
 
@@ -93,6 +95,16 @@ def test_a_new_stage_of_a_curriculum_is_learnt_anew(story: Story) -> None:
     assert story.asks("loss_reset") == []
     (spike,) = story.asks("loss_spike")
     assert spike.severity is Severity.INFO
+
+
+def test_weights_that_were_loaded_under_other_names(story: Story) -> None:
+    line = "_IncompatibleKeys(missing_keys=['emb.w'], unexpected_keys=['module.emb.w'])"
+    story.says("ckpt_mismatch", line, severity="warning", fatal=False)
+    story.events[-1] = replace(story.events[-1], signature=OTHER_NAMES)
+    assert story.asks("loss_reset") == [], "it may end at once"
+    (finding,) = story.train(5).asks("loss_reset")
+    assert (finding.trouble, finding.severity) == ("ckpt_mismatch", Severity.WARNING)
+    assert "were not loaded" in finding.summary
 
 
 def test_a_spike_that_heals_is_none(story: Story) -> None:

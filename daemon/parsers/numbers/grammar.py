@@ -344,6 +344,24 @@ def _stands_alone(key: str, name: str | None, gap: str, unit: str | None, counte
     return counted and key == "norm" and gap.lstrip(" )\t")[:1] in ("|", ",")
 
 
+_STATISTICS = frozenset(
+    (
+        "max",
+        "min",
+        "best",
+        "lowest",
+        "highest",
+        "initial",
+        "final",
+        "last",
+        "previous",
+        "old",
+        "target",
+    )
+)
+"""Words before ``loss`` with which it is the number of another time."""
+
+
 def _spaced(
     phrase: str, gap: str, span: tuple[int, int], unit: str | None, counted: bool
 ) -> Field | None:
@@ -361,6 +379,8 @@ def _spaced(
         before = words[:i]
         counts = name in ("step", "epoch", "total", "epochs")
         if not counts and before and keys.canonical(" ".join(words)) != name:
+            if name == "train_loss" and before[-1] not in _STATISTICS:
+                return Field(" ".join(words), *span, key=" ".join(words))  # multi-crop loss 0.3
             return None  # "max loss 3", "best accuracy 0.9" are other numbers
         factor, reading = unit_factor(name, key, unit)
         numbered = any(c.isdigit() for c in phrase)

@@ -121,6 +121,15 @@ CHECKPOINTS: tuple[Signature, ...] = (
         source="pytorch nn/modules/module.py, optim/optimizer.py; tensorflow saver.py; keras; orbax; deepspeed; megatron checkpointing.py",
     ),
     Signature(
+        "ckpt-other-names",
+        "ckpt_mismatch",
+        r"_IncompatibleKeys\(missing_keys=\['(?:(?P<a>[\w.]+)'.*unexpected_keys=\['(?:\w+\.){1,3}(?P=a)'"
+        r"|(?:\w+\.){1,3}?(?P<b>[\w.]+)'.*unexpected_keys=\['(?P=b)')",
+        severity="warning",
+        fatal=False,
+        source="pytorch nn/modules/module.py, load_state_dict(strict=False): the same names behind a prefix",
+    ),
+    Signature(
         "ckpt-mismatch-key",
         "ckpt_mismatch",
         r"size mismatch for \S+: copying a param"
