@@ -44,7 +44,9 @@ _SECRET = (
     r"|cl(?:é|e)[ _-](?:secr(?:è|e)te|api|priv(?:é|e)e|d['’]api)|jeton|ficha"
     r"|密\s?[钥鑰]|秘\s?[钥鑰]|私[钥鑰]|访问[密秘][钥鑰]|令牌|秘密鍵|シークレット|トークン|api\s?キー|アクセスキー|토큰"
     r"|phpsessid|jsessionid|sessionid|session[ _-]?(?:key|token|cookie|secret)|auth[ _-]?cookie"
-    r"|(?:csrf|xsrf)(?:[ _-]?token)?|(?<![a-z])jwt|(?:set-)?cookie|pgpass|bind[ _-]?pw|mnemonic"
+    r"|(?:csrf|xsrf)(?:[ _-]?token)?|(?<![a-z])jwt|(?:set-)?cookie|pgpass(?!w)|bind[ _-]?pw|mnemonic"
+    r"|(?<![a-z])psk|(?<=_)pat(?![a-z])|(?:totp|otp|mfa|2fa)(?:[ _-]?(?:seed|secret|key))?"
+    r"|unseal[ _-]?key|recovery[ _-]?(?:key|code)s?|webhook(?:[ _-]?url)?"
 )
 _LOOSE = r"token|auth(?:orization|enticate)?|signature|session[ _-]?id|session|key|sig|sas"
 """Words that mean other things as often; see :func:`_judge`."""
@@ -56,7 +58,7 @@ TRIGGERS = tuple(
     """pass pw psw pwd kennwort contrase mdp masterauth 密 口令 パスワード 暗証 비밀번호 пароль senha
     key secret credential conn dsn geheimnis schl zugangsdaten clave clé cle jeton ficha 秘 私 令牌
     シークレット トークン キー 토큰 sess csrf xsrf jwt cookie mnemonic token auth signature sig
-    sas passe""".split()
+    sas passe psk _pat otp 2fa mfa unseal recovery webhook""".split()
 )
 """Lower case: a line without one of them has no key."""
 
@@ -65,13 +67,17 @@ _GAP = re.compile(
     r"""
     (?P<close>(?:\\*["'`]|&quot;|&\#34;|["”」】)\]]){0,3})
     (?P<sep>
-        \s{0,20}(?:=>|:=|==|->|[=:：＝→]|(?<=["'`]),)(?:\s?str\s?=)?\s{0,20}
+        (?:\s\d{1,2}(?=\s?:))?
+        (?:\s(?:für|for|pour|of|de|del|von|para|zu|zum|zur)\s[\w\ \-]{1,24}?)?
+        \s{0,40}(?:=>|:=|==|->|[=:：＝→│┃|]|(?<=["'`]),)(?:\s?str\s?=)?\s{0,20}
       | \s{1,4}(?:is|ist|est|es|était|set\ to|lautet|は|是|为|為)\s?:?\s{1,4}
       | (?:は|是|为|為)\s?
       | %3[dDaA]
       | \\?["']?\s{1,3}(?:value|content)=
+      | \s{0,8}(?:\\n|[,\s])\s{0,20}(?:\\*["'])?value(?:\\*["'])?\s?[:=]\s?
+      | \s?</\w{1,20}>\s{0,8}<\w{1,20}>
       | \\?["']?\s?(?:/|\\u003[eE]|&gt;)?>
-      | (?P<blank>\s{1,8})
+      | (?P<blank>\s{1,4}(?:to\s|set\s)?\s{0,4})
     )
     (?P<open>(?:[brufBRUF]{0,2}(?:\\{0,7}["'`]|&quot;|&\#34;|["“「『'])|\(|\[|SecretStr\((?=["'])){0,3})
     """,
@@ -155,8 +161,7 @@ def _beside(text: str, word: re.Match[str], done: int) -> tuple[int, int] | None
     assert before is not None
     key = _Key(text, word, before[0], tail[0])
     blank = gap["blank"] is not None
-    if blank and not key.takes_blank:
-        return None
+    prose = blank and not key.takes_blank
     begin = gap.end()
     scheme = _SCHEME.match(text, begin)
     if scheme is not None:
@@ -165,6 +170,8 @@ def _beside(text: str, word: re.Match[str], done: int) -> tuple[int, int] | None
     end = _value_end(text, begin, quote, key, min(len(text), begin + JUDGED))
     value = text[begin:end]
     if not value or value.startswith(HIDDEN):
+        return None
+    if prose and not key.is_random(value) and not (quote and key.is_quoted(value)):
         return None
     if not key.is_secret(value, quoted=bool(quote), schemed=scheme is not None, sep=gap["sep"]):
         return None
@@ -213,6 +220,7 @@ class _Key:
         if not self.option and prefix == "" and text[at - 1 : at] == "-":
             self.option = True
         self.in_query = text[at - 1 : at] in ("?", "&") if at else False
+        self._cached = "cache" in text[max(0, at - 12) : at].lower()
         self._login = self.kind == "password" and "login" in text[max(0, at - 80) : at]
         self.whole_line = self._word.endswith("cookie")
 
@@ -221,8 +229,32 @@ class _Key:
         """Whether its value may stand behind a blank: `--token X`, `login U password X`."""
         return self.option or self._login or self._word in ("requirepass", "masterauth")
 
+    def is_quoted(self, value: str) -> bool:
+        """Whether ``value``, in quotes behind a blank, can be what the key says: `PSK "…"`."""
+        if self.kind != "password" and self._word != "psk":
+            return False
+        return len(value) >= 8 and " " not in value and any(c.isdigit() for c in value)
+
+    def is_random(self, value: str) -> bool:
+        """Whether ``value``, behind a blank in a sentence, looks like what the key says."""
+        if self.kind == "password":
+            signs = any(not c.isalnum() for c in value[1:-1]) and any(c.isdigit() for c in value)
+            return looks_random(value, 10) or (signs and len(value) >= 10 and not is_path(value)
+                                               and not is_number(value))
+        if self._word == "key":
+            return False
+        if is_hex(value):
+            return len(value) >= 32 and bool(self._before)
+        if is_uuid(value):
+            return bool(self._before) and self._word != "session"
+        return looks_random(value, 16)
+
     def is_secret(self, value: str, *, quoted: bool, schemed: bool, sep: str) -> bool:
         """Whether ``value`` is to be hidden."""
+        if self.kind == "password" and value[:1] == "{" and "=" in sep:
+            value = value[1:].rstrip("}")  # as ODBC writes it
+        if self.option and value.isupper() and value.replace("_", "").isalpha():
+            return False  # what argparse says in its usage
         if is_nothing(value) or (not quoted and is_code(value) and not looks_random(value)):
             return False
         if not quoted and value.startswith("--"):
@@ -272,6 +304,12 @@ class _Key:
     def _secret(self, value: str, *, firm: bool, quoted: bool) -> bool:
         if self._before & _NO_KEY and self._word.endswith("key"):
             return looks_random(value, 20) and not is_hex(value)
+        if self._word == "dsn" and not (looks_random(value) or ":" in value):
+            return False
+        if self._word.startswith("webhook"):
+            return "://" in value or looks_random(value)
+        if self._word in ("otp", "totp", "mfa", "2fa"):
+            return len(value) >= 16 and (value.isupper() or looks_random(value))
         if " " in value and not looks_random(value.replace(" ", ""), 16):
             return quoted and self._word in ("secret", "mnemonic") or "=" in value
         if not firm and value.isalpha() and value.islower():
@@ -285,6 +323,8 @@ class _Key:
             return self._token(value, firm=firm, quoted=quoted)
         if self._word == "key":
             if self._before & _NO_KEY or (self._glued and not self._capital):
+                return False
+            if self._cached or any(len(p) >= 32 and is_hex(p) for p in value.split("-")[1:]):
                 return False
             long_hex = is_hex(value) and len(value) == 32
             return (looks_random(value, 16) and not is_hex(value)) or (long_hex and firm)
@@ -301,7 +341,7 @@ class _Key:
         return looks_random(value, 8 if self._before else 12) or is_uuid(value)
 
     def _token(self, value: str, *, firm: bool, quoted: bool) -> bool:
-        if self._before & _COUNTED or " " in value:
+        if " " in value or (self._before & _COUNTED and not looks_random(value, 24)):
             return False
         if self._after[:1] == ["s"] or self._suffix[:1] == "s" or self._after[:1] == ["id"]:
             return looks_random(value, 24)

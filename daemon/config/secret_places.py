@@ -37,7 +37,7 @@ _OPTIONS = tuple(
     (words, re.compile(pattern))
     for words, pattern in (
         ("curl wget http lftp smbclient", rf"(\b{_HTTP}\b[^|]{{0,400}}?\s(?:-u|-U|--user|--proxy-user"
-         r"|-a|--auth)[ =]?[\"']?[^\s\"':%/]{0,64}[:%])([^\s\"']{1,200})"),
+         r"|-a|--auth|-[a-zA-Z]{1,6}u)[ =]?[\"']?[^\s\"':%/,]{0,64}[:%,])(?!//)([^\s\"']{1,200})"),
         ("mysql mariadb", r"(\b(?:mysql|mariadb)[\w\-]*\b[^|]{0,200}?\s-p)(?!\s)[\"']?([^\s\"']+)"),
         ("sshpass", r"(\bsshpass\b[^|]{0,40}?\s-p\s?[\"']?)([^\s\"']+)"),
         ("redis-cli", r"(\bredis-cli\b[^|]{0,200}?\s-a\s[\"']?)([^\s\"']+)"),
@@ -49,6 +49,25 @@ _OPTIONS = tuple(
         ("pass:", r"(\s-?-?(?:pass(?:in|out)?|password|k)\s+pass:)([^\s\"']+)"),
         ("sudo chpasswd passwd", r"(\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?)"
          r"([^\s\"'|]{3,})(?=[\"']?\s*\|\s*(?:sudo|chpasswd|passwd))"),
+        ("password-stdin sudo", r"(\b(?:echo|printf)\s+(?:-\w+\s+)?(?:[\"']%s(?:\\n)?[\"']\s+)?[\"']?)"
+         r"([^\s\"'|$%]{3,})(?=[\"']?\s*\|[^|]{0,200}(?:password-stdin|sudo\s+-S))"),
+        ("<<<", r"(\b(?:chpasswd|passwd|sudo|login)\b[^|<]{0,80}<<<\s?[\"']?(?:[\w.\-]+:)?)([^\s\"']+)"),
+        ("auth login connect", r"(\b\w{0,24}(?:auth|login|connect|authenticate)(?:\s?=\s?|\w{0,12})\(\s?"
+         r"(?:user(?:name)?=)?\\*[\"'][^\"']{1,80}[\"']\s?,\s?(?:\w+=)?\\*[\"'])([^\"'\\]{4,})"),
+        ("oathtool", r"(\boathtool\b[^|]{0,80}?\s)([A-Z2-7]{16,})"),
+        ("alias set", r"(\bmc\s+(?:alias|config host)\s+(?:set|add)\s+\S+\s+\S+\s+\S+\s+)(\S+)"),
+        ("authorize", r"(\bb2\s+(?:account\s+authorize|authorize-account)\s+\S+\s+)(\S+)"),
+        ("unseal", r"(\bunseal\s+)([\w+/=]{20,})"),
+        ("codecov", r"(\bcodecov\b[^|]{0,100}?\s-t\s)(\S+)"),
+        ("auth", r"(\bAUTH\s+(?:[\w\-]{1,32}\s+)?)(?=\S*\d)(?=\S*[A-Za-z])([^\s\"']{10,})"),
+        ("jdbc:oracle sqlplus impdp expdp",
+         r"(\b(?:jdbc:oracle:\w+:|sqlplus\s+(?:-\w+\s+)*|(?:imp|exp)dp\s+)[\w.\-]{1,64}/)([^@\s\"']+)(?=@)"),
+        ("login credentials zugangsdaten identifiants credenciales account",
+         r"(?i)(\b(?:login|logged in as|log in as|credentials?|zugangsdaten|identifiants|credenciales"
+         r"|account)\s?:?\s+[\w.@\-]{2,64}\s?/\s?)(?=\S*\d)([^\s\"'/]{8,})(?=[\s\"'.,;]|$)"),
+        ("fernet( totp( hotp( secretstr( aesgcm( login(",
+         r"(\b(?:Fernet|TOTP|HOTP|AESGCM|SecretStr|login)\(\s?(?:\w+=)?b?\\*[\"'])([\w\-+/=]{16,})"),
+        ("key", r"(\busing\s+(?:[\w.\-]+\s+){0,2}(?:api\s+)?key\s+)([\w\-+/=]{20,})"),
         ("identified", r"(?i)(\bidentified\s+(?:with\s+\w+\s+)?(?:by|as)\s+[\"'])([^\"']+)"),
         ("password '", r"(?i)(\b(?:user|role|login)\b[^;]{0,100}\bpassword\s+')([^']+)"),
         ("wandb login", r"(\bwandb\s+login\s+(?:--\S+\s+){0,4})([\w\-]{16,})"),
@@ -56,7 +75,7 @@ _OPTIONS = tuple(
     )
 )  # fmt: skip
 _OPTION_WORDS = tuple(
-    (tuple(["password '"] if words == "password '" else words.split()), pattern)
+    (tuple([words] if words in ("password '", "alias set") else words.split()), pattern)
     for words, pattern in _OPTIONS
 )
 
@@ -127,7 +146,9 @@ def _query(match: re.Match[str]) -> str:
         return match[0]
     if any(w in name for w in ("sig", "secret", "token", "api", "credential", "hmac", "jwt")):
         return match[1] + HIDDEN
-    return match[1] + HIDDEN if looks_random(value) else match[0]
+    hook = re.search(r"hook|/bot|/robot", match.string[max(0, match.start() - 120) : match.start()])
+    mixed = len(value) >= 20 and not (value.islower() or value.isupper() or value.isdigit())
+    return match[1] + HIDDEN if hook or mixed or looks_random(value) else match[0]
 
 
 def _bearer(match: re.Match[str]) -> str:
@@ -148,7 +169,7 @@ def _basic(match: re.Match[str]) -> str:
 
 def _option(match: re.Match[str]) -> str:
     value = match[2]
-    return match[0] if value.startswith((HIDDEN, "$")) or is_nothing(value) else match[1] + HIDDEN
+    return match[0] if value.startswith((HIDDEN, "$", "***")) or is_nothing(value) else match[1] + HIDDEN
 
 
 def _pgpass(match: re.Match[str]) -> str:
@@ -158,7 +179,9 @@ def _pgpass(match: re.Match[str]) -> str:
 def _hex40(match: re.Match[str]) -> str:
     text, begin, end = match.string, match.start(), match.end()
     before, after = text[max(0, begin - NEAR) : begin], text[end : end + NEAR]
-    in_path = before[-1:] in ("/", "@", "-", "_", ".") or after[:1] in ("/", ".", "_", "-")
+    if before[-1:] in ("-", "_", "@", ".") or "cache" in before:
+        return match[0]
+    in_path = before[-1:] == "/" or after[:1] in ("/", ".", "_", "-")
     if _KEY_WORD.search(before[-24:]) is None:
         if in_path or _DIGEST_WORD.search(before) or _DIGEST_WORD.search(after[:12]):
             return match[0]
