@@ -61,11 +61,62 @@ _LOOSE = r"token|auth(?:orization|enticate)?|signature|session[ _-]?id|session|k
 _WORDS = re.compile(
     rf"(?P<password>{_PASSWORD})|(?P<secret>{_SECRET})|(?P<loose>{_LOOSE})", re.IGNORECASE
 )
-TRIGGERS = tuple(
-    """pass pw psw pwd kennwort contrase mdp masterauth 密 口令 パスワード 暗証 비밀번호 пароль senha
-    key secret credential conn dsn geheimnis schl zugangsdaten clave clé cle jeton ficha 秘 私 令牌
-    シークレット トークン キー 토큰 sess csrf xsrf jwt cookie mnemonic token auth signature sig
-    sas passe psk pat otp 2fa mfa unseal recovery webhook""".split()
+TRIGGERS = (
+    "pass",
+    "pw",
+    "psw",
+    "pwd",
+    "kennwort",
+    "contrase",
+    "mdp",
+    "masterauth",
+    "密",
+    "口令",
+    "パスワード",
+    "暗証",
+    "비밀번호",
+    "пароль",
+    "senha",
+    "key",
+    "secret",
+    "credential",
+    "conn",
+    "dsn",
+    "geheimnis",
+    "schl",
+    "zugangsdaten",
+    "clave",
+    "clé",
+    "cle",
+    "jeton",
+    "ficha",
+    "秘",
+    "私",
+    "令牌",
+    "シークレット",
+    "トークン",
+    "キー",
+    "토큰",
+    "sess",
+    "csrf",
+    "xsrf",
+    "jwt",
+    "cookie",
+    "mnemonic",
+    "token",
+    "auth",
+    "signature",
+    "sig",
+    "sas",
+    "passe",
+    "psk",
+    "pat",
+    "otp",
+    "2fa",
+    "mfa",
+    "unseal",
+    "recovery",
+    "webhook",
 )
 """Lower case: a line without one of them has no key."""
 
@@ -105,34 +156,275 @@ _UNTIL_QUOTE = {
 }
 _WORD = re.compile(r"[^\s\"'`<>]+")
 _FIELD = re.compile(r"[^\s\"'`<>,;&)\]}，；。、）]+")
-_NEXT_FIELD = re.compile(r"[,;&](?=\s*[\w.\-]+\s*[=:])|&quot;|\\[\"']|\\[nrt](?![\w/+])|[，；。、）」】]")
+_NEXT_FIELD = re.compile(
+    r"[,;&](?=\s*[\w.\-]+\s*[=:])|&quot;|\\[\"']|\\[nrt](?![\w/+])|[，；。、）」】]"
+)
 _STOP = re.compile(r"[\"'\r\n]")
 _CLOSING = ",;:)]}.!?"
 
 _GOOD_SUFFIX = frozenset(
-    """key keys token secret access value string str b64 base64 data hex raw text plain code id v1 v2
-    v3 prod dev test stage staging live old new main primary secondary master header password pass
-    passwd api auth bearer cookie user hash 1 2 3 s w md5 openai hf hub ci bot admin root db enc
-    encoded content body in out for github gitlab wandb env var""".split()
+    [
+        "key",
+        "keys",
+        "token",
+        "secret",
+        "access",
+        "value",
+        "string",
+        "str",
+        "b64",
+        "base64",
+        "data",
+        "hex",
+        "raw",
+        "text",
+        "plain",
+        "code",
+        "id",
+        "v1",
+        "v2",
+        "v3",
+        "prod",
+        "dev",
+        "test",
+        "stage",
+        "staging",
+        "live",
+        "old",
+        "new",
+        "main",
+        "primary",
+        "secondary",
+        "master",
+        "header",
+        "password",
+        "pass",
+        "passwd",
+        "api",
+        "auth",
+        "bearer",
+        "cookie",
+        "user",
+        "hash",
+        "1",
+        "2",
+        "3",
+        "s",
+        "w",
+        "md5",
+        "openai",
+        "hf",
+        "hub",
+        "ci",
+        "bot",
+        "admin",
+        "root",
+        "db",
+        "enc",
+        "encoded",
+        "content",
+        "body",
+        "in",
+        "out",
+        "for",
+        "github",
+        "gitlab",
+        "wandb",
+        "env",
+        "var",
+    ]
 )
 _PASSWORD_DENIED = frozenset(
-    """policy file path length len field prompt manager less protected min max auth authentication
-    required strength expiry expires expired attempts retries age reset hint form label column
-    screen dialog url hash_rounds rounds count changed updated set type provider store input
-    rate ratio rates through es ed ing port""".split()
+    [
+        "policy",
+        "file",
+        "path",
+        "length",
+        "len",
+        "field",
+        "prompt",
+        "manager",
+        "less",
+        "protected",
+        "min",
+        "max",
+        "auth",
+        "authentication",
+        "required",
+        "strength",
+        "expiry",
+        "expires",
+        "expired",
+        "attempts",
+        "retries",
+        "age",
+        "reset",
+        "hint",
+        "form",
+        "label",
+        "column",
+        "screen",
+        "dialog",
+        "url",
+        "hash_rounds",
+        "rounds",
+        "count",
+        "changed",
+        "updated",
+        "set",
+        "type",
+        "provider",
+        "store",
+        "input",
+        "rate",
+        "ratio",
+        "rates",
+        "through",
+        "es",
+        "ed",
+        "ing",
+        "port",
+    ]
 )
 _COUNTED = frozenset(
-    """pad eos bos unk mask cls sep special num max min n total per sub next last first image img text
-    prompt completion input output context start end stop cur current target prev new all batch
-    begin vocab word audio video speech label patch class think thinking tool role system boi eoi
-    fim prefix suffix middle train trained seen added extra missing unexpected valid invalid padding
-    decoder encoder forced generated active dropped global local rank time""".split()
+    [
+        "pad",
+        "eos",
+        "bos",
+        "unk",
+        "mask",
+        "cls",
+        "sep",
+        "special",
+        "num",
+        "max",
+        "min",
+        "n",
+        "total",
+        "per",
+        "sub",
+        "next",
+        "last",
+        "first",
+        "image",
+        "img",
+        "text",
+        "prompt",
+        "completion",
+        "input",
+        "output",
+        "context",
+        "start",
+        "end",
+        "stop",
+        "cur",
+        "current",
+        "target",
+        "prev",
+        "new",
+        "all",
+        "batch",
+        "begin",
+        "vocab",
+        "word",
+        "audio",
+        "video",
+        "speech",
+        "label",
+        "patch",
+        "class",
+        "think",
+        "thinking",
+        "tool",
+        "role",
+        "system",
+        "boi",
+        "eoi",
+        "fim",
+        "prefix",
+        "suffix",
+        "middle",
+        "train",
+        "trained",
+        "seen",
+        "added",
+        "extra",
+        "missing",
+        "unexpected",
+        "valid",
+        "invalid",
+        "padding",
+        "decoder",
+        "encoder",
+        "forced",
+        "generated",
+        "active",
+        "dropped",
+        "global",
+        "local",
+        "rank",
+        "time",
+    ]
 )
 _NO_KEY = frozenset(
-    """cache hash sort primary foreign dedup partition object row data state weight weights param
-    missing unexpected public pub group lookup map dict json metric layer module tensor host hot
-    routing sub function attention attn query store storage nccl shape kernel compile graph fx
-    unknown index idx any press arrow next first last expected duplicate registry ccache""".split()
+    [
+        "cache",
+        "hash",
+        "sort",
+        "primary",
+        "foreign",
+        "dedup",
+        "partition",
+        "object",
+        "row",
+        "data",
+        "state",
+        "weight",
+        "weights",
+        "param",
+        "missing",
+        "unexpected",
+        "public",
+        "pub",
+        "group",
+        "lookup",
+        "map",
+        "dict",
+        "json",
+        "metric",
+        "layer",
+        "module",
+        "tensor",
+        "host",
+        "hot",
+        "routing",
+        "sub",
+        "function",
+        "attention",
+        "attn",
+        "query",
+        "store",
+        "storage",
+        "nccl",
+        "shape",
+        "kernel",
+        "compile",
+        "graph",
+        "fx",
+        "unknown",
+        "index",
+        "idx",
+        "any",
+        "press",
+        "arrow",
+        "next",
+        "first",
+        "last",
+        "expected",
+        "duplicate",
+        "registry",
+        "ccache",
+    ]
 )
 _SPLIT = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 _PREFIX = re.compile(r"[\w.\-]*\Z")
@@ -212,9 +504,8 @@ def _beside(text: str, word: re.Match[str], done: int) -> tuple[int, int] | None
 def _value_end(text: str, begin: int, quote: str, key: _Key, limit: int) -> int:
     if quote in _UNTIL_QUOTE:
         held = _UNTIL_QUOTE[quote].match(text, begin, limit)
-        if held is not None and "\n" not in held[0]:
-            if held.end() < len(text):
-                return held.end()
+        if held is not None and "\n" not in held[0] and held.end() < len(text):
+            return held.end()
     if key.whole_line:
         stop = _STOP.search(text, begin, limit)
         return stop.start() if stop else limit
@@ -268,8 +559,9 @@ class _Key:
         """Whether ``value``, behind a blank in a sentence, looks like what the key says."""
         if self.kind == "password":
             signs = any(not c.isalnum() for c in value[1:-1]) and any(c.isdigit() for c in value)
-            return looks_random(value, 10) or (signs and len(value) >= 10 and not is_path(value)
-                                               and not is_number(value))
+            return looks_random(value, 10) or (
+                signs and len(value) >= 10 and not is_path(value) and not is_number(value)
+            )
         if self._word == "key":
             return False
         if is_hex(value):
@@ -340,7 +632,7 @@ class _Key:
         if self._word in ("otp", "totp", "mfa", "2fa"):
             return len(value) >= 16 and (value.isupper() or looks_random(value))
         if " " in value and not looks_random(value.replace(" ", ""), 16):
-            return quoted and self._word in ("secret", "mnemonic") or "=" in value
+            return (quoted and self._word in ("secret", "mnemonic")) or "=" in value
         if not firm and value.isalpha() and value.islower():
             return False
         if self._word.split("_")[0].split(" ")[0] in ("host", "sub", "function", "primary"):
@@ -377,5 +669,7 @@ class _Key:
         if self._before and firm:
             return not (value.isalpha() and value.islower() and len(value) < 8)
         if self.option or self.in_query:
+            return True
+        if firm and value.isalnum() and not value.isalpha() and len(value) >= 8:
             return True
         return looks_random(value, 8) or is_uuid(value) or (is_hex(value) and len(value) >= 16)

@@ -36,24 +36,24 @@ _HTTP = r"(?:curl|wget|http|https|xh|httpie|lftp|rclone|aria2c|smbclient|artifac
 _OPTIONS = tuple(
     (words, re.compile(pattern))
     for words, pattern in (
-        ("curl wget http lftp smbclient", rf"(\b{_HTTP}\b[^|]{{0,400}}?\s(?:-u|-U|--user|--proxy-user"
-         r"|-a|--auth|-[a-zA-Z]{1,6}u)[ =]?[\"']?[^\s\"':%/,]{0,64}[:%,])(?!//)([^\s\"']{1,200})"),
+        ("curl wget http lftp smbclient", (rf"(\b{_HTTP}\b[^|]{{0,400}}?\s(?:-u|-U|--user|--proxy-user"
+         r"|-a|--auth|-[a-zA-Z]{1,6}u)[ =]?[\"']?[^\s\"':%/,]{0,64}[:%,])(?!//)([^\s\"']{1,200})")),
         ("mysql mariadb", r"(\b(?:mysql|mariadb)[\w\-]*\b[^|]{0,200}?\s-p)(?!\s)[\"']?([^\s\"']+)"),
         ("sshpass", r"(\bsshpass\b[^|]{0,40}?\s-p\s?[\"']?)([^\s\"']+)"),
         ("redis-cli", r"(\bredis-cli\b[^|]{0,200}?\s-a\s[\"']?)([^\s\"']+)"),
         ("login", r"(\blogin\b[^|]{0,200}?\s-p\s?[\"']?)([^\s\"']+)"),
         ("mongo sqlcmd ldap mosquitto 7z zip htpasswd clickhouse cqlsh influx snmp ipmitool",
-         r"(\b(?:mongo\w*|sqlcmd|ldap\w+|mosquitto_\w+|7za?|zip|unzip|cqlsh|snmp\w+|ipmitool)\b"
-         r"[^|]{0,200}?\s-[pPwA]\s?[\"']?)(?![\s\-])([^\s\"']{4,})"),
+         (r"(\b(?:mongo\w*|sqlcmd|ldap\w+|mosquitto_\w+|7za?|zip|unzip|cqlsh|snmp\w+|ipmitool)\b"
+         r"[^|]{0,200}?\s-[pPwA]\s?[\"']?)(?![\s\-])([^\s\"']{4,})")),
         ("htpasswd", r"(\bhtpasswd\s+-\w*b\w*\s+\S{1,200}\s+\S{1,64}\s+)(\S+)"),
         ("pass:", r"(\s-?-?(?:pass(?:in|out)?|password|k)\s+pass:)([^\s\"']+)"),
-        ("sudo chpasswd passwd", r"(\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?)"
-         r"([^\s\"'|]{3,})(?=[\"']?\s*\|\s*(?:sudo|chpasswd|passwd))"),
-        ("password-stdin sudo", r"(\b(?:echo|printf)\s+(?:-\w+\s+)?(?:[\"']%s(?:\\n)?[\"']\s+)?[\"']?)"
-         r"([^\s\"'|$%]{3,})(?=[\"']?\s*\|[^|]{0,200}(?:password-stdin|sudo\s+-S))"),
+        ("sudo chpasswd passwd", (r"(\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?)"
+         r"([^\s\"'|]{3,})(?=[\"']?\s*\|\s*(?:sudo|chpasswd|passwd))")),
+        ("password-stdin sudo", (r"(\b(?:echo|printf)\s+(?:-\w+\s+)?(?:[\"']%s(?:\\n)?[\"']\s+)?[\"']?)"
+         r"([^\s\"'|$%]{3,})(?=[\"']?\s*\|[^|]{0,200}(?:password-stdin|sudo\s+-S))")),
         ("<<<", r"(\b(?:chpasswd|passwd|sudo|login)\b[^|<]{0,80}<<<\s?[\"']?(?:[\w.\-]+:)?)([^\s\"']+)"),
-        ("auth login connect", r"(\b\w{0,24}(?:auth|login|connect|authenticate)(?:\s?=\s?|\w{0,12})\(\s?"
-         r"(?:user(?:name)?=)?\\*[\"'][^\"']{1,80}[\"']\s?,\s?(?:\w+=)?\\*[\"'])([^\"'\\]{4,})"),
+        ("auth login connect", (r"(\b\w{0,24}(?:auth|login|connect|authenticate)(?:\s?=\s?|\w{0,12})\(\s?"
+         r"(?:user(?:name)?=)?\\*[\"'][^\"']{1,80}[\"']\s?,\s?(?:\w+=)?\\*[\"'])([^\"'\\]{4,})")),
         ("oathtool", r"(\boathtool\b[^|]{0,80}?\s)([A-Z2-7]{16,})"),
         ("alias set", r"(\bmc\s+(?:alias|config host)\s+(?:set|add)\s+\S+\s+\S+\s+\S+\s+)(\S+)"),
         ("authorize", r"(\bb2\s+(?:account\s+authorize|authorize-account)\s+\S+\s+)(\S+)"),
@@ -63,8 +63,8 @@ _OPTIONS = tuple(
         ("jdbc:oracle sqlplus impdp expdp",
          r"(\b(?:jdbc:oracle:\w+:|sqlplus\s+(?:-\w+\s+)*|(?:imp|exp)dp\s+)[\w.\-]{1,64}/)([^@\s\"']+)(?=@)"),
         ("login credentials zugangsdaten identifiants credenciales account",
-         r"(?i)(\b(?:login|logged in as|log in as|credentials?|zugangsdaten|identifiants|credenciales"
-         r"|account)\s?:?\s+[\w.@\-]{2,64}\s?/\s?)(?=\S*\d)([^\s\"'/]{8,})(?=[\s\"'.,;]|$)"),
+         (r"(?i)(\b(?:login|logged in as|log in as|credentials?|zugangsdaten|identifiants|credenciales"
+         r"|account)\s?:?\s+[\w.@\-]{2,64}\s?/\s?)(?=\S*\d)([^\s\"'/]{8,})(?=[\s\"'.,;]|$)")),
         ("fernet( totp( hotp( secretstr( aesgcm( login(",
          r"(\b(?:Fernet|TOTP|HOTP|AESGCM|SecretStr|login)\(\s?(?:\w+=)?b?\\*[\"'])([\w\-+/=]{16,})"),
         ("key", r"(\busing\s+(?:[\w.\-]+\s+){0,2}(?:api\s+)?key\s+)([\w\-+/=]{20,})"),
@@ -79,9 +79,11 @@ _OPTION_WORDS = tuple(
     for words, pattern in _OPTIONS
 )
 
-_PGPASS = re.compile(r"((?<![\w/:])[\w.\-*]{1,100}:(?:\d{4,5}|\*):[\w\-*]{1,64}:[\w\-]{1,64}:)([^\s:\"']{4,})$")
+_PGPASS = re.compile(
+    r"((?<![\w/:])[\w.\-*]{1,100}:(?:\d{4,5}|\*):[\w\-*]{1,64}:[\w\-]{1,64}:)([^\s:\"']{4,})$"
+)
 _PEM = re.compile(
-    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(?:(?!-----).){4,}(?:-----END [A-Z0-9 ]{0,40}KEY(?: BLOCK)?-----)?",
+    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(?!\*\*\*)(?:(?!-----).){4,}(?:-----END [A-Z0-9 ]{0,40}KEY(?: BLOCK)?-----)?",
     re.DOTALL,
 )
 _BODY = re.compile(r"(?<![\w+/=\-.:])[A-Za-z0-9+/]{48,76}={0,2}(?![\w+/=\-.])")
@@ -103,10 +105,9 @@ def hide_places(text: str, low: str) -> str:
     """``text`` without what stands where a secret stands; ``low`` is it in lower case."""
     if "-----begin" in low:
         text = _PEM.sub(rf"\1{HIDDEN}", text)
-    if "://" in text:
-        if "@" in text:
-            text = _PASSWORD_IN_URL.sub(rf"\1{HIDDEN}", text)
-            text = _USER_IN_URL.sub(_user, text)
+    if "://" in text and "@" in text:
+        text = _PASSWORD_IN_URL.sub(rf"\1{HIDDEN}", text)
+        text = _USER_IN_URL.sub(_user, text)
     if "=" in text and ("?" in text or "&" in text):
         text = _QUERY.sub(_query, text)
     if "bearer" in low:
@@ -127,7 +128,12 @@ def hide_alone(text: str) -> str:
         text = _HEX40.sub(_hex40, text)
         if _BODY.search(text) is not None:
             text = "\n".join(_BODY.sub(_body, line) for line in text.split("\n"))
-    if len(text) < 80 and text.endswith("=") and _LAST_BODY.fullmatch(text) and looks_random(text, 14):
+    if (
+        len(text) < 80
+        and text.endswith("=")
+        and _LAST_BODY.fullmatch(text)
+        and looks_random(text, 14)
+    ):
         return HIDDEN
     return text
 
@@ -169,7 +175,11 @@ def _basic(match: re.Match[str]) -> str:
 
 def _option(match: re.Match[str]) -> str:
     value = match[2]
-    return match[0] if value.startswith((HIDDEN, "$", "***")) or is_nothing(value) else match[1] + HIDDEN
+    return (
+        match[0]
+        if value.startswith((HIDDEN, "$", "***")) or is_nothing(value)
+        else match[1] + HIDDEN
+    )
 
 
 def _pgpass(match: re.Match[str]) -> str:
@@ -182,16 +192,20 @@ def _hex40(match: re.Match[str]) -> str:
     if before[-1:] in ("-", "_", "@", ".") or "cache" in before:
         return match[0]
     in_path = before[-1:] == "/" or after[:1] in ("/", ".", "_", "-")
-    if _KEY_WORD.search(before[-24:]) is None:
-        if in_path or _DIGEST_WORD.search(before) or _DIGEST_WORD.search(after[:12]):
-            return match[0]
+    said = in_path or _DIGEST_WORD.search(before) or _DIGEST_WORD.search(after[:12])
+    if said and _KEY_WORD.search(before[-24:]) is None:
+        return match[0]
     return HIDDEN
 
 
 def _body(match: re.Match[str]) -> str:
     """A line of a PEM block stands alone, or behind a time stamp."""
     line, word = match.string, match[0]
-    if line[match.end() :].strip(" \\nr\"',") or match.start() > 80 or not _PREAMBLE.match(line[: match.start()]):
+    if (
+        line[match.end() :].strip(" \\nr\"',")
+        or match.start() > 80
+        or not _PREAMBLE.match(line[: match.start()])
+    ):
         return word
     mixed = any(c.isdigit() for c in word) and any(c.isupper() for c in word)
     return HIDDEN if mixed and any(c.islower() for c in word) and bits(word) >= BODY_BITS else word

@@ -50,6 +50,7 @@ OWN: tuple[tuple[str, str], ...] = (
     ("live_ test_", _B + r"(?:[a-z]{2}|pk|rk|sk|whsec|EZAK|EZTK)_(?:live|test)_\w{10,}"),
     ("whsec_", _B + r"whsec_[A-Za-z0-9+/=]{20,}"),
     ("EZAK EZTK", _B + r"EZ[AT]K[A-Za-z0-9]{40,}"),
+    ("glsa_ glc_", _B + r"gl(?:sa|c)_[\w=\-]{20,}"),
     ("hvs. hvb. hvr.", _B + r"hv[sbr]\.[\w\-]{20,}"),
     ("s.", _B + r"s\.(?=[A-Za-z]*\d)[A-Za-z0-9]{24}(?![\w.])"),
     ("fm1 fm2 fo1_ FlyV1", _B + r"(?:fm[12][ar]?_|fo1_)[A-Za-z0-9+/=_\-]{20,}"),
@@ -82,15 +83,15 @@ OWN: tuple[tuple[str, str], ...] = (
     ("api.telegram.org", r"api\.telegram\.org/(?P<value>[^\s\"'<>]+)"),
     ("office.com", r"(?:webhook\.office\.com|outlook\.office\.com/webhook)/(?P<value>[^\s\"'<>]+)"),
     ("hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/(?P<value>[^\s\"'<>]+)"),
-    ("maker.ifttt.com", r"maker\.ifttt\.com/[^\s\"'<>]*?/?use/(?P<value>[^\s\"'<>]+)|"
-     r"maker\.ifttt\.com/trigger/[^\s\"'<>/]+/(?:json/)?with/key/(?P<value2>[^\s\"'<>]+)"),
+    ("maker.ifttt.com", (r"maker\.ifttt\.com/[^\s\"'<>]*?/?use/(?P<value>[^\s\"'<>]+)|"
+     r"maker\.ifttt\.com/trigger/[^\s\"'<>/]+/(?:json/)?with/key/(?P<value2>[^\s\"'<>]+)")),
     ("open.feishu.cn open.larksuite.com", r"/open-apis/bot/v\d/hook/(?P<value>[^\s\"'<>]+)"),
     ("chat.googleapis.com", r"chat\.googleapis\.com/v1/spaces/(?P<value>[^\s\"'<>]+)"),
     ("hc-ping.com", r"hc-ping\.com/(?P<value>[\w\-]{16,})"),
     ("ntfy.sh", r"ntfy\.sh/(?P<value>[\w\-]{6,})"),
     ("make.com pipedream.net webhook.site",
-     r"(?:hook\.[\w.]*make\.com|webhook\.site)/(?P<value>[\w\-]{16,})|"
-     r"//(?P<value2>[\w\-]{12,})\.m\.pipedream\.net"),
+     (r"(?:hook\.[\w.]*make\.com|webhook\.site)/(?P<value>[\w\-]{16,})|"
+     r"//(?P<value2>[\w\-]{12,})\.m\.pipedream\.net")),
     ("events.pagerduty.com api.opsgenie.com alert.victorops.com",
      r"(?:integration/|alert/)(?P<value>[0-9a-f\-]{32,}[^\s\"'<>]*)"),
     ("mattermost /hooks/", r"/hooks/(?P<value>[a-z0-9]{20,})(?![\w./])"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -29,27 +30,173 @@ _PLACEHOLDER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NOTHING = frozenset(
-    """
-    none null nil undefined true false yes no on off n/a na unset set empty missing required
-    optional default redacted hidden masked filtered removed omitted secret token password passwd
-    key str string bytes int float bool any text type object list dict tuple enabled disabled auto
-    env environment file prompt stdin keyring vault netrc basic bearer digest negotiate ntlm
-    incorrect invalid failed failure wrong expired denied unauthorized forbidden rejected accepted
-    ok success successful error unknown unexpected not is was must should cannot can may will for
-    from of to in with and or the a an this that if when are has have been authentication
-    authorization authenticated mismatch found given provided used using loaded cached saved
-    present absent valid verified strength policy length rotation rotated changed updated reset
-    needed ignored skipped supported deprecated anonymous localhost admin root user username
-    self cls args kwargs config settings options value values name names id ids utf-8 utf8 ascii
-    passed
-    """.split()
+    [
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "n/a",
+        "na",
+        "unset",
+        "set",
+        "empty",
+        "missing",
+        "required",
+        "optional",
+        "default",
+        "redacted",
+        "hidden",
+        "masked",
+        "filtered",
+        "removed",
+        "omitted",
+        "secret",
+        "token",
+        "password",
+        "passwd",
+        "key",
+        "str",
+        "string",
+        "bytes",
+        "int",
+        "float",
+        "bool",
+        "any",
+        "text",
+        "type",
+        "object",
+        "list",
+        "dict",
+        "tuple",
+        "enabled",
+        "disabled",
+        "auto",
+        "env",
+        "environment",
+        "file",
+        "prompt",
+        "stdin",
+        "keyring",
+        "vault",
+        "netrc",
+        "basic",
+        "bearer",
+        "digest",
+        "negotiate",
+        "ntlm",
+        "incorrect",
+        "invalid",
+        "failed",
+        "failure",
+        "wrong",
+        "expired",
+        "denied",
+        "unauthorized",
+        "forbidden",
+        "rejected",
+        "accepted",
+        "ok",
+        "success",
+        "successful",
+        "error",
+        "unknown",
+        "unexpected",
+        "not",
+        "is",
+        "was",
+        "must",
+        "should",
+        "cannot",
+        "can",
+        "may",
+        "will",
+        "for",
+        "from",
+        "of",
+        "to",
+        "in",
+        "with",
+        "and",
+        "or",
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "if",
+        "when",
+        "are",
+        "has",
+        "have",
+        "been",
+        "authentication",
+        "authorization",
+        "authenticated",
+        "mismatch",
+        "found",
+        "given",
+        "provided",
+        "used",
+        "using",
+        "loaded",
+        "cached",
+        "saved",
+        "present",
+        "absent",
+        "valid",
+        "verified",
+        "strength",
+        "policy",
+        "length",
+        "rotation",
+        "rotated",
+        "changed",
+        "updated",
+        "reset",
+        "needed",
+        "ignored",
+        "skipped",
+        "supported",
+        "deprecated",
+        "anonymous",
+        "localhost",
+        "admin",
+        "root",
+        "user",
+        "username",
+        "self",
+        "cls",
+        "args",
+        "kwargs",
+        "config",
+        "settings",
+        "options",
+        "value",
+        "values",
+        "name",
+        "names",
+        "id",
+        "ids",
+        "utf-8",
+        "utf8",
+        "ascii",
+        "passed",
+    ]
 )
 """What stands behind `password:` and is none; the words of error messages and of programs."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(.*|\[.*)|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|lambda\b.*")
 """A call, an item, an attribute: program text in a traceback."""
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\])*[\w.@+\-]*|(?:file|env)://?.*")
+_PATH = re.compile(
+    r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\])*[\w.@+\-]*|(?:file|env)://?.*"
+)
 _NUMBER = re.compile(r"[+\-]?[\d.,_]+(?:[eE][+\-]?\d+)?[%kKMGTBs]?")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _PARTS = re.compile(r"[_\-./:=+@~,\\]+")
@@ -113,7 +260,7 @@ def looks_random(word: str, shortest: int = RANDOM_LENGTH) -> bool:
         pieces = [p for p in _PARTS.split(word) if p]
         mixed = sum(len(p) for p in pieces if _mixed(p))
         return mixed >= 0.6 * len(word) and bits(word) >= RANDOM_BITS + 0.4
-    changes = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False)) / len(word)
+    changes = sum(a != b for a, b in itertools.pairwise(kinds)) / len(word)
     if 0 not in kinds:  # CamelCase has capitals too, one for each word
         return changes >= 2 * CHANGES and len(longest) >= 16
     return changes >= CHANGES * 0.75 and bits(word) >= RANDOM_BITS and _mixed(longest)
@@ -124,4 +271,4 @@ def _mixed(piece: str) -> bool:
     if len(piece) < 4 or piece.isalpha() or piece.isdigit():
         return False
     kinds = [_kind(c) for c in piece]
-    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False)) >= 2
+    return sum(a != b for a, b in itertools.pairwise(kinds)) >= 2

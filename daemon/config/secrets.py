@@ -7,7 +7,8 @@ has the shape of a key of some service, and words that are secrets by themselves
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .secret_keys import hide_keyed
 from .secret_places import hide_alone, hide_places
@@ -33,6 +34,36 @@ def mask_words(words: Sequence[str]) -> list[str]:
     """The words of a command, masked; an option and its value stand in two of them."""
     masked = mask(_BETWEEN.join(words)).split(_BETWEEN)
     return masked if len(masked) == len(words) else [mask(word) for word in words]
+
+
+def mask_lines(text: str) -> str:
+    """``text`` of several lines, each masked by itself."""
+    return "\n".join(map(mask, text.split("\n")))
+
+
+def mask_values(value: Any) -> Any:
+    """The same value with every text in it masked: what JSON can hold, keys excepted.
+
+    A text beside a key that says what it is counts as one: `{"password": "…"}`.
+    """
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {key: _value_of(str(key), each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [mask_values(each) for each in value]
+    if isinstance(value, tuple):
+        return tuple(mask_values(each) for each in value)
+    return value
+
+
+def _value_of(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return mask_values(value)
+    said = f'"{key}": "'
+    masked = mask(f'{said}{value}"')
+    keyed = masked == f'{said}***"'
+    return "***" if keyed and value else mask(value)
 
 
 def mask_urls(text: str, urls: Iterable[str]) -> str:

@@ -32,6 +32,7 @@ from middlewatch.sentinels.kit import (
     codec,
 )
 
+from ..config.secrets import mask
 from .gpus import KnownGpus
 
 CURVE_POINTS = 480
@@ -344,7 +345,7 @@ class RunHistory:
                 self.total,
                 self.epoch,
                 self.not_finite_since,
-                list(self.phases)[-16:],
+                [replace(p, text=mask(p.text)) for p in list(self.phases)[-16:]],
                 self.curves,
             )
         )
