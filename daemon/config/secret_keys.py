@@ -125,7 +125,7 @@ _GAP = re.compile(
     r"""
     (?P<close>(?:\\*["'`]|&quot;|&\#34;|["”」】)\]]){0,3})
     (?P<sep>
-        (?:\s\d{1,2}(?=\s?:))?
+        (?:\s\d{1,2}(?=\s?:\s))?
         (?:\s(?:für|for|pour|of|de|del|von|para|zu|zum|zur)\s[\w\ \-]{1,24}?)?
         \s{0,40}(?:=>|:=|==|->|[=:：＝→│┃|]|(?<=["'`]),)(?:\s?str\s?=)?\s{0,20}
       | \s{1,4}(?:is|ist|est|es|était|set\ to|lautet|は|是|为|為)\s?:?\s{1,4}
@@ -482,7 +482,7 @@ def _beside(text: str, word: re.Match[str], done: int) -> tuple[int, int] | None
     assert before is not None
     key = _Key(text, word, before[0], tail[0])
     blank = gap["blank"] is not None
-    prose = blank and not key.takes_blank
+    prose = (blank and not key.takes_blank) or "->" in gap["sep"]  # a link has an arrow, too
     begin = gap.end()
     scheme = _SCHEME.match(text, begin)
     if scheme is not None:
@@ -558,9 +558,10 @@ class _Key:
     def is_random(self, value: str) -> bool:
         """Whether ``value``, behind a blank in a sentence, looks like what the key says."""
         if self.kind == "password":
+            mixed = not value.islower() and not value.isupper() and not value[0].isdigit()
             signs = any(not c.isalnum() for c in value[1:-1]) and any(c.isdigit() for c in value)
             return looks_random(value, 10) or (
-                signs and len(value) >= 10 and not is_path(value) and not is_number(value)
+                mixed and signs and len(value) >= 10 and not is_path(value)
             )
         if self._word == "key":
             return False

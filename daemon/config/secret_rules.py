@@ -100,6 +100,8 @@ OWN: tuple[tuple[str, str], ...] = (
 """Words (of which a line has one) and a pattern. What CredSweeper does not have or has narrower:
 the pieces that a log shows are often cut or of an older make."""
 
+_NAMES = re.compile(r"[a-z]{2,}\d{0,2}(?:[\-_.][a-z]+\d{0,2})+")
+"""A name of words: `xapp-gtk3-module` begins like a token of Slack."""
 _GROUPS = ("value", "value2")
 
 
@@ -142,7 +144,7 @@ def _hide(least: float, match: re.Match[str]) -> str:
     groups = match.re.groupindex
     name = next((g for g in _GROUPS if g in groups and match[g] is not None), None)
     value = match[name] if name else whole
-    if value.startswith(HIDDEN) or bits(value[:256]) < least:
+    if value.startswith(HIDDEN) or bits(value[:256]) < least or _NAMES.fullmatch(value):
         return whole
     if name is None:
         return HIDDEN
