@@ -141,7 +141,7 @@ ssh://git@example.org:2222/team/repo.git
 tcp://10.0.0.3:29500 rdzv_endpoint=node01:29500
 num_attention_heads=32 key_value_heads=8 hidden_act='silu' rope_theta=10000.0
 optimizer state key exp_avg_sq dtype torch.float32
-basic block, bearer of news, cookies enabled: True""".split("\n")
+basic block, bearer of news, cookies enabled: True""".splitlines()
 
 
 @pytest.mark.parametrize("line", HARMLESS)
