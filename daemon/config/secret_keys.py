@@ -112,7 +112,6 @@ _NEXT_FIELD = re.compile(
     r"[,;&](?=\s*[\w.\-]+\s*[=:])|&quot;|\\[\"']|\\[nrt](?![\w/+])|[，；。、）」】]"
 )
 _STOP = re.compile(r"[\"'\r\n]")
-_CLOSING = ",;:)]}.!?"
 
 _GOOD_SUFFIX = frozenset(
     words("""
@@ -240,7 +239,7 @@ def _value_end(text: str, begin: int, quote: str, key: _Key, limit: int) -> int:
     if loose:
         cut = _NEXT_FIELD.search(text, begin, end)
         end = cut.start() if cut else end
-    while end > begin and text[end - 1] in _CLOSING:
+    while end > begin and text[end - 1] in ",;:)]}.!?":
         end -= 1
     if end - begin > 1 and text[end - 1] == "\\":
         end -= 1
@@ -349,6 +348,8 @@ class _Key:
     def _secret(self, value: str, *, firm: bool, quoted: bool) -> bool:
         if self._before & _NO_KEY and self._word.endswith("key"):
             return looks_random(value, 20) and not is_hex(value)
+        if self._word == "mnemonic":
+            return value.count(" ") >= 2
         if self._word == "dsn" and not (looks_random(value) or ":" in value):
             return False
         if self._word.startswith("webhook"):

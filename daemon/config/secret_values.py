@@ -57,7 +57,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(.*|\[.*)|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|lambda\b.*")
 """A call, an item, an attribute: program text in a traceback."""
 _PATH = re.compile(
-    r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+\-]+[/\\])*[\w.@+\-]*|(?:file|env)://?.*"
+    r"(?:~|\.{1,2}|[A-Za-z]:|[A-Z]+(?=/))?[/\\](?:[\w.@+\-]+[/\\])*[\w.@+\-]*|(?:file|env)://?.*"
 )
 _NUMBER = re.compile(r"[+\-]?[\d.,_]+(?:[eE][+\-]?\d+)?[%kKMGTBs]?")
 _HEX = re.compile(r"[0-9a-fA-F]+")
