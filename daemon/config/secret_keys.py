@@ -171,7 +171,7 @@ def hide_keyed(text: str, low: str) -> str:
 
 def _words(text: str, low: str, called: list[str]) -> Iterator[re.Match[str]]:
     """Every word of a key in ``text``, tried only beside the words that are known to be there: to
-    search all of it takes ten times as long. Few letters change their number in lower case."""
+    search all of it took six times as long. Few letters change their number in lower case."""
     if len(low) != len(text):
         yield from _WORDS.finditer(text)
         return

@@ -9,9 +9,10 @@ import re
 from .secret_values import HIDDEN, bits, is_nothing, is_number, looks_random
 
 BODY_BITS = 4.6
-"""Entropy per character, in bits, of a line of a PEM block alone. 64 random characters of base64
-have 5.2 on average and 4.8 at the least of 100,000; paths and names of that length have 4.3 at the
-most (measured on logs)."""
+"""Entropy per character, in bits, of a line of a PEM block alone. Of 100,000 random lines of 64
+characters of base64 the lowest had 4.63 (mean 5.18). Of 48 characters the lowest had 4.38, so a few
+short ones are missed. Of 1,487 such runs in 194,000 lines of logs the highest had 4.70, so the
+entropy does not decide by itself: the line must hold nothing else."""
 
 _PASSWORD_IN_URL = re.compile(
     r"""(://[^\s/:@"'<>]{0,200}:)

@@ -10,15 +10,18 @@ from collections import Counter
 HIDDEN = "***"
 
 RANDOM_LENGTH = 12
-"""Characters of the shortest word that can look random. Shorter keys are rare among the rules of
-CredSweeper (the shortest has 14), shorter names of files and layers are everywhere."""
+"""Characters of the shortest word that can look random (our choice): shorter names of files and
+layers are everywhere."""
 RANDOM_BITS = 2.8
-"""Entropy per character, in bits, of a word that looks random. 16 random hexadecimal digits have
-3.1 on average, a word of a language 2.5 to 3 and no digits in it; measured on random words."""
+"""Entropy per character, in bits, of a word that looks random (our choice). 16 random letters and
+digits have 3.77 on average and 2.95 at the least of 100,000, 16 hexadecimal digits 3.21 and 2.18:
+a few of these are missed. Long words of a language have as much (2.7 to 3.4): the changes below
+tell them apart."""
 CHANGES = 0.2
 """How often the kind of character (capital, small, digit) changes from one character to the next
-in a word that looks random. Of 62 characters at random it is 0.6, of hexadecimal digits 0.5; in
-`checkpoint-004200` it is below 0.1."""
+in a word that looks random; three quarters of it are enough where there are digits (our choice).
+In 50,000 random words of 32 letters and digits it was 0.60 on average and 0.22 at the least, of 32
+hexadecimal digits 0.45 and 0.09; in `checkpoint-004200` it is 0.12."""
 
 
 def words(text: str) -> list[str]:

@@ -52,7 +52,7 @@ class RunLogs:
         self._run = run
         self.newest = [mask(line) for line in newest]
         self._masked: dict[str, str] = {}
-        """Lines of the tail and what they are masked: to mask one takes as long as to read it."""
+        """Lines of the tail and what they are masked."""
         self._before = states
         self.readers: dict[str, LiveReader] = {}
         self._tails: dict[str, LogTail] = {}
