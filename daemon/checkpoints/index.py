@@ -14,6 +14,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
 
+from ..config.secrets import mask
 from ..system.clock import iso
 from .from_log import Joined, attach_metrics
 from .ranking import RankingRules, best_of, in_order, is_milestone, size_trend
@@ -125,7 +126,7 @@ def _entry(joined: Joined, tags: Sequence[str]) -> dict[str, Any]:
             "state": seen.state,
             "level": seen.level,
             "at": iso(seen.at) if seen.level is not None else None,
-            "detail": seen.detail,
+            "detail": mask(seen.detail),
         },
         "parts": list(seen.parts),
         "durability": _durability(seen),

@@ -151,7 +151,7 @@ def _why(subject: Subject, width: int) -> list[Row]:
         step = entry.first_step if entry is not None else None
         text = told.newest.remedy or (step.text if step is not None else "")
         if text:
-            rows += _labelled("do first", console.clean(text), width)
+            rows += _labelled("do first", console.clean(mask(text)), width)
             rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))
     elif subject.ending.verdict == "cut" and subject.story.reports and not subject.interrupted:
         entry = page("silent_end")

@@ -8,6 +8,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number
 
+from ..config.secrets import mask_words
 from . import console
 from .context import client
 
@@ -16,7 +17,7 @@ def runs(args: argparse.Namespace) -> int:
     """Print a line for each run that is watched."""
     known = client(args).ask("runs")
     if args.json:
-        console.as_json(known)
+        console.as_json([{**r, "command": mask_words(r["command"])} for r in known])
         return 0
     if not known:
         console.say("no run is watched; try `middlewatch watch` or `middlewatch run -- CMD`")

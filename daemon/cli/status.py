@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..config.secrets import mask_words
 from ..report.status_page import page
 from . import console
 from .context import client
@@ -13,6 +14,7 @@ from .runs import loss_of, step_of
 def status(args: argparse.Namespace) -> int:
     """Show one run; exit 1 when an incident is open, or the run failed, is failing or stalled."""
     data = client(args).ask("status", run=args.run)
+    data["command"] = mask_words(data["command"])
     bad = bool(data["incidents"]) or data["state"] in ("failed", "failing", "stalled")
     if args.json:
         console.as_json(data)

@@ -1,46 +1,69 @@
-"""Mask secrets in log lines, so that evidence and messages never carry them off the box."""
+"""Mask secrets in log lines, so that evidence and messages never carry them off the box.
+
+Four kinds, each in its module: what stands beside a key, what stands where a secret stands, what
+has the shape of a key of some service, and words that are secrets by themselves.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-_WORD = r"(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|credentials?|authorization)"
-_PASSWORD = r"(?:passw(?:or)?d|passphrase|pwd)"
-# Numbers after "token" (counters) and special tokens like <pad> or [CLS] are no secrets.
-_VALUE = r"(?!(?:bearer|basic|token)\s|[<\[({]|[\d.,eE+\-%/]+(?![^\s\"',;&)\]}]))[^\s\"',;&]{6,}"
+from .secret_keys import hide_keyed
+from .secret_places import hide_alone, hide_places
+from .secret_rules import hide_shapes
 
-_SECRETS = re.compile(
-    rf"""
-      (?P<keyed>(?:\b|_){_WORD}\b["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?["']?){_VALUE}
-    | (?P<worded>(?:\b|_){_PASSWORD}\b["']?\s*[:=]\s*["']?)[^\s"',;&]{{4,}}
-    | (?P<option>(?<!\S)--[\w\-]{{0,40}}?(?:{_WORD}|{_PASSWORD})\s+["']?){_VALUE}
-    | (?P<bearer>\bbearer\s+)[\w.~+/\-]{{16,}}
-    | (?P<url>\b[a-z][a-z0-9+.\-]{{0,30}}://[^\s/:@]*:)[^\s/@]+(?=@)
-    | (?P<user>\b[a-z][a-z0-9+.\-]{{0,30}}://)[^\s/:@]{{16,}}(?=@)
-    | (?P<hook>\b(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks
-         |api\.telegram\.org)/)[^\s"']+
-    | \b(?:hf_[A-Za-z0-9]{{16,}}|sk-[A-Za-z0-9_\-]{{16,}}|gh[pousr]_[A-Za-z0-9]{{20,}}
-         |github_pat_\w{{20,}}|glpat-[\w\-]{{16,}}|AKIA[A-Z0-9]{{12,}}|xox[baprs]-[A-Za-z0-9\-]{{10,}}
-         |AIza[\w\-]{{30,}}|\d{{8,10}}:[\w\-]{{35}}|eyJ[\w\-]{{10,}}\.[\w\-]{{10,}}\.[\w\-]{{5,}})
-    | (?<![0-9a-fA-F])[0-9a-f]{{40}}(?![0-9a-fA-F])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 _PIECES = re.compile(r"[/?&=:@#,]+")
+_BETWEEN = "\x1f"
+"""Between the words of a command while it is masked: a blank that no command has."""
 
 
 def mask(text: str) -> str:
     """``text`` with everything that looks like a credential replaced by ``***``.
 
-    A word of 40 hexadecimal digits is masked, because keys of trackers look like that. Commit
-    hashes look the same and are masked too; that does less harm than a key in a push.
+    A word of 40 hexadecimal digits is masked, because keys of trackers look like that, unless it is
+    part of a path or a word beside it says that it is a commit or a digest.
     """
-    return _SECRETS.sub(_hide, text)
+    low = text.lower()
+    text = hide_keyed(hide_shapes(hide_places(text, low)), low)
+    return hide_alone(text)
 
 
-def _hide(match: re.Match[str]) -> str:
-    return f"{match[match.lastgroup] if match.lastgroup else ''}***"
+def mask_words(words: Sequence[str]) -> list[str]:
+    """The words of a command, masked; an option and its value stand in two of them."""
+    masked = mask(_BETWEEN.join(words)).split(_BETWEEN)
+    return masked if len(masked) == len(words) else [mask(word) for word in words]
+
+
+def mask_lines(text: str) -> str:
+    """``text`` of several lines, each masked by itself."""
+    return "\n".join(map(mask, text.split("\n")))
+
+
+def mask_values(value: Any) -> Any:
+    """The same value with every text in it masked: what JSON can hold, keys excepted.
+
+    A text beside a key that says what it is counts as one: `{"password": "…"}`.
+    """
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {key: _value_of(str(key), each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [mask_values(each) for each in value]
+    if isinstance(value, tuple):
+        return tuple(mask_values(each) for each in value)
+    return value
+
+
+def _value_of(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return mask_values(value)
+    said = f'"{key}": "'
+    masked = mask(f'{said}{value}"')
+    keyed = masked == f'{said}***"'
+    return "***" if keyed and value else mask(value)
 
 
 def mask_urls(text: str, urls: Iterable[str]) -> str:

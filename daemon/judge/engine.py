@@ -15,7 +15,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Evidence, Finding, OpenIncident, Sentinel, Severity, View
 
-from ..config.secrets import mask
+from ..config.secrets import mask, mask_values
 from .incidents import Change, Incident, Incidents
 from .refutation import refuted
 
@@ -154,12 +154,12 @@ def prove(finding: Finding, line: LineLookup) -> Finding:
     if finding.line:
         text = line(finding.file, finding.line)
         if text:
-            shown = Evidence("log", f"{finding.file}:{finding.line}: {text.strip()[:380]}")
+            shown = Evidence("log", f"{finding.file}:{finding.line}: {mask(text.strip())[:380]}")
             rest = tuple(e for e in evidence if not (e.kind == "log" and e.text in text))
             evidence = (shown, *rest)
     return replace(
         finding,
         summary=mask(finding.summary),
         evidence=tuple(replace(e, text=mask(e.text)) for e in evidence),
-        details={k: mask(v) if isinstance(v, str) else v for k, v in finding.details.items()},
+        details=mask_values(finding.details),
     )

@@ -32,6 +32,7 @@ from middlewatch.sentinels.kit import (
     codec,
 )
 
+from ..config.secrets import mask
 from .gpus import KnownGpus
 
 CURVE_POINTS = 480
@@ -353,10 +354,10 @@ class RunHistory:
                 self.total,
                 self.epoch,
                 self.not_finite_since,
-                list(self.phases)[-16:],
+                [replace(p, text=mask(p.text)) for p in list(self.phases)[-16:]],
                 self.curves,
-                list(self.steps)[-STEPS_SAVED:],
-                list(self.events)[-EVENTS_SAVED:],
+                [s._replace(text=mask(s.text)) for s in list(self.steps)[-STEPS_SAVED:]],
+                [replace(e, text=mask(e.text)) for e in list(self.events)[-EVENTS_SAVED:]],
                 list(self.claimed_saves)[-EVENTS_SAVED:],
                 list(self.endings)[-EVENTS_SAVED:],
             )

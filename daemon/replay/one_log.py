@@ -20,7 +20,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 
-from ..config.secrets import mask
+from ..config.secrets import mask, mask_values
 from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
@@ -166,7 +166,7 @@ def report(one: Step | CheckpointSaved) -> Record:
             "file": one.file,
             "line": one.line,
             "step": one.step,
-            "path": one.path,
+            "path": None if one.path is None else mask(one.path),
         }
     return {
         "type": "metric",
@@ -198,7 +198,7 @@ def finding(trouble: LogTrouble, place: FileLine, decided_line: int) -> Record:
         "summary": mask(newest.summary),
         "evidence": proof(trouble),
         "at": None,
-        "details": details,
+        "details": mask_values(details),
     }
 
 

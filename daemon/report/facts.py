@@ -22,6 +22,7 @@ from middlewatch.sentinels.kit import (
 from middlewatch.sentinels.kit.saves.pattern import expect
 
 from ..config.run_spec import RunSpec
+from ..config.secrets import mask, mask_values
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..system.clock import iso
@@ -51,13 +52,17 @@ def incident(
         "last_seen_at": iso(one.last_seen_at),
         "resolved_at": iso(one.resolved_at),
         "count": one.count,
-        "summary": one.summary,
+        "summary": mask(one.summary),
         "cause": one.trouble,
         "sentinel": one.sentinel,
-        "symptoms": list(one.symptoms),
-        "details": dict(one.details),
-        "evidence": [{"kind": e.kind, "text": e.text, "at": iso(e.at)} for e in one.evidence],
-        "remedy": {"id": entry.name if entry else one.sentinel, "first_step": step, "safe": safe},
+        "symptoms": mask_values(one.symptoms),
+        "details": mask_values(one.details),
+        "evidence": [{"kind": e.kind, "text": mask(e.text), "at": iso(e.at)} for e in one.evidence],
+        "remedy": {
+            "id": entry.name if entry else one.sentinel,
+            "first_step": mask(step),
+            "safe": safe,
+        },
         "alerted_at": iso(one.alerted_at),
     }
 
@@ -280,7 +285,7 @@ def source(state: SourceState) -> dict[str, Any]:
         "source": state.source,
         "state": state.state,
         "since": iso(state.since),
-        "detail": state.detail,
+        "detail": mask(state.detail),
     }
 
 
@@ -298,7 +303,7 @@ def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:
                 "lines": growth.lines if growth else None,
                 "grown_at": iso(growth.grown_at) if growth else None,
                 "state": state.state if state else "starting",
-                "detail": state.detail if state else "",
+                "detail": mask(state.detail) if state else "",
                 "buffered": whole_blocks,
             }
         )

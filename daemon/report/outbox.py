@@ -19,7 +19,7 @@ from typing import Any
 from middlewatch.sentinels.kit import codec
 
 from ..config.schema import Alerts
-from ..config.secrets import mask_urls
+from ..config.secrets import mask_lines, mask_urls
 from ..system.worker import JsonWorker, module_argv
 from . import bundles
 from .messages import Message
@@ -115,6 +115,7 @@ class Outbox:
 
         ``None`` when the day's budget of warnings is used up.
         """
+        message = replace(message, title=mask_lines(message.title), body=mask_lines(message.body))
         if message.kind == "warning" and not self._affordable(mono):
             return None
         queued = Queued(self._new_id(), message, now, "queued" if self.urls else "silent")

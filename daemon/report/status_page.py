@@ -8,7 +8,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number, size
 
-from ..config.secrets import mask
+from ..config.secrets import mask_lines, mask_words
 
 Row = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
         ("Handover", _handover(status)),
     ):
         parts += [f"## {title}", "", *lines, ""]
-    return "\n".join(parts).rstrip() + "\n"
+    return mask_lines("\n".join(parts).rstrip() + "\n")
 
 
 def _line(text: object) -> str:
@@ -182,8 +182,14 @@ def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
         yield f"- note: {_line(note)}"
 
 
+def _command(words: Iterable[str]) -> str:
+    """A command as a shell takes it, masked; what is hidden is not quoted."""
+    masked = mask_words(list(words))
+    return " ".join(word if "***" in word else shlex.quote(word) for word in masked)
+
+
 def _handover(status: Row) -> Iterator[str]:
-    yield f"- command: `{mask(_line(shlex.join(status['command']))) or 'unknown'}`"
+    yield f"- command: `{_line(_command(status['command'])) or 'unknown'}`"
     yield f"- folder: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"

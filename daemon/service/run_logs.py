@@ -11,6 +11,7 @@ from middlewatch.sentinels.kit import Observation
 from middlewatch.sentinels.kit.numbers import size
 
 from ..config.run_spec import RunSpec
+from ..config.secrets import mask
 from ..judge.history import RunHistory
 from ..launch.log_files import NO_LOG, NO_TEXT
 from ..parsers.recurring import LiveReader
@@ -49,7 +50,9 @@ class RunLogs:
 
     def __init__(self, run: Run, newest: Iterable[str], states: Mapping[str, TailState]) -> None:
         self._run = run
-        self.newest = list(newest)
+        self.newest = [mask(line) for line in newest]
+        self._masked: dict[str, str] = {}
+        """Lines of the tail and what they are masked."""
         self._before = states
         self.readers: dict[str, LiveReader] = {}
         self._tails: dict[str, LogTail] = {}
@@ -127,14 +130,16 @@ class RunLogs:
         return next((text for n, text in reversed(reader.tail) if n == number), None)
 
     def tail(self, lines: int = 50) -> list[str]:
-        """The newest lines of the log that grew last."""
+        """The newest lines of the log that grew last, masked: they leave the daemon."""
         if self.readers:
             growth = self._run.history.logs
             newest = max(
                 self.readers.values(),
                 key=lambda r: g.grown_at if (g := growth.get(r.file)) else 0.0,
             )
-            self.newest = [text for _, text in list(newest.tail)[-lines:]]
+            kept = self._masked
+            self._masked = {t: kept.get(t) or mask(t) for _, t in list(newest.tail)[-lines:]}
+            self.newest = [self._masked[text] for _, text in list(newest.tail)[-lines:]]
         return self.newest
 
     def notes(self) -> list[str]:

@@ -25,6 +25,7 @@ from ..box.durability import MarkDurability, PathDurability
 from ..checkpoints.index import build
 from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import ENDED, RunSpec, RunState
+from ..config.secrets import mask
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
@@ -285,7 +286,7 @@ class WatchedRun:
             "run": spec.id,
             "name": spec.name,
             "state": self.state,
-            "state_reason": self.reason,
+            "state_reason": mask(self.reason),
             "since": iso(self.since),
             "pid": spec.pid,
             "command": list(spec.command),
@@ -325,7 +326,7 @@ class WatchedRun:
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         notes += self.logs.notes()
-        return notes
+        return [mask(note) for note in notes]
 
     @property
     def memory(self) -> MemorySample | None:
@@ -339,7 +340,7 @@ class WatchedRun:
             "spec": self.spec.to_json(),
             "state": self.state,
             "since": self.since,
-            "reason": self.reason,
+            "reason": mask(self.reason),
             "ended_at": self.ended_at,
             "exit": self.exit,
             "watched_since": self.facts.watched_since,

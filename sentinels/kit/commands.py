@@ -17,11 +17,13 @@ HEARD_S = 5.0
 
 
 def of_a_command(view: View, event: LogEvent) -> bool:
-    """True for an error of a command that has ended badly, after which the program has logged on."""
+    """True for an error of a command that has ended badly, after which the program has logged on.
+
+    Some live too short to be seen at all: then others of them that ended badly since speak for it.
+    """
     if (view.heard_at or 0.0) < event.at + HEARD_S:
         return False
-    ended = [e for e in view.endings if abs(e.at - event.at) <= NEAR_S]
-    if any(e.main or e.rank is not None for e in ended):
+    bad = [e for e in view.endings if e.at >= event.at - NEAR_S and (e.exit_code or e.signal)]
+    if any(e.main or e.rank is not None for e in bad):
         return False
-    bad = [e for e in ended if e.exit_code or e.signal]
     return bool(bad) and all(e.lived_s is not None and e.lived_s < SHORT_S for e in bad)
