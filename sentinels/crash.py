@@ -322,12 +322,14 @@ def _lost(lost: LostPart) -> Finding:
     told, how = _manner(ended)
     who = f"process {ended.pid}, a worker of {lost.parent.name} (pid {lost.parent.pid}), {how}"
     why = f"{describe_event(error)}: " if error else ""
-    summary = f"{why}{who}; no other took its place, and the run goes on without it"
-    finding = _part(error, "part", Severity.WARNING, summary, ended.at) if error else None
+    on = "nothing of the run computes since" if lost.stands else "the run goes on without it"
+    summary = f"{why}{who}; no other took its place, and {on}"
+    severity = Severity.CRITICAL if lost.stands else Severity.WARNING
+    finding = _part(error, "part", severity, summary, ended.at) if error else None
     return finding or Finding(
         trouble=told or "python_exception",
         key="part",
-        severity=Severity.WARNING,
+        severity=severity,
         summary=summary,
         evidence=(Evidence("process", f"pid {ended.pid} {how}", ended.at),),
         details={"pid": ended.pid, "signal": ended.signal, "exitcode": ended.exit_code},

@@ -14,6 +14,7 @@ Sources: Two values in a row, because a loss scaler skips single steps; two is t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,12 @@ class Limits:
 PATIENCE = 100
 """Reports in a row that are not finite, after which one trial of a search that is not ended is told as
 well (our choice: a search looks at the end of an epoch or of a rung)."""
+FIRST_REPORTS = 2
+"""Reports before such a loss was NaN for the first time, up to which it was so from the beginning."""
+_OF_AGENTS = re.compile(r"(?i)actor|critic|policy|value|(?:^|[^a-z])(?:qf?\d?|td|ent\w*)[ _]?loss")
+"""Losses of agents, which collect experience before they learn."""
+WARM_REPORTS = 20
+"""Reports in a row with such a loss of one part of several from the first on (our choice)."""
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
@@ -118,7 +125,11 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
             yield from _came_back(values.ended(metric), patience)
     for streak in values.lasting()[:1]:
         severity = Severity.WARNING if streak.alone else Severity.CRITICAL
-        yield from _lasting(streak, view, in_a_row, severity)
+        # NaN from the first report on may say "not trained yet": agents warm up before they learn.
+        warms = view.live and streak.heard - streak.count <= FIRST_REPORTS
+        warms = warms and _OF_AGENTS.search(streak.metric) is not None
+        patience = max(in_a_row, WARM_REPORTS) if warms else in_a_row
+        yield from _lasting(streak, view, patience, severity)
 
 
 def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> Iterator[Finding]:

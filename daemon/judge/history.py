@@ -32,7 +32,7 @@ from middlewatch.sentinels.kit import (
     codec,
 )
 
-from ..config.secrets import mask
+from ..config.secrets import mask, mask_values
 from .gpus import KnownGpus
 
 CURVE_POINTS = 480
@@ -357,7 +357,7 @@ class RunHistory:
                 [replace(p, text=mask(p.text)) for p in list(self.phases)[-16:]],
                 self.curves,
                 [s._replace(text=mask(s.text)) for s in list(self.steps)[-STEPS_SAVED:]],
-                [replace(e, text=mask(e.text)) for e in list(self.events)[-EVENTS_SAVED:]],
+                [_masked(event) for event in list(self.events)[-EVENTS_SAVED:]],
                 list(self.claimed_saves)[-EVENTS_SAVED:],
                 list(self.endings)[-EVENTS_SAVED:],
             )
@@ -381,6 +381,10 @@ class RunHistory:
         self.endings.extend(known.endings)
         for kind, accumulator in self.accumulators.items():
             accumulator.restore(saved.get("ledgers", {}).get(kind.key(), {}))
+
+
+def _masked(event: LogEvent) -> LogEvent:
+    return replace(event, text=mask(event.text), details=mask_values(event.details))
 
 
 def _again(seen: ProcessEnded, known: Iterable[ProcessEnded]) -> bool:

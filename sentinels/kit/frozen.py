@@ -46,7 +46,7 @@ def _no_more_saves(view: View, at: float) -> bool:
     gaps = [b - a for a, b in pairwise(times[-KNOWN_SAVES:])]
     if len(gaps) < 2 or times[-1] > at + STOOD_S / 2:
         return False
-    needed = max(2 * STOOD_S, LONGER * max(gaps))
+    needed = max(1.5 * STOOD_S, LONGER * max(gaps))
     marks = view.step_times
     return bool(marks) and marks[-1][0] - max(at, times[-1]) > needed
 

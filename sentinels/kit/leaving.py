@@ -23,7 +23,10 @@ _REQUEUED = re.compile(
 
 def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, told: str) -> bool:
     """True for a job that its queue says it starts again, and for one that ended with a status of its
-    own choice after a save, without an error: a short queue may start it again at once."""
+    own choice after a save, without an error, or that saved when it was asked to leave: a short queue
+    may start it again at once."""
+    if told == "sigterm_received" and cause is not None and left_in_order(view, cause):
+        return True  # a slot of time that is over: the next one may begin soon
     if not ending.exit_code or told:
         return False
     if cause is not None:

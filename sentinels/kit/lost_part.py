@@ -25,6 +25,13 @@ FORGOTTEN_S = 110.0
 """Seconds after its end for which the samples of before are kept (two minutes)."""
 GOES_ON = 2
 """Steps that the rest must have made since, ..."""
+NOT_ASKED = frozenset((6, 7, 9, 11))
+"""SIGABRT, SIGBUS, SIGKILL, SIGSEGV: with these no program ends its own workers in an orderly way."""
+SETTLES_S = 10.0
+"""Seconds after the end in which the others may still finish what they have."""
+LEAST_CORES, STILL = 0.02, 0.1
+"""CPU cores that the run must have used before, and the part of them below which it stands still (our
+choice; a deadlock uses 0.00)."""
 HEARD_S = 20.0
 """... or, in a run that has no steps, seconds after the end in which its log must still grow."""
 TRIALS = 2
@@ -39,6 +46,8 @@ class LostPart(NamedTuple):
     parent: ProcessSample
     error: LogEvent | None
     """The exception that the log shows at that moment."""
+    stands: bool = False
+    """Nothing of the run computes since: it waits for the lost one."""
 
 
 def lost_part(view: View, since: float) -> LostPart | None:
@@ -52,14 +61,26 @@ def lost_part(view: View, since: float) -> LostPart | None:
         if ending.exit_code == 0:
             continue  # the usual case: the workers of a loader end with every epoch
         error = next(_raised(view, ending), None)
-        if not _badly(ending, error) or not _goes_on(view, ending):
+        stands = ending.signal in NOT_ASKED and _stands_still(view, ending)
+        if not _badly(ending, error) or not (stands or _goes_on(view, ending)):
             continue
-        if on_purpose(view, ending.at, pid=ending.pid):
+        if on_purpose(view, ending.at, pid=ending.pid) or _usual_end(view, ending, error):
             continue
         parent = _missed_by(view, ending)
         if parent is not None:
-            return LostPart(ending, parent, error)
+            return LostPart(ending, parent, error, stands)
     return None
+
+
+def _usual_end(view: View, ending: ProcessEnded, error: LogEvent | None) -> bool:
+    """True for a status of the program's own choice with which such processes end at other times as well, while
+    it went on: it begins them anew from time to time, as actors that leak memory."""
+    if error is not None or ending.signal is not None or ending.exit_code in (None, 1):
+        return False
+    return any(
+        (e.name, e.exit_code) == (ending.name, ending.exit_code) and abs(e.at - ending.at) > DIED_S
+        for e in view.endings
+    )
 
 
 def _badly(ending: ProcessEnded, error: LogEvent | None) -> bool:
@@ -72,6 +93,25 @@ def _goes_on(view: View, ending: ProcessEnded) -> bool:
     if view.step_times:
         return view.steps_after(ending.at) >= GOES_ON
     return (view.heard_at or 0.0) >= ending.at + HEARD_S
+
+
+def _stands_still(view: View, ending: ProcessEnded) -> bool:
+    """True when the run computed before a process of it was killed, and hardly does since."""
+    looks = view.process_samples
+    before = _cores(view, [k for k in looks if k.at <= ending.at])
+    after = _cores(view, [k for k in looks if k.at >= ending.at + SETTLES_S])
+    return (
+        before is not None and after is not None and before > LEAST_CORES and after < STILL * before
+    )
+
+
+def _cores(view: View, looks: list[ProcessesSeen]) -> float | None:
+    """CPU cores that the processes in all of these looks have used; ``None`` for too few looks."""
+    if len(looks) < 2 or looks[-1].at - looks[0].at < HEARD_S / 2:
+        return None
+    first = {(p.pid, p.start_ticks): p.cpu_s for p in looks[0].processes}
+    used = sum(p.cpu_s - first.get((p.pid, p.start_ticks), p.cpu_s) for p in looks[-1].processes)
+    return used / (looks[-1].at - looks[0].at)
 
 
 def _raised(view: View, ending: ProcessEnded) -> Iterator[LogEvent]:

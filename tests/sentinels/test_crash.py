@@ -472,3 +472,9 @@ def test_a_thread_that_wrote_the_saves(story: Story) -> None:
     assert (finding.key, finding.severity) == ("thread", Severity.WARNING)
     assert "since then saving stands still" in finding.summary
     assert story.saved(path="step_5.pt").asks("crash") == []
+
+
+def test_a_slot_of_time_that_is_over_waits_for_the_next_one(story: Story) -> None:
+    story.train(30).says("sigterm_received", "received signal 15: saving and leaving").saved()
+    (finding,) = story.end(143).wait(3).asks("crash")
+    assert finding.details["requeued"] is True

@@ -256,3 +256,13 @@ def test_the_next_job_whose_steps_are_counted_within_each_epoch(
             loss = 0.9 * 0.9**n + 0.05
             story.step(number=float(number), epoch=epoch, total=40.0, train_loss=loss)
         assert story.asks("loss_reset") == []
+
+
+def test_the_next_job_that_says_that_its_training_starts(story: Story) -> None:
+    """Its first report is of the same step as that of the job before."""
+    for reports in (26, 20):
+        story.number = 0.0
+        story.phase("start", "training starts")
+        for n in range(reports):
+            story.step(by=10.0, train_loss=2.1 * 0.85**n + 0.03 + 0.01 * (n % 3))
+        assert story.asks("loss_reset") == []

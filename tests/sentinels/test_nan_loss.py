@@ -313,3 +313,13 @@ def test_a_jump_of_the_loss_in_a_trial_is_for_its_search(story: Story) -> None:
             story.phase("trial")
         story.train(8, train_loss=900.0)
         assert bool(story.asks("loss_spike")) is not searches
+
+
+def test_parts_of_a_loss_that_are_not_there_before_the_learning_starts(story: Story) -> None:
+    """An agent warms up: its tables have NaN until the first update."""
+    for _ in range(12):
+        story.step(train_loss=None, actor_loss=nan, critic_loss=nan)
+        assert story.asks("nan_loss") == []
+    for _ in range(10):
+        story.step(train_loss=None, actor_loss=nan, critic_loss=nan)
+    assert story.asks("nan_loss"), "but not for ever"

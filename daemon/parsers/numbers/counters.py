@@ -62,6 +62,11 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
             "iter step batch= update sweep generation 步",
             rf"(?i:\b(?:iterations?|iters?|sweeps?|generations?|(?:global|train(?:ing)?|optimizer)?[_ ]?steps?|updates?|\[batch)|步数?)\s*[:=：]?\s*[\[(]?\s*(?P<step>{_N})\s*(?:/|(?i:of)\s)\s*(?P<total>{_N})(?!\d|:\d)",
         ),
+        # round 92/400, of self-play and co-evolution, where nothing finer is counted
+        (
+            "round",
+            r"(?i:^\W*(?!.*\b(?:steps?|iter\w*|epochs?|batch\w*)\b)(?:\S+ ){0,3}rounds?)\s+(?P<step>\d+)\s*/\s*(?P<total>\d+)(?!\d|:\d)",
+        ),
         ("步", r"第\s*(?P<step>\d+)\s*(?:/\s*(?P<total>\d+)\s*)?(?:个?(?:step|iter)|步|次迭代)"),
         # Epoch 3/20   Epoch [3/20]   Ep. 3   EPOCH: 3/1000   epoch 3 of 20
         (
@@ -79,7 +84,9 @@ _COUNTERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("iter(", r"(?i:\biter)\(\w+\)\s*\[\s*(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\]"),
     )
 )
-_COUNTING = re.compile("epoch|train|step|iter|batch|update|loss|trial|sweep|generation|步|轮|代|第")
+_COUNTING = re.compile(
+    "epoch|train|step|iter|batch|update|loss|trial|sweep|generation|round|步|轮|代|第"
+)
 _AT_START = re.compile(
     r"\s*(?:"
     r"(?:\[ {0,8})?(?P<step>\d+)\s*/\s*(?P<total>\d+)\]?\s*[:|,-]?\s+(?=\S*(?i:loss)"  # 12/500 loss 3.2

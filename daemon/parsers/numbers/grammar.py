@@ -379,7 +379,7 @@ def _spaced(
         before = words[:i]
         counts = name in ("step", "epoch", "total", "epochs")
         if not counts and before and keys.canonical(" ".join(words)) != name:
-            if name == "train_loss" and before[-1] not in _STATISTICS:
+            if name == "train_loss" and " " in phrase.strip() and before[-1] not in _STATISTICS:
                 return Field(" ".join(words), *span, key=" ".join(words))  # multi-crop loss 0.3
             return None  # "max loss 3", "best accuracy 0.9" are other numbers
         factor, reading = unit_factor(name, key, unit)

@@ -254,6 +254,11 @@ class Jumps:
         seen = series.loaded
         if seen is None:
             return
+        if mark.step is not None and seen.step is not None and mark.step < seen.step:
+            series.loaded = (
+                None  # the next job of a queue, or a restart: that is judged by its steps
+            )
+            return
         seen.marks.append(mark)
         if len(seen.marks) < BEGINNING and mark.step is not None:
             return

@@ -158,7 +158,7 @@ class Losses(Accumulator):
         if len(newest) == OF_LAST:
             young = max(newest) - min(newest)  # the level of a young series lags behind its fall
             spread = series.guard.spread if series.guard.known else young
-            series.loaded = Loaded(median(newest), spread)
+            series.loaded = Loaded(median(newest), spread, step=series.newest[-1].step)
 
     def _without(self, seen: Step, values: Mapping[str, float]) -> None:
         """Take in a report without ``train_loss``: it has no loss, or several components."""

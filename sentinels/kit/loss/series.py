@@ -105,6 +105,8 @@ class Loaded:
     level: float
     spread: float
     """Noise and level of the loss before."""
+    step: float | None = None
+    """Step of the last report before."""
     marks: list[LoggedValue] = field(default_factory=list)
     """The first reports after it."""
 

@@ -97,3 +97,26 @@ def test_a_worker_of_a_search(story: Story, trials: int, told: bool, shell: str)
     for _ in range(50):
         story.lives(1, 0.5, None, main, worker(201)).grow()
     assert bool(story.asks("crash")) is told, "a process that ran a single trial fails with it"
+
+
+@pytest.mark.parametrize(
+    ("number", "cores", "told"), [(9, 0.0, True), (15, 0.0, False), (9, 0.4, False)]
+)
+def test_a_worker_is_killed_and_all_others_wait_for_it(
+    story: Story, number: int, cores: float, told: bool
+) -> None:
+    """No log, no steps: a learner sits in the queue of the one that is gone."""
+    story.lives(40, 0.5, None, MAIN, worker(), worker(201))
+    story.end(main=False, pid=200, signal=number)
+    story.lives(60, cores, None, MAIN, worker(201))
+    found = story.asks("crash")
+    assert bool(found) is told
+    for finding in found:
+        assert (finding.trouble, finding.severity) == ("process_killed", Severity.CRITICAL)
+        assert finding.summary.endswith("and nothing of the run computes since")
+
+
+def test_workers_that_end_with_a_status_of_their_own_are_recycled(story: Story) -> None:
+    goes_on(story, 30, worker(200), worker(201)).end(17, main=False, pid=200, name="python")
+    goes_on(story, 30, worker(201), worker(202)).end(17, main=False, pid=201, name="python")
+    assert goes_on(story, 50, worker(202)).asks("crash") == []
