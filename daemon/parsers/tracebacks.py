@@ -98,7 +98,7 @@ class Open:
     """One of its frames saves a checkpoint."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
-        *("ignored", "chained", "headless", "seen", "stray"),
+        *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save"),
     )
 
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers.reader import LogReader
@@ -68,6 +68,9 @@ def test_any_split_gives_the_same_observations(data: bytes, cuts: list[int]) -> 
 
 
 @given(LOG, st.integers(0, 2000))
+@example(
+    b" step 5/100 loss 2.5[rank3]: Traceback (most recent call last):\n step 5/100 loss 2.5", 65
+)
 def test_a_restored_reader_goes_on_where_it_was(data: bytes, at: int) -> None:
     whole, before = LogReader("x", 2), LogReader("x", 2)
     said = read(before, data[:at])

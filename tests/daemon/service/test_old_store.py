@@ -148,6 +148,10 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
     written = json.loads(jsonlines.dumps(history.save()))
     assert {**written, "ledgers": 0} == {**saved["history"], "ledgers": 0} | LATER_FIELDS
     reader = LiveReader.restore("/data/run/train.log", saved["reader"])
-    assert json.loads(jsonlines.dumps(reader.save())) == saved["reader"]
+    again = json.loads(jsonlines.dumps(reader.save()))
+    for trace in again["tracebacks"]["open"]:
+        assert trace[-3:] == [0, False, False]  # indent, data, save: later than 0.1.0
+        del trace[-3:]
+    assert again == saved["reader"]
     assert saved["reader"]["tracebacks"]["open"]
     assert saved["reader"]["cutter"]["partial"]
