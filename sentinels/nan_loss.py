@@ -29,7 +29,7 @@ from .kit import (
     Step,
     View,
 )
-from .kit.loss.finite import Finiteness, Streak
+from .kit.loss.finite import EARLY, Finiteness, Streak
 from .kit.numbers import number
 from .kit.recovery import OpenIncident, values_since
 from .kit.trials import Trials, trials_of
@@ -47,8 +47,6 @@ class Limits:
 PATIENCE = 100
 """Reports in a row that are not finite, after which one trial of a search that is not ended is told as
 well (our choice: a search looks at the end of an epoch or of a rung)."""
-FIRST_REPORTS = 2
-"""Reports before such a loss was NaN for the first time, up to which it was so from the beginning."""
 _OF_AGENTS = re.compile(r"(?i)actor|critic|policy|value|(?:^|[^a-z])(?:qf?\d?|td|ent\w*)[ _]?loss")
 """Losses of agents, which collect experience before they learn."""
 WARM_REPORTS = 20
@@ -126,7 +124,8 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
     for streak in values.lasting()[:1]:
         severity = Severity.WARNING if streak.alone else Severity.CRITICAL
         # NaN from the first report on may say "not trained yet": agents warm up before they learn.
-        warms = view.live and streak.heard - streak.count <= FIRST_REPORTS
+        warms = view.live and streak.heard - streak.count <= EARLY
+        warms = warms and not values.ever_finite(streak.metric)
         warms = warms and _OF_AGENTS.search(streak.metric) is not None
         patience = max(in_a_row, WARM_REPORTS) if warms else in_a_row
         yield from _lasting(streak, view, patience, severity)

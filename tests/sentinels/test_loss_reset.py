@@ -266,3 +266,11 @@ def test_the_next_job_that_says_that_its_training_starts(story: Story) -> None:
         for n in range(reports):
             story.step(by=10.0, train_loss=2.1 * 0.85**n + 0.03 + 0.01 * (n % 3))
         assert story.asks("loss_reset") == []
+
+
+def test_the_next_job_whose_course_is_that_of_the_first(story: Story) -> None:
+    falling(story)
+    story.phase("start", "training starts")
+    story.number = 0.0
+    falling(story, 12, seed=9)
+    assert story.asks("loss_reset") == []

@@ -318,8 +318,16 @@ def test_a_jump_of_the_loss_in_a_trial_is_for_its_search(story: Story) -> None:
 def test_parts_of_a_loss_that_are_not_there_before_the_learning_starts(story: Story) -> None:
     """An agent warms up: its tables have NaN until the first update."""
     for _ in range(12):
+        story.step(train_loss=None, ep_len_mean=200.0).step(train_loss=None, fps=60.0)
         story.step(train_loss=None, actor_loss=nan, critic_loss=nan)
         assert story.asks("nan_loss") == []
     for _ in range(10):
         story.step(train_loss=None, actor_loss=nan, critic_loss=nan)
     assert story.asks("nan_loss"), "but not for ever"
+
+
+def test_a_part_that_was_finite_once_is_told_at_once(story: Story) -> None:
+    story.step(train_loss=None, actor_loss=0.3, critic_loss=0.2)
+    for _ in range(2):
+        story.step(train_loss=None, actor_loss=nan, critic_loss=0.2)
+    assert story.asks("nan_loss")

@@ -17,6 +17,9 @@ KEPT = 16
 FORGOTTEN = 96
 """Reports of other ranks after which a stream (a metric of one rank) that stopped reporting is no
 longer counted: three of each of 32 interleaved ranks."""
+EARLY = 64
+"""First reports in which it is noted which parts of a loss were finite. Our choice: afterwards one that
+becomes NaN has been finite before."""
 STREAMS = 256
 """Streams whose open streak is kept at most; further ones are ignored."""
 
@@ -93,11 +96,15 @@ class Finiteness(Accumulator):
         """Take in the several losses of a program that reports no total loss (adversarial,
         reinforcement learning)."""
         if not self._open and math.isfinite(sum(seen.values.values())):
+            if self._reports <= EARLY:
+                self._finite.update(filter(is_component, seen.values))
             return
         parts = {n: v for n, v in seen.values.items() if is_component(n)}
         alone = any(map(math.isfinite, parts.values()))
         for name, value in parts.items():
             if math.isfinite(value):
+                if len(self._finite) < STREAMS:
+                    self._finite.add(name)
                 self._good(seen, name, value)
             else:
                 self._bad(seen, name, value, alone=alone)

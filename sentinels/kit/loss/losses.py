@@ -119,11 +119,11 @@ class Losses(Accumulator):
         if not isinstance(seen, Step):
             if isinstance(seen, LogEvent) and seen.trouble == "loss_missing":
                 self._wordings.said(seen)
-            elif isinstance(seen, Phase) and seen.name in ("load", "start"):
-                self._loads(seen.file)
-            elif isinstance(seen, Phase) and seen.name == "stage":
+            elif isinstance(seen, Phase):
+                if seen.name in ("load", "start"):
+                    self._loads(seen.file)
                 series = self._series.get((seen.file, "train_loss"))
-                if series is not None:
+                if series is not None and seen.name in ("start", "stage"):
                     series.staged = series.count
             return
         file, values = seen.file, seen.values
