@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .secret_keys import hide_keyed
@@ -19,12 +20,27 @@ _BETWEEN = "\x1f"
 """Between the words of a command while it is masked: a blank that no command has."""
 
 
+REMEMBERED, LONGEST_REMEMBERED = 512, 1000
+"""Texts, and characters of one: pages, answers and the store show the same lines again and again, and to
+mask one takes as long as to read it. At most half a megabyte, if all of them had secrets."""
+
+
 def mask(text: str) -> str:
     """``text`` with everything that looks like a credential replaced by ``***``.
 
     A word of 40 hexadecimal digits is masked, because keys of trackers look like that, unless it is
     part of a path or a word beside it says that it is a commit or a digest.
     """
+    return hide(text) if len(text) > LONGEST_REMEMBERED else _remembered(text)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(text: str) -> str:
+    return hide(text)
+
+
+def hide(text: str) -> str:
+    """The work of :func:`mask`, done each time."""
     low = text.lower()
     text = hide_keyed(hide_shapes(hide_places(text, low)), low)
     return hide_alone(text)

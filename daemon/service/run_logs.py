@@ -51,8 +51,6 @@ class RunLogs:
     def __init__(self, run: Run, newest: Iterable[str], states: Mapping[str, TailState]) -> None:
         self._run = run
         self.newest = [mask(line) for line in newest]
-        self._masked: dict[str, str] = {}
-        """Lines of the tail and what they are masked."""
         self._before = states
         self.readers: dict[str, LiveReader] = {}
         self._tails: dict[str, LogTail] = {}
@@ -137,9 +135,7 @@ class RunLogs:
                 self.readers.values(),
                 key=lambda r: g.grown_at if (g := growth.get(r.file)) else 0.0,
             )
-            kept = self._masked
-            self._masked = {t: kept.get(t) or mask(t) for _, t in list(newest.tail)[-lines:]}
-            self.newest = [self._masked[text] for _, text in list(newest.tail)[-lines:]]
+            self.newest = [mask(text) for _, text in list(newest.tail)[-lines:]]
         return self.newest
 
     def notes(self) -> list[str]:

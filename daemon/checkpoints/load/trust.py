@@ -17,8 +17,8 @@ from pathlib import Path
 from ...system.ownership import Untrusted, check_way, name_of, others_may_write
 
 HINT = (
-    "verify as the user to whom the interpreter belongs, or name another one with --python PATH; what "
-    "others can write to runs as a user who owns nothing, and that one may not read all it needs (chmod go-w)"
+    "verify as the user to whom the interpreter belongs, or name another one with --python PATH, "
+    "or take the right to write to it from others: chmod go-w"
 )
 _MODULES = ("site-packages", "dist-packages")
 _PATH_LISTS = ("LD_LIBRARY_PATH", "PYTHONPATH")

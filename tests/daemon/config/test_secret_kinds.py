@@ -130,7 +130,7 @@ Digest: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 md5sum 5d41402abc4b2a76b9719d911017c592 data.bin
 commit 0123456789abcdef0123456789abcdef01234567
 HEAD is now at 0123456789abcdef0123456789abcdef01234567
-/root/.cache/hub/models--gpt2/snapshots/0123456789abcdef0123456789abcdef01234567/config.json
+/data/cache/hub/models--gpt2/snapshots/0123456789abcdef0123456789abcdef01234567/config.json
 cache key: pip-linux-x64-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 session_id: 12345 author: jane signature: (x: int) -> str
 /usr/local/lib/python3.11/site-packages/transformers/models/llama/modeling_llama.py
