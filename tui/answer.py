@@ -56,6 +56,8 @@ def _safe(character: str) -> str:
         return "?"
     if category in ("Cf", "Mn", "Me", "Zl", "Zp") or ord(character) in _MODIFIERS:
         return ""
+    if category == "Zs":  # blanks of other widths: a terminal gets ours
+        return " " * get_character_cell_size(character)
     return character if get_character_cell_size(character) in (1, 2) else ""
 
 
