@@ -24,7 +24,7 @@ from middlewatch.sentinels.kit.codec import Codec, Unfit, UnknownKey
 from ..system.errors import ConfigError
 from .platform_facts import names
 from .schema import SECTIONS, Config
-from .trusted import read_config
+from .trusted import keep_secret, read_config
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -36,13 +36,18 @@ _FACTOR |= {f"{u}i": 1024 ** (i + 1) for i, u in enumerate("KMGT")}
 def load(path: Path | None) -> Config:
     """Read ``path``; a missing file (or ``None``) gives the defaults.
 
-    Raises ConfigError for a file that exists and cannot be read, has an error, or that somebody
-    other than we and root could have written.
+    Raises ConfigError for a file that exists and cannot be read, has an error, that somebody other
+    than we and root could have written, or that names alert URLs and can be read by others.
     """
     if path is None:
         return parse("", "")
     text = read_config(path, f"{path}")
-    return parse("" if text is None else text, "" if text is None else str(path))
+    if text is None:
+        return parse("", "")
+    config = parse(text, str(path))
+    if config.alerts.urls:
+        keep_secret(path, f"{path}")
+    return config
 
 
 def parse(text: str, path: str) -> Config:

@@ -33,7 +33,10 @@ def state_dir(given: str | None = None) -> Path:
     return _home("XDG_STATE_HOME", ".local/state") / "middlewatch"
 
 
-_OTHER_NAMES = ("daemon.log", "daemon.log.1", "mirror.json", "panes", "reserve", "runs")
+_OTHER_NAMES = (
+    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs"),
+    *("reserve", "reserve-1", "reserve-2", "reserve-3"),
+)
 """What the state directory may hold without a store: these names are used elsewhere, too."""
 
 

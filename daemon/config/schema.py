@@ -17,7 +17,7 @@ from middlewatch.sentinels.kit.observations import SeverityName
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
-from .trusted import read_config
+from .trusted import keep_secret, read_config
 
 _COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
 """A comma between two URLs; a comma inside a URL (two e-mail addresses) does not match."""
@@ -30,7 +30,7 @@ class Alerts:
     urls: tuple[str, ...] = ()
     """Apprise URLs, tried in this order; also `$MIDDLEWATCH_ALERT_URLS` (comma-separated)."""
     urls_file: str = ""
-    """A file with one Apprise URL per line; make it readable by its owner only."""
+    """A file with one Apprise URL per line; refused if others may read it (mode 600)."""
     mode: Literal["ladder", "all"] = "ladder"
     """`ladder`: use the next URL only if the one before failed; `all`: use every URL."""
     min_severity: SeverityName = "warning"
@@ -140,11 +140,13 @@ class Config:
         """All alert URLs: configuration, `urls_file`, environment. They are secrets: never print.
 
         A relative `urls_file` is relative to the folder of the configuration file. Raises
-        ConfigError when it cannot be read.
+        ConfigError when it cannot be read, or when others can read it.
         """
         urls = list(self.alerts.urls)
         if self.alerts.urls_file:
-            urls += _read_urls(Path(self.path).parent / Path(self.alerts.urls_file).expanduser())
+            # Not Path.expanduser: it raises RuntimeError for the home of a user who is not there.
+            named = os.path.expanduser(self.alerts.urls_file)
+            urls += _read_urls(Path(self.path).parent / named)
         urls += _COMMA.split(os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,"))
         return tuple(dict.fromkeys(u.strip() for u in urls if u.strip()))
 
@@ -153,6 +155,7 @@ def _read_urls(path: Path) -> list[str]:
     text = read_config(path, f"alerts.urls_file {path}")
     if text is None:
         raise ConfigError(f"alerts.urls_file {path} cannot be read: there is no such file")
+    keep_secret(path, f"alerts.urls_file {path}")
     lines = text.splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 

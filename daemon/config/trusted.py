@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from ..system.errors import ConfigError
-from ..system.ownership import Untrusted, name_of, read_trusted
+from ..system.ownership import Untrusted, name_of, others_may_read, read_trusted
 
 
 def read_config(path: Path, shown: str) -> str | None:
@@ -32,3 +32,20 @@ def read_config(path: Path, shown: str) -> str | None:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{shown} cannot be read: {error}") from error
+
+
+def keep_secret(path: Path, shown: str) -> None:
+    """Refuse a file that holds secrets and that others may read.
+
+    Raises ConfigError.
+    """
+    try:
+        readable = others_may_read(str(path))
+    except OSError as error:
+        raise ConfigError(f"{shown} cannot be read: {error}") from error
+    if readable:
+        raise ConfigError(
+            f"{shown} is not used: it holds alert URLs, which are secrets, and others may read it",
+            f"chmod 600 {path}; if others need the rest of it, move the URLs to a file of their own, "
+            "with mode 600, and name that in urls_file",
+        )

@@ -22,6 +22,9 @@ MOST_LINKS = 40
 LARGEST = 4 << 20
 """Bytes of a file that is read whole. Our choice: configurations have a few KiB."""
 
+_PASSES = stat.S_IXGRP | stat.S_IXOTH
+"""Without these bits nobody but the owner of a folder gets to what is below it."""
+
 
 class Untrusted(Exception):
     """``str()`` says in a sentence who could replace the path."""
@@ -45,6 +48,21 @@ def others_may_write(info: os.stat_result) -> bool:
     return bool(mode & stat.S_IWOTH) or (
         bool(mode & stat.S_IWGRP) and not _alone_in_group(info.st_uid, info.st_gid)
     )
+
+
+def others_may_read(path: str) -> bool:
+    """True when somebody besides the owner and root may read this file, counting the folders above it.
+
+    False for what is no regular file. Raises OSError.
+    """
+    real = os.path.realpath(path)
+    info = os.stat(real)
+    if not stat.S_ISREG(info.st_mode):
+        return False
+    by_group = info.st_mode & stat.S_IRGRP and not _alone_in_group(info.st_uid, info.st_gid)
+    if not (info.st_mode & stat.S_IROTH or by_group):
+        return False
+    return all(os.stat(above).st_mode & _PASSES for above in Path(real).parents)
 
 
 def is_ours(uid: int) -> bool:

@@ -11,6 +11,9 @@ by name, and nothing is opened by its whole path:
 - Only regular files are opened: a pipe would wait for ever, a device may do anything.
 
 Below a folder that is open already, :func:`open_beneath` follows no link at all.
+
+To write or delete, :func:`open_to_write` and :func:`check_links` ask more of a link: that what it leads
+to belongs to its owner.
 """
 
 from __future__ import annotations
@@ -94,6 +97,84 @@ def open_beneath(folder: int, name: str, *, directory: bool = False) -> int:
         os.close(fd)
 
 
+def open_to_write(path: str) -> int:
+    """Open a folder in order to write into it; it and those above it are made if they are missing.
+
+    Returns the descriptor. Raises :class:`NotTheirs` for a link of somebody else that leads to what
+    is not theirs, and OSErrors as ``mkdir`` and ``open`` do.
+    """
+    return _way_to_write(path, make=True)
+
+
+def check_links(path: str) -> None:
+    """Raises :class:`NotTheirs` when ``path`` leads through a link of somebody else to what is not
+    theirs: to change or delete it there would be done at their wish. OSError if it is not there."""
+    os.close(_way_to_write(path, make=False))
+
+
+def _way_to_write(path: str, *, make: bool) -> int:
+    whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    here, left = _top(), _parts(whole)
+    wishes: list[tuple[int, int, str]] = []
+    """Names that are left after what a link leads to, the owner of the link, its name."""
+    links = 0
+    try:
+        while left:
+            while wishes and len(left) <= wishes[-1][0]:
+                _check_belongs(wishes.pop(), here, path)
+            part = left.pop()
+            try:
+                fd = os.open(part, _NAMED, dir_fd=here)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                for wish in wishes:
+                    _check_belongs(wish, here, path)
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=here)
+                fd = os.open(part, _NAMED, dir_fd=here)
+            info = os.fstat(fd)
+            if not stat.S_ISLNK(info.st_mode):
+                os.close(here)
+                here = fd
+                continue
+            links += 1
+            target = _target(fd, links, path)
+            if not is_ours(info.st_uid):
+                wishes.append((len(left), info.st_uid, part))
+            if target.startswith("/"):
+                os.close(here)
+                here = _top()
+            left += _parts(target)
+        for wish in wishes:
+            _check_belongs(wish, here, path)
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _target(fd: int, links: int, path: str) -> str:
+    """Where the link leads that ``fd`` names; closes it. Raises OSError after too many ``links``."""
+    try:
+        if links > MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        return os.readlink("", dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _top() -> int:
+    return os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _check_belongs(wish: tuple[int, int, str], fd: int, path: str) -> None:
+    """Raises NotTheirs unless what a link leads to belongs to the owner of the link."""
+    _, uid, link = wish
+    if os.fstat(fd).st_uid != uid:
+        who = name_of(uid)
+        raise NotTheirs(f"the link {link} of {who} leads to what is not of {who}", path)
+
+
 # ------------------------------------------------------------------------ below an open folder
 
 
@@ -138,13 +219,8 @@ def _walk(path: str) -> tuple[int, os.stat_result, os.stat_result]:
                 os.close(here)
                 here, info, parent = fd, seen, info
                 continue
-            try:
-                target = os.readlink("", dir_fd=fd)
-            finally:
-                os.close(fd)
             links += 1
-            if links > MOST_LINKS:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            target = _target(fd, links, path)
             if not is_ours(seen.st_uid):
                 wishes.setdefault(seen.st_uid, part)
             if target.startswith("/"):
@@ -172,7 +248,7 @@ def _begin(path: str) -> tuple[int, list[str]]:
     begin = "/" if path.startswith("/") else "."
     if begin == ".":
         path = f"{os.getcwd()}/{path}"
-    return os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), _parts(path)
+    return _top(), _parts(path)
 
 
 def _parts(path: str) -> list[str]:

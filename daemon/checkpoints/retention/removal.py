@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...system import mounts
+from ...system import mounts, places
 from ..formats import names, safetensors, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 
@@ -84,6 +84,10 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
 
     ``roots``: the folders it was found in. With all links resolved, it has to lie in one of them.
     """
+    try:
+        places.check_links(os.path.dirname(path))
+    except places.NotTheirs as error:
+        raise Unsafe(str(error.strerror)) from None
     real = os.path.realpath(path)
     home, _, base = real.rpartition("/")
     homes = [os.path.realpath(root) for root in roots]

@@ -15,6 +15,8 @@ from middlewatch.daemon.checkpoints.retention.pointers import pointers
 from middlewatch.daemon.checkpoints.retention.removal import Footprint, Unsafe
 from middlewatch.daemon.checkpoints.verify import levels
 
+from ...fakes import second_user
+
 KINDS = ("checkpoint-500", "step_300", "ds/global_step120", "sharded/model.safetensors.index.json")
 
 
@@ -93,6 +95,17 @@ def test_a_link_is_no_checkpoint_to_delete(folder: Path, tmp_path: Path) -> None
         look(outside, folder)
     take(tmp_path / "way" / "step_2.pt", tmp_path / "way")  # the folder itself may be a link
     assert not (folder / "step_2.pt").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it becomes another user")
+def test_no_link_of_another_user_leads_to_what_is_deleted(folder: Path, tmp_path: Path) -> None:
+    """Their run "saves" to a folder of theirs, which they replace by a link to one of ours."""
+    tmp_path.chmod(0o755)
+    with second_user.place() as lair:
+        second_user.done(lambda: (lair / "out").symlink_to(folder))
+        with pytest.raises(Unsafe, match="the link out of user 1234"):
+            take(lair / "out" / "checkpoint-1")
+    take(folder / "checkpoint-1")
 
 
 def test_a_watched_folder_itself_stays(folder: Path) -> None:

@@ -27,6 +27,34 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path, durable_nam
     assert stat.S_IMODE(path.stat().st_mode) & 0o600 == 0o600
 
 
+def test_a_link_in_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    theirs, path = tmp_path / "theirs", tmp_path / "status.md"
+    theirs.write_text("theirs")
+    path.symlink_to(theirs)
+    files.write_whole(str(path), "ours")
+    files.write_whole(str(path), "ours", private=True)
+    assert (theirs.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "ours", False)
+
+
+def test_a_folder_that_is_swapped_for_a_link_gets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, folder = tmp_path / "theirs", tmp_path / "out"
+    theirs.mkdir()
+    folder.mkdir()
+    written = files._write_all
+
+    def swap(fd: int, data: bytes) -> None:
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(theirs)
+        written(fd, data)
+
+    monkeypatch.setattr(files, "_write_all", swap)
+    files.write_beside_others(str(folder), {"status.md": "ours"})
+    assert list(theirs.iterdir()) == []
+    assert (tmp_path / "moved" / "status.md").read_text() == "ours"
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "status.md"
     files.write_whole(str(path), "old")

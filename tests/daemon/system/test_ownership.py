@@ -14,7 +14,13 @@ from middlewatch.daemon.config.load import load
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.system.errors import ConfigError, Refused
 from middlewatch.daemon.system.files import write_whole
-from middlewatch.daemon.system.ownership import Untrusted, check_way, others_may_write, read_trusted
+from middlewatch.daemon.system.ownership import (
+    Untrusted,
+    check_way,
+    others_may_read,
+    others_may_write,
+    read_trusted,
+)
 from middlewatch.daemon.system.private import make_private, open_private
 from middlewatch.daemon.system.store import Store
 
@@ -126,6 +132,55 @@ def test_the_private_group_of_a_user_is_nobody_else() -> None:
     assert not others_may_write(info(0o020, account.pw_gid))
     assert others_may_write(info(0o002, account.pw_gid))
     assert others_may_write(info(0o020, 987_654))
+
+
+@pytest.fixture
+def shown() -> Iterator[Path]:
+    """A folder that everybody may look into, as /etc is; those of the tests are private."""
+    with second_user.place() as folder:
+        os.chown(folder, os.geteuid(), os.getegid())
+        folder.chmod(0o755)
+        yield folder
+
+
+URLS = "[alerts]\nurls = ['ntfy://secret-topic']\n"
+
+
+@as_root
+@pytest.mark.parametrize("bits", [0o004, 0o044, 0o040])
+def test_a_configuration_with_secrets_that_others_may_read_is_refused(
+    shown: Path, bits: int
+) -> None:
+    path, urls = shown / "config.toml", shown / "urls"
+    path.write_text(URLS)
+    urls.write_text("ntfy://secret-topic\n")
+    for file in (path, urls):
+        os.chown(file, 0, GID)
+        file.chmod(0o600 | bits)
+    with pytest.raises(ConfigError, match="others may read it") as caught:
+        load(path)
+    assert f"chmod 600 {path}" in caught.value.hint
+    assert "secret-topic" not in f"{caught.value} {caught.value.hint}"
+    path.write_text(f"[alerts]\nurls_file = '{urls}'\n")
+    with pytest.raises(ConfigError, match=r"urls_file .* others may read it"):
+        _ = load(path).alert_urls
+    urls.chmod(0o600)
+    assert load(path).alert_urls == ("ntfy://secret-topic",)
+    path.write_text(URLS)
+    path.chmod(0o600)
+    assert load(path).alert_urls == ("ntfy://secret-topic",)
+
+
+@as_root
+def test_a_private_folder_keeps_what_is_in_it(shown: Path) -> None:
+    path = shown / "config.toml"
+    path.write_text(URLS)
+    path.chmod(0o644)
+    assert others_may_read(str(path))
+    shown.chmod(0o700)
+    assert not others_may_read(str(path))
+    assert load(path).alert_urls == ("ntfy://secret-topic",)
+    assert not others_may_read("/dev/null")
 
 
 # ------------------------------------------------------------------------ the state

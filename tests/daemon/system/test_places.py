@@ -17,7 +17,7 @@ from middlewatch.daemon.checkpoints.formats.bounded_file import BoundedFile
 from middlewatch.daemon.checkpoints.verify.reading import FileReader
 from middlewatch.daemon.launch.discover import describe
 from middlewatch.daemon.sources.log_file import open_log
-from middlewatch.daemon.system import places
+from middlewatch.daemon.system import files, places
 from middlewatch.daemon.system.places import NotTheirs
 
 from ...fakes import second_user
@@ -185,13 +185,14 @@ def test_a_descriptor_that_only_names_a_file_is_no_log(lair: Path) -> None:
         os.execv("/bin/sleep", ["python", "600"])
 
     with second_user.process(train) as pid:
-        assert os.read(read, 1) == b"1"
+        os.close(write)
+        assert os.read(read, 2) == b"1"
+        assert os.read(read, 1) == b"", "exec has closed the other end"
         spec = describe(pid)
         assert str(secret) not in spec.logs
         with pytest.raises(NotTheirs, match="only named"):
             places.open_file(f"/proc/{pid}/fd/1")
     os.close(read)
-    os.close(write)
 
 
 # ------------------------------------------------------------------------ below a folder
@@ -293,3 +294,59 @@ def test_what_of_a_checkpoint_a_user_may_not_read(lair: Path) -> None:
     for closed in (save / "model", save, lair):
         closed.chmod(0o700)
         assert places.unreadable_for(UID + 1, str(save)) == str(closed)
+
+
+# ------------------------------------------------------------------------ to write or delete
+
+
+def write(folder: Path) -> None:
+    files.write_beside_others(str(folder), {"page.md": "of root"})
+
+
+@pytest.mark.system
+@root
+@pytest.mark.parametrize("name", ["status", "status/run", "up/run"])
+def test_no_link_of_others_has_us_write_elsewhere(name: str, lair: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "run").mkdir(parents=True)
+    tmp_path.chmod(0o755)
+
+    def lay() -> None:
+        link = lair / name.split("/")[0]
+        link.symlink_to(mine)
+
+    second_user.done(lay)
+    for folder in (lair / name, lair / name / "new"):
+        with pytest.raises(NotTheirs, match="user 1234"):
+            write(folder)
+    assert [path for path in mine.rglob("*") if path.name != "run"] == []
+
+
+@pytest.mark.system
+@root
+def test_a_link_in_the_place_of_a_file_is_replaced(lair: Path, secret: Path) -> None:
+    before = secret.read_bytes()
+    second_user.done(lambda: (lair / "page.md").symlink_to(secret))
+    write(lair)
+    assert secret.read_bytes() == before
+    assert not (lair / "page.md").is_symlink()
+
+
+@pytest.mark.system
+@root
+def test_their_own_links_to_their_own_folders_are_followed(lair: Path) -> None:
+    def lay() -> None:
+        (lair / "disk").mkdir()
+        (lair / "status").symlink_to("disk")
+
+    second_user.done(lay)
+    write(lair / "status" / "run")
+    assert (lair / "disk" / "run" / "page.md").read_text() == "of root"
+    assert os.listdir(lair / "disk" / "run") == ["page.md"]
+
+
+def test_a_link_of_ours_is_followed_to_write(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    (tmp_path / "there").mkdir()
+    write(tmp_path / "link" / "a" / "b")
+    assert (tmp_path / "there" / "a" / "b" / "page.md").exists()
