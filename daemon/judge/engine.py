@@ -1,27 +1,28 @@
 """Runs the sentinels on a view and hands their findings to the incidents. No I/O.
 
 A sentinel is asked only when an observation of a type that it names (``on``) arrived, or once a
-second if it judges silence (``every_tick``). One that raises has a bug: the others are asked all
-the same, the traceback is logged once, and :data:`BROKEN_AFTER` failures in a row make a finding of
-class ``blind``.
+second if it judges silence (``every_tick``). One that raises, or computes for ever, has a bug: the
+others are asked all the same, and other runs are judged by it. After some failures in a row
+(:mod:`..system.isolation`) a finding of class ``blind`` says so, and it is not asked about this run
+for a while.
 """
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import Evidence, Finding, OpenIncident, Sentinel, Severity, View
 
 from ..config.secrets import mask, mask_values
+from ..system.bounded import bounded
+from ..system.isolation import FAILURES, Isolation, Part
 from .incidents import Change, Incident, Incidents
 from .refutation import refuted
 
 LineLookup = Callable[[str, int], "str | None"]
-BROKEN_AFTER = 3
-"""Failures in a row of one sentinel after which an incident says that it is broken."""
 
 
 class Engine:
@@ -32,18 +33,17 @@ class Engine:
         sentinels: Mapping[str, Sentinel],
         limits: Mapping[str, Any],
         incidents: Incidents,
-        tell_bug: Callable[[str], None],
+        isolation: Isolation,
     ) -> None:
         self.incidents = incidents
         self._sentinels = dict(sentinels)
         self._limits = dict(limits)
-        self._tell_bug = tell_bug
-        self._errors: dict[str, int] = {}
+        self._isolation = isolation
         self._worth: dict[tuple[frozenset[type], bool], tuple[tuple[str, Sentinel], ...]] = {}
         """(types that arrived, tick) -> sentinels to ask: a cache, as few combinations occur."""
 
     def findings(
-        self, view: View, fresh: Collection[type], *, tick: bool
+        self, view: View, fresh: Collection[type], *, tick: bool, run: str = ""
     ) -> tuple[list[tuple[str, Finding]], dict[str, float]]:
         """Ask every sentinel that may have something to report.
 
@@ -53,18 +53,24 @@ class Engine:
         """
         found: list[tuple[str, Finding]] = []
         asked: dict[str, float] = {}
+        isolation = self._isolation
         for name, sentinel in self._worth_asking(frozenset(fresh), tick=tick):
             if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
                 asked[name] = sentinel.clears_after_s  # asked in effect: it has nothing to report
                 continue
-            try:
-                reported = sentinel(view, self._limits.get(name))
-            except Exception:  # noqa: BLE001 - one broken sentinel must not stop the others
-                broken = self._broken(name)
-                if broken:
-                    found.append((name, broken))
+            part = isolation.get("rule", _part(name, run))
+            if part is not None and part.left_out(view.now):
+                found.append((name, _broken(name, part)))
                 continue
-            self._errors.pop(name, None)
+            try:
+                reported = bounded(partial(sentinel, view, self._limits.get(name)))
+            except Exception as error:  # noqa: BLE001 - one broken sentinel must not stop the others
+                part = isolation.failed("rule", _part(name, run), error, view.now)
+                if part.in_row >= FAILURES:
+                    found.append((name, _broken(name, part)))
+                continue
+            if part is not None:
+                isolation.worked("rule", part.name, view.now)
             asked[name] = sentinel.clears_after_s
             found += [(name, finding) for finding in reported]
         return found, asked
@@ -94,7 +100,7 @@ class Engine:
 
         ``line`` gives the text of a log line by file and number, ``None`` if it is not kept.
         """
-        found, asked = self.findings(view, fresh, tick=tick)
+        found, asked = self.findings(view, fresh, tick=tick, run=run)
         proven = [(name, prove(finding, line)) for name, finding in found]
         changes = self.incidents.update(
             run, proven, asked, view.now, lambda one, since: self._recovered(one, view, since)
@@ -110,9 +116,11 @@ class Engine:
             return ""
         case = OpenIncident(one.trouble, one.key, one.opened_at, since, one.details)
         try:
-            return sentinel.recovered(view, self._limits.get(one.sentinel, sentinel.limits), case)
-        except Exception:  # noqa: BLE001 - the incident stays open; the others are judged
-            self._broken(one.sentinel)
+            limits = self._limits.get(one.sentinel, sentinel.limits)
+            return bounded(partial(sentinel.recovered, view, limits, case))
+        except Exception as error:  # noqa: BLE001 - the incident stays open; the others are judged
+            name = _part(one.sentinel, one.run)
+            self._isolation.failed("rule", name, error, view.now)
             return ""
 
     def _refute(
@@ -127,20 +135,21 @@ class Engine:
             and (words := refuted(one, view))
         ]
 
-    def _broken(self, name: str) -> Finding | None:
-        count = self._errors[name] = self._errors.get(name, 0) + 1
-        if count == 1:
-            self._tell_bug(f"sentinel {name} failed:\n{traceback.format_exc()}")
-        if count < BROKEN_AFTER:
-            return None
-        return Finding(
-            trouble="blind",
-            key=_self_key(name),
-            severity=Severity.WARNING,
-            summary=f"the rule {name} fails with an error and judges nothing: a bug of middlewatch",
-            evidence=(Evidence("process", traceback.format_exc(limit=-2)[-400:]),),
-            remedy="report it with the daemon's log",
-        )
+
+def _part(sentinel: str, run: str) -> str:
+    """A rule that fails for one run is asked about the others."""
+    return f"{sentinel} of {run}" if run else sentinel
+
+
+def _broken(name: str, part: Part) -> Finding:
+    return Finding(
+        trouble="blind",
+        key=_self_key(name),
+        severity=Severity.WARNING,
+        summary=f"the rule {name} fails with an error and judges nothing: a bug of middlewatch",
+        evidence=(Evidence("process", part.trace),),
+        remedy="report it with the daemon's log",
+    )
 
 
 def _self_key(sentinel: str) -> str:

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from middlewatch.sentinels.kit import (
     Accumulator,
@@ -31,12 +31,12 @@ from middlewatch.sentinels.kit import (
     accumulators,
     codec,
 )
+from middlewatch.sentinels.kit.saves.save_log import SaveLog
 
 from ..config.secrets import mask, mask_values
+from .curve import Curve
 from .gpus import KnownGpus
 
-CURVE_POINTS = 480
-"""Points kept of a loss curve; when full, every second one is dropped and the stride doubles."""
 BOX_SAMPLES = 120
 """Samples kept per mount, GPU and cgroup: two minutes at 1 Hz."""
 LOOKS = 130
@@ -50,34 +50,11 @@ JUMP_S = 5.0
 """When the wall clock and the monotonic clock differ by more seconds than this since the last call,
 the wall clock was set, or the box slept (monotonic time stands still then). NTP that only slews the
 clock changes it by less than 1 ms a second."""
-STEPS_SAVED, EVENTS_SAVED = 4, 24
+STEPS_SAVED, EVENTS_SAVED, TIMES_SAVED = 4, 24, 256
 """Newest reports and events that are stored, with the offsets of the logs in one transaction: as many as
 a decision that is pending may rest on. Our choice; some KiB each time."""
 NAMES = 256
 """Metric names kept: a program may invent a new one with every step."""
-
-
-@dataclass(eq=False)
-class Curve:
-    """The (step, value) points of a whole run, thinned out evenly to stay in bounded memory."""
-
-    points: list[tuple[float, float]] = field(default_factory=list)
-    stride: int = 1
-    _skipped: int = field(default=0, metadata=codec.UNSAVED)
-
-    def add(self, step: float, value: float) -> None:
-        """Append one point; a step that goes back (a resume) drops the points from there on."""
-        if self.points and step <= self.points[-1][0]:
-            while self.points and self.points[-1][0] >= step:
-                self.points.pop()
-        self._skipped += 1
-        if self._skipped < self.stride and value - value == 0:  # a NaN is never thinned out
-            return
-        self._skipped = 0
-        self.points.append((step, value))
-        if len(self.points) > CURVE_POINTS:
-            del self.points[1::2]
-            self.stride *= 2
 
 
 class BoxHistory:
@@ -102,6 +79,9 @@ class BoxHistory:
     def cards(self) -> list[GpuSample]:
         """The newest sample of every GPU."""
         return [samples[-1] for samples in self.gpus.values() if samples]
+
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -344,11 +324,31 @@ class RunHistory:
         )
         return self._shown
 
+    def rest(self) -> None:
+        """Keep of a run that has ended what is stored of it, and what is asked about it later.
+
+        No sentinel is asked about it any more: its samples and what the accumulators have counted are
+        dropped, but for the saves of its log, by which the advice on its cadence is worked out.
+        """
+        self.steps = _newest(self.steps, STEPS_SAVED)
+        self.step_times = _newest(self.step_times, TIMES_SAVED)
+        self.events = _newest(self.events, EVENTS_SAVED)
+        self.process_samples, self.memory = (
+            _newest(self.process_samples, 1),
+            _newest(self.memory, 1),
+        )
+        self.stacks.clear()
+        self.disks.clear()
+        self.last_words.clear()
+        self.curves = {name: curve.thinned() for name, curve in self.curves.items()}
+        self.accumulators = {k: one for k, one in self.accumulators.items() if k is SaveLog}
+        self._fed, self._shown = {}, None
+
     def save(self) -> dict[str, Any]:
         """State as plain JSON values, for :meth:`restore` after a restart of the daemon."""
         saved: dict[str, Any] = codec.dump(
             _Saved(
-                list(self.step_times)[-256:],
+                list(self.step_times)[-TIMES_SAVED:],
                 self.latest,
                 self.latest_at,
                 self.total,
@@ -381,6 +381,11 @@ class RunHistory:
         self.endings.extend(known.endings)
         for kind, accumulator in self.accumulators.items():
             accumulator.restore(saved.get("ledgers", {}).get(kind.key(), {}))
+
+
+def _newest(ring: deque[T], count: int) -> deque[T]:
+    """The newest entries of a ring; the same ring would keep the memory of all."""
+    return deque(list(ring)[-count:], ring.maxlen)
 
 
 def _masked(event: LogEvent) -> LogEvent:

@@ -8,7 +8,8 @@ done elsewhere.
 
 from __future__ import annotations
 
-import secrets
+import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -208,7 +209,7 @@ class Incidents:
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(
-            id=self._new_id(),
+            id=self._new_id(run, sentinel, finding, now),
             run=run,
             trouble=finding.trouble,
             sentinel=sentinel,
@@ -325,7 +326,18 @@ class Incidents:
             incident.state = "open"
         return Change("corrected", incident, was, worse)
 
-    def _new_id(self) -> str:
-        while (fresh := secrets.token_hex(3)) in self._all:
-            continue
-        return fresh
+    def _new_id(self, run: str, sentinel: str, finding: Finding, now: float) -> str:
+        """An id that a restarted daemon gives again to a trouble whose incident was lost with it.
+
+        So a push that has to be sent twice names the same incident. The day is part of it, because
+        troubles of the same kind come again after the old ones are forgotten.
+        """
+        day = int(now // 86400)
+        about = (run, sentinel, finding.key, finding.trouble, finding.file, finding.line, day)
+        for number in itertools.count():
+            fresh = hashlib.sha256(repr((*about, number)).encode("utf-8", "replace")).hexdigest()[
+                :6
+            ]
+            if fresh not in self._all:
+                return fresh
+        raise AssertionError  # the count has no end

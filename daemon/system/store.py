@@ -20,27 +20,14 @@ from typing import Any
 
 from . import jsonlines
 from .private import open_private
+from .store_schema import INSERT, migrate
 
-SCHEMA = """
-create table if not exists docs (
-    kind text not null, id text not null, at real not null, doc text not null,
-    primary key (kind, id)
-) without rowid;
-create view if not exists incidents as select id, at,
-    json_extract(doc, '$.run') run, json_extract(doc, '$.trouble') class,
-    json_extract(doc, '$.severity') severity, json_extract(doc, '$.state') state,
-    json_extract(doc, '$.opened_at') opened_at, json_extract(doc, '$.summary') summary, doc
-    from docs where kind = 'incident';
-create view if not exists runs as select id, at,
-    json_extract(doc, '$.spec.name') name, json_extract(doc, '$.state') state, doc
-    from docs where kind = 'run';
-create view if not exists outbox as select id, at,
-    json_extract(doc, '$.title') title, json_extract(doc, '$.state') state, doc
-    from docs where kind = 'message';
-"""
 RESERVE_BYTES = 1 << 20
 """Size of the reserve file, which is deleted when the disk is full: room for a few hundred
 incidents."""
+SPARE_FILES = 3
+"""Empty files beside the reserve, deleted with it: a full disk may have no inodes left either, and a
+daemon that starts there needs three, for its socket and for the two files beside the database."""
 
 
 class Store:
@@ -56,11 +43,17 @@ class Store:
         self._dirty: dict[tuple[str, str], tuple[float, str]] = {}
         self._gone: set[tuple[str, str]] = set()
         self._db: sqlite3.Connection | None = None
+        self._mark: tuple[int, int, int, int] | None = None
+        """The file as we left it, by :func:`_mark_of`."""
         self.set_aside = ""
-        """The new name of a store that was damaged at the start; empty if it was not damaged."""
+        """The new name of a store that was found damaged; empty if none was."""
+        self.lost_in_use = 0
+        """How often that was found after the start: the caller has to put again what it knows."""
+        self.broken: set[tuple[str, str]] = set()
+        """(kind, id) of documents that were met and are no JSON objects."""
         if not self._open() and self._put_aside():
             self._open()
-        if self._db is None and self._give_reserve():
+        if self._db is None and self.give_reserve():
             self._open()
         self._take_fallback()
         if self._db is not None:
@@ -78,14 +71,59 @@ class Store:
             self._db = self._connect()
             (health,) = self._db.execute("pragma quick_check(1)").fetchone()
             if health == "ok":
+                self._mark = _mark_of(self.path)
                 return True
             self.trouble, damaged = str(health), True
         except sqlite3.Error as error:
             self.trouble, damaged = str(error), _is_damage(error)
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        self._leave()
         return not damaged
+
+    def look(self) -> None:
+        """Notice that somebody has deleted, replaced or written into the store that is in use.
+
+        SQLite itself does not for long: what it needs is in its log and in memory. Between two
+        commits of ours nobody writes the file, so its inode, size and time of change tell; only
+        when they differ it is read, and set aside if it is damaged.
+        """
+        before, now = self._mark, _mark_of(self.path)
+        if self._db is None or before == now:
+            return
+        self._mark = now
+        if before is not None and now is not None and before[:2] == now[:2]:
+            if self._sound():
+                return
+            self._begin_anew()
+        else:
+            self._leave()
+            if now is not None or self.path.parent.is_dir():
+                self._open()
+        self.lost_in_use += 1
+
+    def _sound(self) -> bool:
+        """Whether the file is whole, read by a connection of its own: ours has pages in memory."""
+        place = f"{self.path.absolute().as_uri()}?mode=ro"
+        try:
+            with contextlib.closing(sqlite3.connect(place, uri=True)) as db:
+                (health,) = db.execute("pragma quick_check(1)").fetchone()
+        except sqlite3.Error as error:
+            health = str(error)
+            if not _is_damage(error):
+                return True
+        if health != "ok":
+            self.trouble = str(health)
+        return bool(health == "ok")
+
+    def _leave(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+            self._db = None
+
+    def _begin_anew(self) -> bool:
+        """Set a damaged store aside; True when there is another one."""
+        self._leave()
+        return self._put_aside() and self._open() and self._db is not None
 
     def _connect(self) -> sqlite3.Connection:
         fresh = not self.path.exists() or self.path.stat().st_size == 0
@@ -100,7 +138,7 @@ class Store:
             db.execute("pragma synchronous=normal")
             db.execute("pragma cache_size=-256")
             db.execute("pragma journal_size_limit=1048576")
-            db.executescript(SCHEMA)
+            migrate(db)
         except sqlite3.Error:
             db.close()
             raise
@@ -124,15 +162,18 @@ class Store:
 
     def _keep_reserve(self) -> None:
         try:
-            if self.reserve.exists() and self.reserve.stat().st_size >= RESERVE_BYTES:
+            whole = self.reserve.exists() and self.reserve.stat().st_size >= RESERVE_BYTES
+            if whole and all(spare.exists() for spare in self._spares()):
                 return
             fd = open_private(self.reserve, os.O_WRONLY)
             try:
                 os.posix_fallocate(fd, 0, RESERVE_BYTES)
             finally:
                 os.close(fd)
+            for spare in self._spares():
+                os.close(open_private(spare, os.O_WRONLY))
         except OSError:
-            self._give_reserve()  # no room: do not keep a part of the reserve
+            self.give_reserve()  # no room: do not keep a part of the reserve
 
     def _take_fallback(self) -> None:
         """Read the documents that could not be committed before; newer ones in the store win."""
@@ -174,9 +215,26 @@ class Store:
         docs = self._kept(kind)
         docs |= {i: doc for (k, i), (_, doc) in self._dirty.items() if k == kind}
         for doc_id, doc in docs.items():
-            if (kind, doc_id) not in self._gone:
-                with contextlib.suppress(ValueError):  # broken by hand
-                    yield doc_id, json.loads(doc)
+            if (kind, doc_id) in self._gone:
+                continue
+            try:
+                read = json.loads(doc)
+            except (ValueError, TypeError, RecursionError):
+                read = None
+            if isinstance(read, dict):
+                yield doc_id, read
+            else:
+                self.broken.add((kind, doc_id))
+
+    def put_apart(self, kind: str, doc_id: str) -> None:
+        """Keep a document under the kind ``unread KIND``, where nobody looks for it."""
+        kept = self._dirty.pop((kind, doc_id), None)
+        if kept is not None:
+            self._dirty[f"unread {kind}", doc_id] = kept
+        change = "update or replace docs set kind = 'unread ' || kind where kind = ? and id = ?"
+        with contextlib.suppress(sqlite3.Error):  # a full disk: it is met again at the next start
+            if self._db is not None:
+                self._db.execute(change, (kind, doc_id))
 
     def _kept(self, kind: str) -> dict[str, str]:
         question = "select id, doc from docs where kind = ?"
@@ -191,9 +249,10 @@ class Store:
 
     def flush(self) -> bool:
         """Commit all changes. False when they are not on disk; ``trouble`` says why."""
+        self.look()
         if not self._dirty and not self._gone:
             return not self.trouble
-        if self._commit() or (self._give_reserve() and self._commit()):
+        if self._commit() or (self.give_reserve() and self._commit()):
             self.trouble = ""
             with contextlib.suppress(OSError):
                 self.fallback.unlink()
@@ -202,7 +261,8 @@ class Store:
         self._write_fallback()
         return False
 
-    def _commit(self) -> bool:
+    def _commit(self, *, anew: bool = False) -> bool:
+        """One transaction; into a new store if this one is damaged, unless it is new (``anew``)."""
         if self._db is None:
             try:
                 self._db = self._connect()
@@ -212,7 +272,7 @@ class Store:
         rows = [(kind, i, at, doc) for (kind, i), (at, doc) in self._dirty.items()]
         try:
             self._db.execute("begin immediate")
-            self._db.executemany("insert or replace into docs values (?, ?, ?, ?)", rows)
+            self._db.executemany(INSERT, rows)
             self._db.executemany("delete from docs where kind = ? and id = ?", list(self._gone))
             self._db.execute("commit")
         except sqlite3.Error as error:
@@ -220,17 +280,26 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 if self._db.in_transaction:
                     self._db.execute("rollback")
-            return False
+            if anew or not _is_damage(error):
+                return False
+            self.lost_in_use += 1
+            return self._begin_anew() and self._commit(anew=True)
+        self._mark = _mark_of(self.path)
         self._dirty.clear()
         self._gone.clear()
         return True
 
-    def _give_reserve(self) -> bool:
-        try:
-            self.reserve.unlink()
-        except OSError:
-            return False
-        return True
+    def give_reserve(self) -> bool:
+        """Delete the reserve to make room; False if there was none, or it cannot be deleted."""
+        gone = 0
+        for path in (self.reserve, *self._spares()):
+            with contextlib.suppress(OSError):
+                path.unlink()
+                gone += 1
+        return gone > 0
+
+    def _spares(self) -> list[Path]:
+        return [_beside(self.reserve, f"-{number}") for number in range(1, SPARE_FILES + 1)]
 
     def _write_fallback(self) -> None:
         """Write the changes to shared memory, atomically, and never into another user's file."""
@@ -268,13 +337,21 @@ class Store:
                 )
         with contextlib.suppress(sqlite3.Error):
             self._db.executescript("pragma incremental_vacuum")  # as a query it frees one page
+        self._mark = _mark_of(self.path)
 
     def close(self) -> None:
         """Flush, and close the database."""
         self.flush()
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        self._leave()
+
+
+def _mark_of(path: Path) -> tuple[int, int, int, int] | None:
+    """Device, inode, size and time of change of a file; ``None`` if it is not there."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

@@ -8,6 +8,7 @@ from tests.sentinels.story import GIB, Story
 
 from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.incidents import QUIET, Change, Incidents
+from middlewatch.daemon.system.isolation import Isolation
 from middlewatch.sentinels.kit import (
     CheckpointSaved,
     CheckpointSeen,
@@ -32,7 +33,10 @@ class Judged:
         sentinels = discover()
         bugs: list[str] = []
         self.engine = Engine(
-            sentinels, {n: s.limits for n, s in sentinels.items()}, Incidents(), bugs.append
+            sentinels,
+            {n: s.limits for n, s in sentinels.items()},
+            Incidents(),
+            Isolation(bugs.append),
         )
         self.pushed: list[tuple[str, str, str]] = []
         self.bugs = bugs

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.judge.engine import BROKEN_AFTER, Engine, prove
+from middlewatch.daemon.judge.engine import Engine, prove
 from middlewatch.daemon.judge.incidents import Incident, Incidents
+from middlewatch.daemon.system.isolation import FAILURES, FIRST_PAUSE_S, Isolation
 from middlewatch.sentinels.kit import (
     Evidence,
     Finding,
@@ -63,7 +64,7 @@ class Bench:
         self.bugs: list[str] = []
         self.incidents = Incidents()
         sentinels = {name: rule.sentinel for name, rule in rules.items()}
-        self.engine = Engine(sentinels, limits or {}, self.incidents, self.bugs.append)
+        self.engine = Engine(sentinels, limits or {}, self.incidents, Isolation(self.bugs.append))
 
     def judge(self, *fresh: type, now: float = 100.0, tick: bool = False) -> list[str]:
         return [c.kind for c in self.engine.judge("run", view(now), fresh, tick=tick)]
@@ -112,7 +113,9 @@ def test_a_rule_that_cannot_say_whether_it_is_over_keeps_it_open() -> None:
     bench.judge(Step)
     rule.says, rule.error = [], None
     rule.sentinel = replace(rule.sentinel, recovered=None)
-    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    bench.engine = Engine(
+        {"rule": rule.sentinel}, {}, bench.incidents, Isolation(bench.bugs.append)
+    )
     assert bench.judge(Step, now=9999.0) == []
 
 
@@ -123,7 +126,9 @@ def test_an_error_in_the_question_whether_it_is_over_keeps_it_open() -> None:
     bench.judge(Step)
     rule.says = []
     rule.sentinel = replace(rule.sentinel, recovered=lambda *_: str(1 // 0))
-    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    bench.engine = Engine(
+        {"rule": rule.sentinel}, {}, bench.incidents, Isolation(bench.bugs.append)
+    )
     assert bench.judge(Step, now=9999.0) == []
     assert "ZeroDivisionError" in bench.bugs[0]
 
@@ -136,7 +141,9 @@ def test_a_restart_proves_nothing() -> None:
     bench.judge(Step)
     docs = [one.to_json() for one in bench.incidents.all()]
     bench.incidents = Incidents(map(Incident.from_json, docs))
-    bench.engine = Engine({"rule": rule.sentinel}, {}, bench.incidents, bench.bugs.append)
+    bench.engine = Engine(
+        {"rule": rule.sentinel}, {}, bench.incidents, Isolation(bench.bugs.append)
+    )
     rule.says = []
     assert bench.judge(Step, now=9999.0) == []
     assert rule.cases == []
@@ -154,7 +161,7 @@ def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None
     broken.error = KeyError("x")
     other.says = [Finding("loss_nan", Severity.CRITICAL, "nan")]
     bench = Bench(broken=broken, other=other)
-    kinds = [bench.judge(Step) for _ in range(BROKEN_AFTER + 2)]
+    kinds = [bench.judge(Step) for _ in range(FAILURES + 2)]
     assert kinds == [["opened"], [], ["opened"], [], []]
     assert len(bench.bugs) == 1
     assert "KeyError: 'x'" in bench.bugs[0]
@@ -162,7 +169,10 @@ def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None
     assert (ours.trouble, ours.severity) == ("blind", Severity.WARNING)
     assert "broken fails with an error" in ours.summary
     broken.error = None
-    assert bench.judge(Step, now=200.0) == ["resolved"]
+    asked = broken.asked
+    assert asked == FAILURES, "it is not asked again at once"
+    assert bench.judge(Step, now=100.0 + FIRST_PAUSE_S) == ["resolved"]
+    assert broken.asked == asked + 1
 
 
 def test_errors_that_are_not_in_a_row_are_no_incident() -> None:

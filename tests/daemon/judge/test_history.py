@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.judge.history import CURVE_POINTS, NAMES, BoxHistory, Curve, RunHistory
+from middlewatch.daemon.judge.curve import CURVE_POINTS, Curve
+from middlewatch.daemon.judge.history import NAMES, BoxHistory, RunHistory
 from middlewatch.daemon.system import jsonlines
 from middlewatch.sentinels.kit import DiskSample, GpuSample, ProcessesSeen, RunFacts, Step
 from middlewatch.sentinels.kit.pace.pauses import Pauses

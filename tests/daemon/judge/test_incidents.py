@@ -417,3 +417,18 @@ def test_any_order_of_findings(
             watch.restart()
         elif event == "ack" and known:
             watch.incidents.acknowledge(known[0])
+
+
+def test_an_incident_that_was_lost_gets_its_id_again(watch: Watch) -> None:
+    """A push that a restarted daemon has to repeat names the same incident."""
+    said = ("nan", finding("loss_nan", file="train.log", line=7))
+    (first,) = watch.say(said)
+    lost = Watch()
+    (again,) = lost.say(said, after=300.0)
+    assert again.incident.id == first.incident.id
+    others = [("nan", finding("loss_nan", file="train.log", line=8)), ("crash", said[1])]
+    for other in others:
+        (change,) = Watch().say(other)
+        assert change.incident.id != first.incident.id
+    (tomorrow,) = Watch().say(said, after=86400.0)
+    assert tomorrow.incident.id != first.incident.id

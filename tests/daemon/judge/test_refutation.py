@@ -9,6 +9,7 @@ from middlewatch.daemon.judge.engine import Engine
 from middlewatch.daemon.judge.incidents import Change, Incidents
 from middlewatch.daemon.judge.refutation import refuted
 from middlewatch.daemon.report.messages import MAX_BODY, compose, drilled
+from middlewatch.daemon.system.isolation import Isolation
 from middlewatch.sentinels.kit import Finding, ProcessEnded, RunFacts, Sentinel, Severity, View
 
 CRITICAL = Severity.CRITICAL
@@ -26,7 +27,7 @@ class Bench:
         self.trouble = trouble
         sentinel = Sentinel(self.check, None, (ProcessEnded,), every_tick=True, clears_after_s=30.0)
         self.incidents = Incidents()
-        self.engine = Engine({name: sentinel}, {}, self.incidents, lambda _: None)
+        self.engine = Engine({name: sentinel}, {}, self.incidents, Isolation(lambda _: None))
 
     def check(self, view: View, limits: object) -> Iterator[Finding]:
         if self.says:
@@ -44,12 +45,24 @@ def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
     bench = Bench("silent_end", "silent_end")
     gone = ProcessEnded(1000.0, 7, True)
     bench.tick(view(1003.0, endings=[gone]))
-    known = view(1020.0, endings=[gone, ProcessEnded(1020.0, 7, True, exit_code=0)])
+    known = view(1026.0, endings=[gone, ProcessEnded(1020.0, 7, True, exit_code=0)])
     assert bench.tick(known) == []  # the rule still says it: before its planned end
     bench.says = False
     (change,) = bench.tick(known)
     assert (change.kind, bench.incidents.open()) == ("resolved", [])
     assert "its exit status arrived late: it is 0" in body(change)
+
+
+def test_an_end_that_is_seen_again_after_a_restart_refutes_nothing() -> None:
+    """Its rule waits for the last lines once more, and is quiet meanwhile."""
+    bench = Bench("silent_end", "silent_end")
+    ended = ProcessEnded(1000.0, 7, True, exit_code=0)
+    bench.tick(view(1003.0, endings=[ended]))
+    (incident,) = bench.incidents.open()
+    bench.says = False
+    assert bench.tick(view(1050.0, endings=[ProcessEnded(1049.0, 7, True, exit_code=0)])) == []
+    incident.details["exitcode"] = 0  # what it was opened with: it is no news
+    assert bench.tick(view(1050.0, endings=[ended])) == []
 
 
 def test_nothing_refutes_what_is_true() -> None:

@@ -20,6 +20,7 @@ from middlewatch.daemon.sources.log_tail import LogTail
 from middlewatch.daemon.sources.session import Surroundings
 from middlewatch.daemon.system import jsonlines
 from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.isolation import Isolation
 from middlewatch.daemon.system.store import Store
 from middlewatch.sentinels.kit import Accumulator, RunFacts, Step, accumulators, codec, discover
 from middlewatch.sentinels.kit.loss.finite import Finiteness
@@ -89,7 +90,7 @@ def test_its_incident_is_not_told_again(docs: Docs) -> None:
     bugs: list[str] = []
     rules = discover()
     engine = Engine(
-        rules, {name: one.limits for name, one in rules.items()}, incidents, bugs.append
+        rules, {name: one.limits for name, one in rules.items()}, incidents, Isolation(bugs.append)
     )
     changes = engine.judge(RUN, view, {Step}, tick=True, line=run.log_line_text)
     assert [c.incident.trouble for c in changes if c.kind in ("opened", "raised")] == []
@@ -106,7 +107,8 @@ def test_the_digests_of_its_checkpoints_are_known(docs: Docs) -> None:
 
 def test_what_was_sent_and_where_it_stood(docs: Docs) -> None:
     assert Queued.from_json(docs["message"]).state == "sent"
-    assert Queued.from_json(docs["message"]).to_json() == docs["message"] | {"trouble": ""}
+    new = {"trouble": "", "key": ""}
+    assert Queued.from_json(docs["message"]).to_json() == docs["message"] | new
     assert codec.load(Position, docs["box"]).sequence == docs["box"]["sequence"]
     assert codec.load(Surroundings, docs["run"]["session"]).first == 24
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.system.store import RESERVE_BYTES, Store
+from middlewatch.daemon.system.store import RESERVE_BYTES, SPARE_FILES, Store
 
 
 class Place:
@@ -184,6 +184,56 @@ def test_a_damaged_store_is_set_aside_and_the_watch_goes_on(place: Place, spoil:
     last.close()
 
 
+@pytest.mark.parametrize("spoil", ["its middle", "deleted", "replaced"])
+def test_a_store_that_is_lost_in_use(place: Place, spoil: str) -> None:
+    store = place.store()
+    for number in range(200):
+        store.put("run", f"r{number}", {"x": "y" * 500}, 1.0)
+    store.close()
+    store = place.store()
+    store.put("run", "a", {}, 1.0)
+    assert store.flush()
+    assert store.lost_in_use == 0
+    if spoil == "its middle":
+        damage(place.path, 0.5)
+    else:
+        place.path.unlink()
+    if spoil == "replaced":
+        sqlite3.connect(place.path).execute("create table other (x)").connection.close()
+    store.put("run", "b", {}, 2.0)
+    assert store.flush(), store.trouble
+    assert store.lost_in_use == 1
+    assert bool(store.set_aside) == (spoil == "its middle")
+    store.put("run", "a", {}, 3.0)  # as its owner does then
+    store.close()
+    assert set(place.rows()) == {("run", "a"), ("run", "b")}
+
+
+def test_a_store_that_somebody_has_touched_is_not_lost(place: Place) -> None:
+    store = place.store()
+    store.put("run", "a", {}, 1.0)
+    assert store.flush()
+    os.utime(place.path)
+    store.put("run", "b", {}, 2.0)
+    assert store.flush()
+    assert (store.lost_in_use, store.set_aside) == (0, "")
+    store.close()
+    assert set(place.rows()) == {("run", "a"), ("run", "b")}
+
+
+def test_a_reserve_of_inodes(place: Place) -> None:
+    store = place.store()
+    spare = [place.reserve.with_name(f"reserve-{number}") for number in range(1, SPARE_FILES + 1)]
+    assert all(path.exists() for path in spare)
+    assert store.give_reserve()
+    assert not any(path.exists() for path in (place.reserve, *spare))
+    assert not store.give_reserve()
+    store.put("run", "a", {}, 1.0)
+    assert store.flush()
+    assert all(path.exists() for path in (place.reserve, *spare))
+    store.close()
+
+
 def test_one_document_that_is_no_json_does_not_hide_the_others(place: Place) -> None:
     store = place.store()
     store.put("run", "a", {"n": 1}, 1.0)
@@ -297,7 +347,7 @@ def test_the_reserve_is_real_and_made_anew(place: Place) -> None:
 FULL_DISK = """
     import json, os, sys
     from pathlib import Path
-    from middlewatch.daemon.system.store import RESERVE_BYTES, Store
+    from middlewatch.daemon.system.store import RESERVE_BYTES, SPARE_FILES, Store
 
     disk, shared = Path(sys.argv[1]), Path(sys.argv[2])
     def store():
