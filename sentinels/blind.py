@@ -22,6 +22,8 @@ from .kit.recovery import OpenIncident
 
 OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror"})
 """Sources that all runs of the box share."""
+OWN = "own:"
+"""What the name of a source begins with that looks at middlewatch itself: its disk, its memory."""
 TOGETHER_S = 60.0
 """Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
 for the same reason."""
@@ -51,13 +53,23 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             trouble="blind",
             key=source.source,
             severity=Severity.CRITICAL if standing else Severity.WARNING,
-            summary=f"{source.source} {_verb(source)} for {span(for_s)}: {source.detail}"
+            summary=_summary(source, for_s)
             + ("; the run makes no progress either" if standing else ""),
             evidence=(Evidence("process", f"{source.source}: {source.detail}", source.at),),
             details={"source": source.source},
-            place=f"source:{source.source}" if source.source in OF_BOX and not standing else "",
+            place=f"source:{source.source}" if _of_box(source) and not standing else "",
             since=source.since,
         )
+
+
+def _of_box(source: SourceState) -> bool:
+    return source.source in OF_BOX or source.source.startswith(OWN)
+
+
+def _summary(source: SourceState, for_s: float) -> str:
+    if source.source.startswith(OWN):
+        return f"the watch itself is in trouble for {span(for_s)}: {source.detail}"
+    return f"{source.source} {_verb(source)} for {span(for_s)}: {source.detail}"
 
 
 def _verb(source: SourceState) -> str:
@@ -77,6 +89,8 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     source = next((s for s in view.sources if s.source == case.key), None)
     if source is None or source.state != "ok":
         return ""
+    if case.key.startswith(OWN):
+        return f"the watch itself is well again since {clock(source.since, view.now)}"
     return f"{source.source} can be read again since {clock(source.since, view.now)}"
 
 

@@ -165,9 +165,15 @@ class MarkDurability:
         """``known`` with durabilities: the same object until ``known`` or the mounts change."""
         turn = self._places.turn()
         if turn != self._turn or known != self._known:
+            before = dict(zip(map(id, self._known), self._marked, strict=True))
+            if turn != self._turn:
+                before.clear()
             self._turn, self._known = turn, known
-            self._marked = [replace(c, durability=self._places.of(c.path)) for c in known]
+            self._marked = [before.get(id(c)) or self._mark(c) for c in known]
         return self._marked
+
+    def _mark(self, seen: CheckpointSeen) -> CheckpointSeen:
+        return replace(seen, durability=self._places.of(seen.path))
 
 
 def declared_durability(config: Config) -> dict[str, Durability]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step
+from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step, codec
 
 from ..config.secrets import mask
 from ..system.clock import iso
@@ -79,12 +79,57 @@ def read(path: str) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
             index = json.load(file)
-        usable = index["schema"] == SCHEMA and isinstance(index["run"], str)
-        needed = {"path", "saved_at", "bytes", "files", "verified", "metrics"}
-        usable = usable and all(needed <= entry.keys() for entry in index["checkpoints"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        check(index)
+    except (OSError, ValueError, RecursionError):
         return None
-    return index if usable else None
+    return dict(index)
+
+
+def check(index: Any) -> None:
+    """Raises ValueError unless this is an index whose fields are what we write there."""
+    if codec.load(_Index, index).schema != SCHEMA:
+        raise ValueError(f"the schema of the index is not {SCHEMA}")
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    state: str
+    level: str | None
+    at: str | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    path: str
+    saved_at: str
+    bytes: int
+    files: int
+    verified: _Verdict
+    metrics: dict[str, float]
+    step: float | None = None
+    step_origin: str | None = None
+    epoch: float | None = None
+    format: str | None = None
+    metrics_origin: str | None = None
+    tags: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    durability: dict[str, Any] | None = None
+    digest: str | None = None
+    mirrored: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Index:
+    schema: str
+    run: str
+    updated_at: str
+    checkpoints: list[_Entry]
+    latest: str | None = None
+    best: str | None = None
+    best_metric: str | None = None
+    best_mode: str | None = None
+    resume_from: str | None = None
 
 
 def _same(entry: Mapping[str, Any] | None, seen: CheckpointSeen) -> bool:

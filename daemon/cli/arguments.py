@@ -262,6 +262,13 @@ def _checks(add: Add) -> None:
     )
     _json(sub)
     sub = add(
+        "doctor",
+        "doctor:doctor",
+        "examine the watch itself: its disk, store, memory, workers, sources, rules and pushes",
+        "middlewatch doctor --json",
+    )
+    _json(sub)
+    sub = add(
         "alert", "alert:alert", "send a test push to every alert URL", "middlewatch alert test"
     )
     sub.add_argument("action", choices=("test",), help="what to do")

@@ -30,8 +30,6 @@ BAD = ("corrupt", "incomplete")
 _POLL_S = 0.2
 _MOST_S = 300.0
 """Longest time the command waits for the daemon to check all structures again. Our choice."""
-_SLOW_S = 20.0
-"""Longest wait for an answer while the daemon is busy. Our choice."""
 
 
 def checkpoints(args: argparse.Namespace) -> int:
@@ -64,7 +62,7 @@ def _of_folder(args: argparse.Namespace) -> Index:
 def _rescanned(args: argparse.Namespace) -> Index:
     """The index of a run, made again: by the daemon while it watches the run, else by this command
     (the run has ended, or no daemon runs)."""
-    daemon = client(args, _SLOW_S)
+    daemon = client(args)
     try:
         asked = daemon.ask("rescan", run=args.run)
     except DaemonUnreachable:

@@ -46,6 +46,11 @@ def configuration(args: argparse.Namespace) -> Config:
     return load(config_file())
 
 
-def client(args: argparse.Namespace, timeout_s: float = 5.0) -> Client:
+PATIENCE_S = 20.0
+"""Seconds until a daemon that holds its socket open counts as one that does not answer. On a box where
+everything waits for a CPU one answer has taken more than 5 s; a daemon that is gone is known at once."""
+
+
+def client(args: argparse.Namespace, timeout_s: float = PATIENCE_S) -> Client:
     """A client of the daemon of this state directory; it connects when it is used."""
     return Client(str(state(args).socket), timeout_s)

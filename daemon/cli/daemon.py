@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import faulthandler
 import os
+import resource
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..config.paths import StateDir, config_file
 from ..system.clock import SystemClock
@@ -30,6 +33,7 @@ def daemon(args: argparse.Namespace) -> int:
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT)
     _be_modest()
+    _raise_descriptors()
     from ..service.app import App
 
     App(state(args), config, SystemClock()).run()
@@ -43,6 +47,14 @@ def _be_modest() -> None:
         Path("/proc/self/oom_score_adj").write_text("-500", encoding="ascii")
     except OSError:
         return
+
+
+def _raise_descriptors() -> None:
+    """Allow as many open files as the hard limit does: each run needs about six, and the usual soft
+    limit of 1,024 is for programs that use ``select``."""
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def start(args: argparse.Namespace) -> int:
@@ -98,10 +110,20 @@ def _spawn(args: argparse.Namespace, where: StateDir) -> subprocess.Popen[bytes]
             where.daemon_log.replace(where.daemon_log.with_suffix(".log.1"))
         log = os.fdopen(open_private(where.daemon_log, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            console.complain(f"middlewatch: no log of the daemon: {error.strerror}")
+            log = os.fdopen(
+                os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), "ab"
+            )  # the watch is worth more than its log
+            return _detach(command, log, env)
         raise UsageError(
             f"the state directory {where.root} cannot be used: {error.strerror}",
             "name another with --state-dir or $MIDDLEWATCH_STATE_DIR",
         ) from error
+    return _detach(command, log, env)
+
+
+def _detach(command: list[str], log: IO[bytes], env: dict[str, str]) -> subprocess.Popen[bytes]:
     with log:
         return subprocess.Popen(
             command,

@@ -120,7 +120,7 @@ def _read(path: str) -> Index:
         with open(path, encoding="utf-8") as file:
             index: Index = json.loads(file.read(_MOST_BYTES))
             assert isinstance(index["checkpoints"], list)
-    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
         raise UsageError(f"{path} cannot be used: {error}", "name the folder: --dir DIR") from None
     return index
 

@@ -114,7 +114,7 @@ def _remembered(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.loads(file.read(_LONGEST_MEMORY))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

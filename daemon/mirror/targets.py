@@ -44,7 +44,9 @@ def parse(text: str) -> MirrorTarget:
         raise MirrorError("no destination is given")
     found = _REMOTE.fullmatch(text)
     if found is None or text.startswith(("/", ".", "~")):
-        return MirrorTarget("folder", "", os.path.normpath(Path(text).expanduser().absolute()))
+        return MirrorTarget(
+            "folder", "", os.path.normpath(Path(os.path.expanduser(text)).absolute())
+        )
     host, path = found["host"], found["path"]
     if host.startswith("-"):
         raise MirrorError(f"{host!r} is no host")

@@ -14,7 +14,8 @@ from middlewatch.sentinels.kit import Observation
 from .lines import RawLine
 from .numbers import program_text
 from .prefilter import AtomFinder
-from .reader import UNSEEN, LogReader, ShapeFacts
+from .reader import LogReader
+from .shape_facts import UNSEEN, ShapeFacts
 from .shapes import MAX_BYTES, zeroed
 from .text import decode
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from middlewatch.sentinels.kit import CheckpointSaved, Observation, Phase, codec
 
+from ..system.isolation import Isolated
 from . import matcher, phases
 from .frameworks import Recogniser
 from .lines import LineCutter, RawLine, Where, places
@@ -24,9 +25,9 @@ from .numbers import program_text as code
 from .numbers import tables
 from .numbers.fields import Values, evaluate
 from .numbers.metrics import LineReport, examine
-from .numbers.plans import LinePlan
 from .numbers.prefixes import rank_prefix
 from .progress import Progress
+from .shape_facts import CODE, ROW, UNSEEN, ShapeFacts, is_row
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .text import decode, plain
 from .tracebacks import Tracebacks
@@ -37,30 +38,6 @@ MAX_MATCHED = 4096
 """Characters of a line that signatures are searched in."""
 
 
-@dataclass(slots=True)
-class ShapeFacts:
-    """What is known about lines of one shape."""
-
-    rows: tuple[int, ...] = ()
-    phases: tuple[int, ...] = ()
-    saved: bool = False
-    trace: bool = False
-    code: bool = False
-    header: tables.Header | None = None
-    row: bool = False
-    """Its meaning depends on the table header."""
-    report: LineReport | None = None
-    plan: LinePlan | None = None
-    """How to read the numbers of the report, if the line is nothing but a report."""
-
-
-def _is_row(known: ShapeFacts | None) -> bool:
-    return known is not None and known.row
-
-
-_CODE = ShapeFacts(code=True)
-_ROW = ShapeFacts(row=True)
-UNSEEN = ShapeFacts()
 _LONG_AGO = -(1 << 30)
 
 
@@ -86,6 +63,9 @@ class LogReader:
         """Rank of the process that writes the file; a rank in the prefix of a line comes first."""
         self.bytes = 0
         """Bytes fed so far."""
+        self.isolated: Isolated | None = None
+        """Takes mistakes of ours in a line; ``None``: they are raised."""
+        self._stumbled = False
         self._cutter = LineCutter()
         self._lines: ShapeCache[ShapeFacts | None] = ShapeCache(shape_bytes)
         """By the line with ``0`` for every digit: most lines are found here already."""
@@ -127,9 +107,12 @@ class LogReader:
         said: list[Observation] = []
         if not data:
             return said
+        if self.isolated is not None and self.isolated.left_out(now):
+            self._cutter.feed(data)  # the numbers of the lines go on
+            return said
         number = self._cutter.line(data)
         if number:
-            if not self._read_line(number, data[:-1], now, said):
+            if not self._read_easy(number, data[:-1], now, said):
                 self._read_block(number, data, now, said)
             return said
         first, text, rest = self._cutter.block(data)
@@ -161,15 +144,21 @@ class LogReader:
             for i in range(max(0, len(pieces) - TAIL_LINES), len(pieces))
         )
 
-    def _read_line(self, number: int, line: bytes, now: float, said: list[Observation]) -> bool:
-        """Read one line of a live log; False, and nothing done, if it is no easy case.
+    def _read_easy(self, number: int, line: bytes, now: float, said: list[Observation]) -> bool:
+        try:
+            return self._read_line(number, line, now, said)
+        except Exception:
+            if self.isolated is None:
+                raise
+            return False  # it is read once more, alone
 
-        Easy are a line without anything in it, and a plain report.
-        """
+    def _read_line(self, number: int, line: bytes, now: float, said: list[Observation]) -> bool:
+        """Read one line of a live log if it is easy: empty, or a plain report. Else False, and
+        nothing is done."""
         known = self._lines.known.get(zeroed(line), UNSEEN)
         if self._tracebacks.active or not line or line.isspace():
             return False
-        if known is None or known is _ROW:
+        if known is None or known is ROW:
             if self._progress.open:
                 return False
         elif known.plan is None or number - self._code[0] <= code.WINDOW:
@@ -210,11 +199,8 @@ class LogReader:
         now: float,
         said: list[Observation],
     ) -> None:
-        """Read pieces by their shapes.
-
-        ``text``: the pieces, joined with newlines. Without ``place`` they are consecutive whole
-        lines, numbered from ``first`` on.
-        """
+        """Read pieces by their shapes. ``text``: the pieces, joined with newlines. Without ``place``
+        they are consecutive whole lines, numbered from ``first`` on."""
         progress, tracebacks = self._progress, self._tracebacks
         tracing = tracebacks.active
         active = tracing or progress.open
@@ -222,30 +208,44 @@ class LogReader:
         shapes = zeroed(text).split(b"\n")
         known_lines = map(self._lines.known.get, shapes, repeat(UNSEEN))
         for i, (piece, known) in enumerate(zip(pieces, known_lines, strict=False)):
-            if known is UNSEEN:
-                known = self._look_up(piece)
-            if known is None or known is _ROW:
-                if not active or not piece or piece.isspace():
-                    continue
-                known = UNSEEN
-            if place is None:
-                number = first + i
-            else:
-                number, ended = place(i)
-            plan = known.plan
-            if plan is not None and not tracing and number - self._code[0] > code.WINDOW:
-                report, values = known.report, plan.read(piece)
-                if values is not None and ended and progress.takes_plain(report, values):
-                    said.append(progress.plain_step(values, now, number, self.rank, piece))
-                    active = True
-                    continue
-                self._report(report, values, decode(piece), number, ended, now, said)
-            elif known is not _CODE or tracing:
-                self._tell(known, piece, decode(piece), number, ended, now, said)
+            try:
+                if known is UNSEEN:
+                    known = self._look_up(piece)
+                if known is None or known is ROW:
+                    if not active or not piece or piece.isspace():
+                        continue
+                    known = UNSEEN
+                if place is None:
+                    number = first + i
+                else:
+                    number, ended = place(i)
+                plan = known.plan
+                if plan is not None and not tracing and number - self._code[0] > code.WINDOW:
+                    report, values = known.report, plan.read(piece)
+                    if values is not None and ended and progress.takes_plain(report, values):
+                        said.append(progress.plain_step(values, now, number, self.rank, piece))
+                        active = True
+                        continue
+                    self._report(report, values, decode(piece), number, ended, now, said)
+                elif known is not CODE or tracing:
+                    self._tell(known, piece, decode(piece), number, ended, now, said)
+                    tracing = tracebacks.active
+                elif ended:
+                    self._code = (self._code[1], number)
+                active = tracing or progress.open
+            except Exception as error:  # noqa: BLE001 - only this line is lost
+                self._failed(error, piece, now)
                 tracing = tracebacks.active
-            elif ended:
-                self._code = (self._code[1], number)
-            active = tracing or progress.open
+                active = tracing or progress.open
+
+    def _failed(self, error: Exception, piece: bytes, now: float) -> None:
+        """A mistake of ours in one line: the others are read, and none of its shape is tried again."""
+        if self.isolated is None:
+            raise error
+        self._lines.remember(zeroed(piece), None)
+        self._shapes.remember(shape_of(piece), None)
+        self.isolated.failed(error, now)
+        self._stumbled = True
 
     def _look_up(self, piece: bytes) -> ShapeFacts | None:
         """What is known about the shape of a line that is not found with its digits as ``0``."""
@@ -267,10 +267,9 @@ class LogReader:
         if known.trace:
             return known
         if code.is_code(rest):
-            return _CODE
+            return CODE
         if found is not NONE:
-            # a pattern that does not depend on particular digits matches all lines of a
-            # shape or none
+            # a pattern that does not depend on digits matches all lines of a shape or none
             shape = decode(shape_of(rest.encode("utf-8", "surrogateescape")))
             known.rows = tuple(i for i in found.rows if matcher.may_match(shape, i))
             known.phases = tuple(i for i in found.phases if phases.phase_of(shape, (i,)))
@@ -278,8 +277,8 @@ class LogReader:
         self._judge_numbers(known, rest, piece)
         if known == UNSEEN:
             return None
-        if known == _ROW:
-            return _ROW
+        if known == ROW:
+            return ROW
         if known.report is not None and known == ShapeFacts(report=known.report, row=known.row):
             known.plan = known.report.plan
         return known
@@ -359,8 +358,8 @@ class LogReader:
         """Set the table header, and drop what was known about rows if it is a new one."""
         if header != self._header:
             self._header = header
-            self._lines.forget(_is_row)
-            self._shapes.forget(_is_row)
+            self._lines.forget(is_row)
+            self._shapes.forget(is_row)
 
     def _in_traceback(
         self,

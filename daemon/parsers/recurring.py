@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from middlewatch.sentinels.kit import LineSigns, Observation, Step
 
+from ..system.bounded import bounded
 from .reader import LogReader
 from .shapes import shape_of
 from .text import decode, plain
@@ -56,8 +58,11 @@ class LiveReader(LogReader):
 
     def feed(self, data: bytes, now: float) -> list[Observation]:
         """As :meth:`LogReader.feed`."""
-        said = super().feed(data, now)
+        self._stumbled = False
+        said = bounded(partial(super().feed, data, now))
         if data:
+            if self.isolated is not None and not (self._stumbled or self.isolated.left_out(now)):
+                self.isolated.worked(now)
             if self._recurring is None:
                 self._recurring = RecurringLines()
             self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)

@@ -25,6 +25,7 @@ from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
+from ..system.isolation import Isolation
 from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
 
 Record = dict[str, Any]
@@ -69,7 +70,9 @@ class LogJudge:
         self._calm = 0
         """Steps since the last new trouble or event."""
         self._history = RunHistory(RunFacts(name, 0.0, 0.0), BoxHistory(), live=False)
-        self._engine = Engine(rules.sentinels, rules.limits, Incidents(), rules.report_bug)
+        self._engine = Engine(
+            rules.sentinels, rules.limits, Incidents(), Isolation(rules.report_bug)
+        )
 
     @property
     def view(self) -> View:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Step
 from middlewatch.sentinels.kit.observations import PhaseName
 
-from ..judge.history import Curve
+from ..judge.curve import Curve
 from ..parsers.timestamps import kind_of, moment, stamps
 from .one_log import Seen
 

@@ -29,8 +29,6 @@ from ..system.clock import iso
 from .first_steps import first_step
 from .last_save import unseen_claim
 
-CURVE_POINTS = 240
-"""Points of the loss curve, at most."""
 LONGEST_ETA_S = 10 * 365 * 86400.0
 """With more seconds to go there is no ETA: a log can name any total."""
 
@@ -100,10 +98,8 @@ def curve(history: RunHistory) -> dict[str, Any]:
     """The loss over the whole run, at most 240 points."""
     for name in ("train_loss", "eval_loss"):
         if name in history.curves:
-            points = history.curves[name].points
-            stride = -(-len(points) // CURVE_POINTS) or 1
-            thin = points[::-1][::stride][::-1]
-            return {"metric": name, "points": [list(p) for p in thin]}
+            thin = history.curves[name].thinned()
+            return {"metric": name, "points": [list(p) for p in thin.points]}
     return {"metric": None, "points": []}
 
 

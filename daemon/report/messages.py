@@ -15,6 +15,8 @@ from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
 from ..system.clock import iso
+from ..text.chat import defused
+from ..text.terminal import one_line
 from .first_steps import first_step
 from .last_save import last_good, newest_text
 from .words import repeats, sentence
@@ -33,6 +35,8 @@ class Message:
     incident: str = ""
     trouble: str = ""
     """Class of the trouble that it is about: many of one class at once are sent as one push."""
+    key: str = ""
+    """What it tells, the same after a restart of the daemon: it is told once. Empty: always new."""
 
 
 SHOWN = 3
@@ -105,6 +109,25 @@ def compose(
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     kind = _KINDS[incident.severity]
     return Message(title, _fit(lines), kind, incident.id, incident.trouble)
+
+
+def plain(change: Change, name: str, host: str) -> Message:
+    """The push when :func:`compose` fails: what the incident itself says, and nothing worked out."""
+    incident, resolved = change.incident, change.kind == "resolved"
+    label = "RESOLVED" if resolved else incident.severity.label.upper()
+    what = str(incident.details.get("outcome", "")) if resolved else incident.summary
+    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    lines = [_short(incident.summary, 300), f"Since {iso(incident.onset)}"]
+    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:1]]
+    lines += [f"First step: middlewatch explain {incident.trouble}", f"Incident {incident.id}"]
+    kind = "success" if resolved else _KINDS[incident.severity]
+    return Message(title, _fit(lines), kind, incident.id, incident.trouble)
+
+
+def plain_end(name: str, host: str, reason: str) -> Message:
+    """The push about the end of a run when :func:`failed` fails."""
+    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {_short(mask(reason), 120)}"
+    return Message(title, "First step: middlewatch status", "failure")
 
 
 def _several(names: Sequence[str]) -> str:
@@ -212,17 +235,40 @@ def not_good(
     return Message(title, _fit(lines).rstrip(), "warning", incident)
 
 
-def store_lost(host: str, aside: str) -> Message:
-    """The push about a store that was damaged and begun anew; ``aside``: where the old one lies now."""
-    lines = [
-        "The store of middlewatch was damaged. A new one was begun, and the watch goes on.",
-        "Runs and incidents from before are not known any more, and silences are over.",
-        f"The damaged file was kept: {_short(aside, 200)}",
-        "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch",
-        "Then look for the cause: df -h, and the kernel log for errors of the disk.",
-    ]
+def store_lost(host: str, aside: str, *, in_use: bool = False) -> Message:
+    """The push about a store that was lost and begun anew; ``aside``: where the old one lies now.
+
+    ``in_use``: the daemon still knew what was in it.
+    """
+    what = "damaged" if aside else "deleted or replaced"
+    lines = [f"The store of middlewatch was {what}. A new one was begun, and the watch goes on."]
+    if in_use:
+        lines.append("The runs, incidents and silences that the daemon knew were written to it.")
+        step = ["First step: middlewatch doctor"]
+    else:
+        lines.append(
+            "Runs and incidents from before are not known any more, and silences are over."
+        )
+        step = [
+            "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch"
+        ]
+    if aside:
+        lines.append(f"The damaged file was kept: {_short(aside, 200)}")
+    lines += [*step, "Then look for the cause: df -h, and the kernel log for errors of the disk."]
     title = f"[WARNING] middlewatch on {_short(host, 60)} has lost its memory"
     return Message(title, "\n".join(lines), "warning")
+
+
+def not_read(host: str, lost: Sequence[str]) -> Message:
+    """The push about documents of the store that cannot be read; ``lost``: their kinds and ids."""
+    lines = [
+        "Records in the store of middlewatch cannot be read. They are kept, and not used any more:",
+        *(_short(one, 100) for one in lost),
+        "A run among them that still runs is watched from here on; what was known of it is lost.",
+        "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch",
+    ]
+    title = f"[WARNING] middlewatch on {_short(host, 60)} cannot read a part of its memory"
+    return Message(title, _fit(lines), "warning")
 
 
 def with_aside(message: Message, aside: str) -> Message:
@@ -239,8 +285,9 @@ def drilled(message: Message) -> Message:
 
 
 def _short(text: str, limit: int) -> str:
-    """Printable characters on one line, cut to ``limit``: a title may become a mail header."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """Printable characters on one line, cut to ``limit``: a title may become a mail header. Nothing in
+    it is obeyed by a chat service."""
+    text = defused(one_line(text))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

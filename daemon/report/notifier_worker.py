@@ -55,8 +55,14 @@ def _send_one(apprise: Any, url: str, message: dict[str, Any], number: int) -> d
             return {"url": shown, "ok": False, "error": "not an Apprise URL"}
         box = apprise.Apprise()
         box.add(target)
+        # As text: a log line must not become HTML in a mail or a mention in a channel.
         ok = bool(
-            box.notify(title=message["title"], body=message["body"], notify_type=message["kind"])
+            box.notify(
+                title=message["title"],
+                body=message["body"],
+                notify_type=message["kind"],
+                body_format=apprise.NotifyFormat.TEXT,
+            )
         )
         return {"url": shown, "ok": ok, "error": "" if ok else words.last(url)}
     except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery

@@ -33,6 +33,8 @@ PAUSES_S = (5.0, 15.0, 60.0, 300.0, 900.0)
 GIVE_UP_S = 3 * 86400.0
 """A push that is three days late is of no use; the incident itself stays in the store."""
 DAY_S = 86400.0
+KEYS = 300
+"""Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
 WARNINGS_A_DAY = 12
 """Warnings pushed per day at most; for critical incidents there is no limit."""
 
@@ -90,8 +92,13 @@ class Outbox:
         """Why the newest delivery failed; empty after one that worked."""
         self._keep = keep
         self._new_id = new_id
+        before = sorted(queued, key=lambda q: q.created_at)
         # Without a URL queued messages stay in the store until there is one again.
-        self._queue = [q for q in queued if q.state == "queued" and urls]
+        self._queue = [q for q in before if q.state == "queued" and urls]
+        self._known: dict[str, Queued] = {}
+        """Key -> the message that has it, of the newest :data:`KEYS`."""
+        for one in before:
+            self._remember(one)
         self._outstanding: list[Queued] = []
         """The messages of the push that is on its way: several, if they are sent as one."""
         self._born: dict[str, float] = {}
@@ -113,17 +120,28 @@ class Outbox:
     def push(self, message: Message, now: float, mono: float) -> Queued | None:
         """Queue a message and send it at once if nothing else is on its way.
 
-        ``None`` when the day's budget of warnings is used up.
+        One with the ``key`` of a message that is known already, also from before a restart, is not
+        sent again. ``None`` when the day's budget of warnings is used up.
         """
+        known = self._known.get(message.key) if message.key else None
+        if known is not None:
+            return known
         message = replace(message, title=mask_lines(message.title), body=mask_lines(message.body))
         if message.kind == "warning" and not self._affordable(mono):
             return None
         queued = Queued(self._new_id(), message, now, "queued" if self.urls else "silent")
+        self._remember(queued)
         if self.urls:
             self._queue.append(queued)
             self.pump(now, mono)
         self._keep(queued)
         return queued
+
+    def _remember(self, queued: Queued) -> None:
+        if queued.message.key and queued.state in ("queued", "sent"):
+            self._known[queued.message.key] = queued
+            if len(self._known) > KEYS:
+                del self._known[next(iter(self._known))]
 
     def _affordable(self, mono: float) -> bool:
         self._warned = [at for at in self._warned if mono - at < DAY_S]
@@ -223,6 +241,14 @@ class Outbox:
         for known in (self._took, self._due, self._born):
             known.pop(queued.id, None)
         self._released.discard(queued.id)
+
+    def oldest_s(self, mono: float) -> float | None:
+        """How long the oldest message waits, in seconds; ``None`` if none does."""
+        return max((mono - self._born.get(q.id, mono) for q in self._queue), default=None)
+
+    def waiting(self) -> list[Queued]:
+        """The messages that wait or are being sent, oldest first."""
+        return list(self._queue)
 
     def busy(self) -> bool:
         """True while messages wait or are being sent."""

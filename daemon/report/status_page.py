@@ -8,7 +8,9 @@ from typing import Any
 
 from middlewatch.sentinels.kit.numbers import number, size
 
-from ..config.secrets import mask_lines, mask_words
+from ..config.secrets import mask, mask_lines, mask_words
+from ..text import markdown
+from ..text.terminal import one_line
 
 Row = Mapping[str, Any]
 
@@ -16,7 +18,7 @@ Row = Mapping[str, Any]
 def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
     """The whole page as text. ``status`` and ``box`` are those of ``status --json``."""
     parts = [f"# {_line(status['run'])}: {status['state']}", f"Updated {updated}", ""]
-    parts += [_line(status["state_reason"]), ""]
+    parts += [_line(status["state_reason"], starts=True), ""]
     for title, lines in (
         ("Now", _now(status)),
         ("Risks", _risks(status, box)),
@@ -29,9 +31,17 @@ def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
     return mask_lines("\n".join(parts).rstrip() + "\n")
 
 
-def _line(text: object) -> str:
-    """Printable text on one line: a log line cannot fake a heading or paint a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+def _line(text: object, *, starts: bool = False) -> str:
+    """What others wrote, as one line of text: it is no heading, link or HTML, and paints no terminal.
+
+    Masked before it is escaped: a backslash inside a key would hide its shape. ``starts``: it stands
+    at the beginning of a paragraph or list item.
+    """
+    return markdown.escaped(mask(one_line(text)), starts=starts)
+
+
+def _code(text: str) -> str:
+    return markdown.code(mask(one_line(text)))
 
 
 def _value(value: object) -> str:
@@ -49,7 +59,7 @@ def _now(status: Row) -> Iterator[str]:
     if now["epoch"] is not None:
         yield f"- epoch: {_value(now['epoch'])}"
     for name, value in now["values"].items():
-        yield f"- {_line(name)}: {_value(value)}"
+        yield f"- {_line(name, starts=True)}: {_value(value)}"
     if now["step_interval_s"]:
         yield f"- throughput: {1 / now['step_interval_s']:.3g} steps/s"
     if now["eta"]:
@@ -70,8 +80,9 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
             f"{_line(incident['summary'])} (incident {incident['id']})"
         )
         for proof in incident["evidence"][:3]:
-            yield f"  - proof: `{_line(proof['text']).replace('`', chr(39))}`"
-        yield f"  - first step: {_line(incident['remedy']['first_step'])}"
+            yield f"  - proof: {_code(proof['text'])}"
+        step = mask(one_line(incident["remedy"]["first_step"]))
+        yield f"  - first step: {markdown.with_code(step)}"
     for disk in box["disks"]:
         if disk["saves_left"] is not None and disk["saves_left"] < 5:
             any_risk = True
@@ -177,7 +188,7 @@ def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
         blind = "" if source["state"] in ("ok", "starting", "impaired") else " (BLIND)"
         if source["state"] == "unsupported":
             blind = " (not on this box)"
-        yield f"- {_line(source['source'])}: {source['state']}{blind}{detail}"
+        yield f"- {_line(source['source'], starts=True)}: {source['state']}{blind}{detail}"
     for note in status["notes"]:
         yield f"- note: {_line(note)}"
 
@@ -189,13 +200,13 @@ def _command(words: Iterable[str]) -> str:
 
 
 def _handover(status: Row) -> Iterator[str]:
-    yield f"- command: `{_line(_command(status['command'])) or 'unknown'}`"
+    yield f"- command: {_code(_command(status['command']) or 'unknown')}"
     yield f"- folder: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"
     if status.get("resumed_from"):
         yield f"- resumed from: {_line(status['resumed_from'])}"
-    yield f"- first thing to type: `middlewatch status {_line(status['run'])}`"
+    yield f"- first thing to type: {_code('middlewatch status ' + status['run'])}"
     if status["checkpoints"]["resume_from"]:
-        command = f"middlewatch resume {_line(status['run'])}"
-        yield f"- to resume it after its end: `{command}` (--exec starts it)"
+        command = _code(f"middlewatch resume {status['run']}")
+        yield f"- to resume it after its end: {command} (--exec starts it)"

@@ -241,7 +241,7 @@ def _megatron(script: Script, cwd: str, checkpoint: str, format_: str) -> Made:
     tracker = Path(folder, "latest_checkpointed_iteration.txt")
     if number is None or _first_word(tracker) == str(int(number[0])):
         return made
-    first = ("sh", "-c", f'echo {int(number[0])} > "$1"', "sh", str(tracker))
+    first = ("sh", "-c", 'echo "$1" > "$2"', "sh", str(int(number[0])), str(tracker))
     return Continuation(made.framework, made.how, made.command, made.words, before=(first,))
 
 

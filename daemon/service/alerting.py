@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import Severity
@@ -13,8 +14,10 @@ from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
 from ..report.last_save import last_good
 from ..report.outbox import Outbox, Queued
+from ..system.bounded import bounded
 from ..system.loop import Loop
 from .context import Context
+from .restoring import Restorer
 from .watched_run import WatchedRun
 
 REQUEUED_S = 30.0
@@ -26,23 +29,30 @@ the normal course of a short queue. Our choice: two to twenty seconds were seen.
 class Alerter:
     """Decides which changes are pushed and composes the messages; the outbox delivers them."""
 
-    def __init__(self, context: Context, loop: Loop, log_line: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        loop: Loop,
+        log_line: Callable[[str], None],
+        restorer: Restorer | None = None,
+    ) -> None:
         self._context = context
         self._loop = loop
         self._log_line = log_line
+        self._restorer = restorer or Restorer(context.store, log_line)
         self._silences: list[dict[str, Any]] = []
-        for silence_id, silence in list(context.store.all("silence")):
+        for silence_id, silence in self._restorer.each("silence", _silence).items():
             if silence["until"] > context.clock.now():
                 self._silences.append(silence)
             else:
                 context.store.drop("silence", silence_id)
         self._fd: int | None = None
-        self._lost_store = ""
+        self._lost_store = ("", 0)
         self.outbox = Outbox(
             context.config.alert_urls,
             context.config.alerts,
             self._keep,
-            queued=_queued(context, log_line),
+            queued=self._restorer.each("message", Queued.from_json).values(),
             new_id=lambda: secrets.token_hex(8),
         )
 
@@ -121,7 +131,8 @@ class Alerter:
         if self._silenced(run, ""):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
-            self._push(messages.finished(name, host, self._context.status(watched)), run)
+            message = messages.finished(name, host, self._context.status(watched))
+            self._push(replace(message, key=f"{run} finished"), run)
         if watched.state == "failed":
             mine = [i for i in self._context.incidents.all() if i.concerns(run)]
             ended = watched.ended_at or 0.0
@@ -130,8 +141,12 @@ class Alerter:
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
-                status = self._context.status(watched)
-                self._push(messages.failed(name, host, status, cause, page), run)
+                message = self._worded(
+                    "the end of a run",
+                    lambda: messages.failed(name, host, self._context.status(watched), cause, page),
+                    messages.plain_end(name, host, watched.reason),
+                )
+                self._push(replace(message, key=f"{run} failed"), run)
 
     def catch_up(self, watched: WatchedRun) -> None:
         """Push what is open of a run about which nothing was pushed so far."""
@@ -159,7 +174,7 @@ class Alerter:
                     continue
                 incident.reminders += 1
                 title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
-                message = replace(message, title=title)
+                message = replace(message, title=title, key="")
             if self._push(message, incident.run):
                 incident.alerted_at = now
             self._context.save_incident(incident)
@@ -205,6 +220,29 @@ class Alerter:
         return made
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
+        plain = messages.plain(change, watched.spec.name, self._context.host)
+        words = partial(self._words, watched, change)
+        message = self._worded(change.incident.trouble, words, plain)
+        # The severity is part of it: a warning that was told holds back nothing critical.
+        key = f"{change.incident.id} {change.kind} {change.incident.severity.label}"
+        return replace(message, key=key) if change.kind in ("opened", "resolved") else message
+
+    def _worded(
+        self, name: str, words: Callable[[], messages.Message], plain: messages.Message
+    ) -> messages.Message:
+        """What ``words`` makes, or ``plain`` if that fails: a push must go out in any case."""
+        now, isolation = self._context.clock.now(), self._context.pump.isolation
+        if isolation.left_out("message", name, now):
+            return plain
+        try:
+            message = bounded(words)
+        except Exception as error:  # noqa: BLE001 - a mistake in our words
+            isolation.failed("message", name, error, now)
+            return plain
+        isolation.worked("message", name, now)
+        return message
+
+    def _words(self, watched: WatchedRun, change: Change) -> messages.Message:
         others = [self._context.runs.get(run) for run in change.incident.runs]
         return messages.compose(
             change,
@@ -229,12 +267,27 @@ class Alerter:
         return queued is not None and queued.state != "silent"
 
     def tell_lost_store(self) -> None:
-        """Push that the store was damaged and begun anew, once for each time."""
-        aside = self._context.store.set_aside
-        if aside != self._lost_store:
-            self._lost_store = aside
-            self._log_line(f"the store was damaged and is set aside as {aside}")
-            self._push(messages.store_lost(self._context.host, aside))
+        """Push that the store was lost and begun anew, or what of it cannot be read; each once."""
+        if unread := self._restorer.told():
+            self._push(messages.not_read(self._context.host, unread))
+        store = self._context.store
+        lost = store.set_aside, store.lost_in_use
+        if lost == self._lost_store:
+            return
+        in_use = lost[1] != self._lost_store[1]
+        aside = lost[0] if lost[0] != self._lost_store[0] else ""
+        self._lost_store = lost
+        kept = f"damaged and is set aside as {aside}" if aside else "deleted or replaced"
+        self._log_line(f"the store was {kept}")
+        self._push(messages.store_lost(self._context.host, aside, in_use=in_use))
+
+    def put_again(self) -> None:
+        """Put silences and the messages that wait into a store that is new."""
+        now = self._context.clock.now()
+        for made in self._silences:
+            self._context.store.put("silence", secrets.token_hex(4), made, now)
+        for queued in self.outbox.waiting():
+            self._keep(queued)
 
     def pump(self) -> None:
         """Take the answers of the notifier child, and send the messages that are due."""
@@ -251,14 +304,6 @@ class Alerter:
             self._loop.watch(self._fd, self.pump)
 
 
-def _queued(context: Context, log_line: Callable[[str], None]) -> list[Queued]:
-    """Messages of the store that may still have to be sent; unreadable ones are logged."""
-    found = []
-    for message_id, doc in context.store.all("message"):
-        try:
-            found.append(Queued.from_json(doc))
-        except (KeyError, TypeError, ValueError) as error:
-            log_line(
-                f"message {message_id} of the store is not usable: {type(error).__name__}: {error}"
-            )
-    return found
+def _silence(doc: dict[str, Any]) -> dict[str, Any]:
+    """A silence as it was stored. Raises KeyError, TypeError or ValueError for anything else."""
+    return {"run": str(doc["run"]), "class": str(doc["class"]), "until": float(doc["until"])}

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import LogEvent, discover
-from middlewatch.sentinels.kit.classes import row
 
 from ..box.durability import PathDurability
 from ..checkpoints.index import read as read_index
@@ -24,28 +22,32 @@ from ..config.run_spec import RunSpec, run_id
 from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
-from ..judge.incidents import Change, Incident, Incidents
+from ..judge.incidents import Change, Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
-from ..system import sdnotify, walls
+from ..sources.own_part import LOOK_S
+from ..sources.save_folders import Searches
+from ..system import bounded, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
-from ..system.errors import Refused, UsageError
 from ..system.inotify import Inotify
-from ..system.loop import Loop, Timer
+from ..system.loop import Callback, Loop, Timer
 from ..system.loop_watch import LoopWatch
-from ..system.private import open_private
 from ..system.pump import Pump
 from ..system.store import Store
 from ..text.terminal import clean
+from . import state_lock
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
 from .finding import Finding
 from .handlers import Handlers
+from .own_care import OwnCare
+from .own_report import OwnReport
 from .publishing import Publisher
+from .restoring import Restorer, spec_of
 from .server import Server
 from .watched_run import WatchedRun
 
@@ -60,11 +62,12 @@ class App:
         self, state: StateDir, config: Config, clock: Clock, *, drill: bool = False
     ) -> None:
         self._clock = clock
-        self._lock = _lock(state, self.log_line)
+        lock = state_lock.take(state, self.log_line)
         state.close_to_others()
         self._loop = Loop(clock, self._bug)
         store = Store(state.store, state.reserve)
-        incidents = Incidents(_known_incidents(store, self.log_line))
+        restorer = Restorer(store, self.log_line)
+        incidents = Incidents(restorer.incidents())
         self.context = Context(
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
         )
@@ -73,7 +76,7 @@ class App:
         self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
-        self._engine = Engine(enabled, config.limits, incidents, self.log_line)
+        self._engine = Engine(enabled, config.limits, incidents, self.context.pump.isolation)
         hang = config.limits.get("hang")
         self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
         self._hang = hang if "hang" in enabled else None
@@ -82,7 +85,10 @@ class App:
         incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
         self._judging: dict[str, Timer] = {}
-        self._alerter = Alerter(self.context, self._loop, self.log_line)
+        self._ticking = False
+        self._searches = Searches()
+        self._restorer = restorer
+        self._alerter = Alerter(self.context, self._loop, self.log_line, restorer)
         self._publisher = Publisher(self.context, self.log_line)
         self._finding = Finding(
             self.context,
@@ -92,10 +98,17 @@ class App:
             self._tell,
             self.log_line,
         )
+        self._own = OwnReport(self.context, self._alerter.outbox, self._inotify, lock)
+        switch = self._finding.switch
         answers = Handlers(
-            self.context, self._alerter, self.watch, self._stop_soon, self._finding.switch
+            self.context, self._alerter, self.watch, self._stop_soon, switch, self._own
         )
-        self._server = Server(state.socket, self._loop, answers.handlers(), self.log_line)
+        self._care = OwnCare(
+            self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line
+        )
+        self._server = self._own.server = Server(
+            state.socket, self._loop, answers.handlers(), self.log_line, store.give_reserve
+        )
 
     # -- life ---------------------------------------------------------------------------
 
@@ -105,7 +118,7 @@ class App:
         context = self.context
         own = OwnLoop(self._watch_of_loop)
         copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
-        for source in (Nvml(self._clock), self._kernel, own, *copies):
+        for source in (Nvml(self._clock), self._kernel, own, *copies, *self._own.parts()):
             context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
@@ -118,6 +131,7 @@ class App:
         self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
         self._loop.every(1.0, self._tick)
+        self._loop.every(LOOK_S, self._care.mind_state)
         self._loop.every(SAVE_S, self._save)
         watchdog = sdnotify.watchdog_s()
         if watchdog:
@@ -131,10 +145,12 @@ class App:
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
         self._watch_of_loop.start()
+        bounded.install()
         try:
             self._loop.run()
         finally:
             sdnotify.notify("STOPPING=1")
+            bounded.uninstall()
             self._close()
 
     def _stop_soon(self) -> None:
@@ -151,7 +167,7 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._watch_of_loop.close, self._save, self._alerter.outbox.close]
+        parts = [self._watch_of_loop.close, *self._savings(), self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
         parts += [self._inotify.close, self.context.guards.close]
         parts += [self.context.durability.close, self.context.store.close]
@@ -162,7 +178,7 @@ class App:
         # then start at once.
         self._server.close()
         self._loop.close()
-        os.close(self._lock)
+        os.close(self._own.lock)
 
     def log_line(self, text: str) -> None:
         """One line (or a traceback) to stderr: the journal, or the daemon's log."""
@@ -187,8 +203,29 @@ class App:
     def _take_up(self, run: str, doc: dict[str, Any]) -> None:
         """Continue with a stored run after a restart of the daemon.
 
-        A stored run that cannot be read raises; the loop logs that as a bug and goes on without it.
+        Where what is known of it cannot be read, it is watched from here on, if it still runs.
         """
+        try:
+            watched = self._add(run, spec_of(doc), self._rescanned(run, doc))
+            if not watched.alive:
+                self._publisher.want(watched)
+        except Exception as error:  # noqa: BLE001 - a document may hold anything
+            self._restorer.give_up("run", run, error)
+            self._drop_half(run)
+            with contextlib.suppress(Exception):
+                spec = RunSpec.from_json(doc["spec"])
+                if spec.pid is not None and procfs.start_ticks(spec.pid) == spec.start_ticks:
+                    self._add(run, spec)
+
+    def _drop_half(self, run: str) -> None:
+        """Forget a run that could be taken up in part only."""
+        half = self.context.runs.pop(run, None)
+        if half is not None:
+            with contextlib.suppress(Exception):
+                half.stop_sources(self.context.pump)
+
+    def _rescanned(self, run: str, doc: dict[str, Any]) -> dict[str, Any]:
+        """With the index that `checkpoints --rescan` wrote while no daemon was running, if it did."""
         written = read_index(str(self.context.state.checkpoint_index(run)))
         known = doc.get("index") or {}
         if (
@@ -196,9 +233,8 @@ class App:
             and written["run"] == run
             and written["updated_at"] > known.get("updated_at", "")
         ):
-            # `checkpoints --rescan` wrote this index while no daemon was running.
-            doc = {**doc, "index": written}
-        self._add(run, RunSpec.from_json(doc["spec"]), doc)
+            return {**doc, "index": written}
+        return doc
 
     def _add(self, run: str, spec: RunSpec, saved: Mapping[str, Any] | None = None) -> WatchedRun:
         context, spec = self.context, replace(spec, id=run)
@@ -206,13 +242,14 @@ class App:
         self.context.runs[run] = watched
         mirror = context.config.mirror.to
         watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
+        watched.saves.searches = self._searches
         watched.saves.others = lambda: [r for r in context.runs.values() if r is not watched]
         watched.saves.learnt = lambda: self._learnt(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
-            watched.guards = context.guards
+            watched.guards, watched.listing = context.guards, context.listing
             watched.start_sources(
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )
@@ -255,7 +292,7 @@ class App:
         changed = watched.update_state(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
-        if changes or changed or watched.index_stale:
+        if changes or changed or self._publisher.is_due(watched):
             self._publisher.publish(watched)
             self._loop.serve(partial(self._alerter.correct_saves, watched))
         if not watched.alive:
@@ -266,11 +303,14 @@ class App:
             self._publisher.publish(watched)
 
     def _linger(self, watched: WatchedRun) -> None:
-        """Follow the last saves of an ended run until they have a verdict."""
-        if watched.alive or not watched.saves.open:
+        """Follow the last saves of an ended run until they have a verdict; then let it rest."""
+        if not watched.saves.open:
+            if watched.index_stale:
+                self._publisher.publish(watched)
+            watched.rest(self._clock.now())
             return
         watched.note_checkpoints()
-        if watched.index_stale:
+        if self._publisher.is_due(watched):
             self._publisher.publish(watched)
             self._alerter.correct_saves(watched)
         if not watched.saves.waits(self._clock.now()):
@@ -283,34 +323,36 @@ class App:
             self._server.publish({"change": change.kind, "incident": incident})
 
     def _tick(self) -> None:
-        self._attribution.share_memory()
-        for run in tuple(self.context.runs):
-            self._loop.serve(partial(self._judge, run, tick=True))
-        for watched in tuple(self.context.runs.values()):
-            self._loop.serve(partial(self._linger, watched))
+        if not self._ticking:
+            self._ticking = True
+            self._attribution.share_memory()
+            self._loop.each(self._judgements())
+        self._care.mind_store()
         self._alerter.pump()
+
+    def _judgements(self) -> Iterator[Callback]:
+        """One look at every run; with many of them over several turns of the loop."""
+        for watched in self.context.living_runs():
+            yield partial(self._judge, watched.spec.id, tick=True)
+        for watched in tuple(self.context.runs.values()):
+            if not watched.alive and not watched.resting:
+                yield partial(self._linger, watched)
+        self._ticking = False
 
     def _save(self) -> None:
         """Write every status page and index again, send reminders, trim the store."""
+        self._loop.each(self._savings())
+
+    def _savings(self) -> Iterator[Callback]:
         for watched in self.context.living_runs():
-            self._loop.serve(partial(self._publisher.publish, watched))
-        self._loop.serve(self._alerter.tell_lost_store)
-        self._loop.serve(self._alerter.remind)
+            yield partial(self._publisher.publish, watched)
+        yield self._alerter.tell_lost_store
+        yield self._alerter.remind
+        yield self._save_kernel_log
+        yield self._publisher.tidy
+
+    def _save_kernel_log(self) -> None:
         self.context.store.put("box", "kernel_log", self._kernel.state(), self._clock.now())
-        self._loop.serve(self._publisher.tidy)
-
-
-def _known_incidents(store: Store, log_line: Callable[[str], None]) -> list[Incident]:
-    """The incidents in the store; one that cannot be read is logged and left out."""
-    found = []
-    for incident_id, doc in store.all("incident"):
-        try:
-            one = Incident.from_json(doc)
-            row(one.trouble)  # a newer release may know more classes than this one
-            found.append(one)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            log_line(f"incident {incident_id} of the store is not usable: {error!r}")
-    return found
 
 
 def _kernel_events() -> Any:
@@ -327,33 +369,3 @@ def _kernel_events() -> Any:
 def _drain(fd: int) -> None:
     with contextlib.suppress(BlockingIOError):
         os.read(fd, 64)
-
-
-def _lock(state: StateDir, log_line: Callable[[str], None]) -> int:
-    """Lock the state directory, so that only one daemon uses it; returns the descriptor.
-
-    Raises Refused when another daemon holds it or others may write there, UsageError when it cannot
-    be used.
-    """
-    try:
-        for words in state.take():
-            log_line(words)
-        fd = open_private(state.lock, os.O_RDWR)
-    except OSError as error:
-        raise UsageError(
-            f"the state directory {state.root} cannot be used: {error.strerror}",
-            "name another with --state-dir or $MIDDLEWATCH_STATE_DIR",
-        ) from error
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
-        os.close(fd)
-        raise Refused(
-            f"a daemon (pid {holder or 'unknown'}) already watches with {state.root}",
-            "stop it with `middlewatch stop`, or use another --state-dir",
-        ) from error
-    with contextlib.suppress(OSError):  # the daemon must start on a full disk, too
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-    return fd

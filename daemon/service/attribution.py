@@ -44,31 +44,36 @@ class Attribution:
         self._disks: Disks | None = None
         self._parts: dict[str, tuple[PartsUsed | None, frozenset[str]]] = {}
         """Run -> what its places were worked out from."""
+        self._moved = False
+        """A run came, went or has another checkpoint folder since the disks were arranged."""
         self._first_pids = procfs.sees_first_pids()
 
     # -- places -----------------------------------------------------------------------------
 
     def watch_disks(self) -> None:
-        """Watch the places of all living runs, /dev/shm and the state directory."""
+        """Watch the places of all living runs, /dev/shm and the state directory.
+
+        After the first time this is done before the next read of the disks, once for all runs that
+        came, went or changed meanwhile: 300 runs that are taken up are arranged once, not 300 times.
+        """
+        self._moved = True
+        if self._disks is None:
+            self._disks = Disks({})
+            self._disks.before_read = self._arrange
+            self._arrange()
+            self._context.box_sources.append(self._context.pump.add(self._disks, self.take))
+
+    def _arrange(self) -> None:
+        """Watch other disks if a run came or went, or has other places than before."""
         context = self._context
         living = {run.spec.id: run for run in context.living_runs()}
-        self._parts = {one: (run.history.parts, _refused(run)) for one, run in living.items()}
+        parts = {one: (run.history.parts, _refused(run)) for one, run in living.items()}
+        if self._disks is None or (parts == self._parts and not self._moved):
+            return
+        self._parts, self._moved = parts, False
         box = {"state": [str(context.state.root)], "shm": [SHM]}
-        runs = {one: _places(run) for one, run in living.items()}
-        if self._disks is None:
-            self._disks = Disks(box, runs=runs)
-            context.box_sources.append(context.pump.add(self._disks, self.take))
-        else:
-            context.box.disks.clear()  # some may be nobody's now
-            self._disks.arrange(box, runs)
-
-    def _arrange_anew(self) -> None:
-        """Watch other disks if the places of a run have changed."""
-        known = self._parts
-        for run in self._context.living_runs():
-            if known.get(run.spec.id) != (run.history.parts, _refused(run)):
-                self.watch_disks()
-                return
+        context.box.disks.clear()  # some may be nobody's now
+        self._disks.arrange(box, {one: _places(run) for one, run in living.items()})
 
     # -- observations -----------------------------------------------------------------------
 
@@ -95,7 +100,6 @@ class Attribution:
     def _take_disk(self, seen: DiskSample, living: Iterable[WatchedRun]) -> None:
         if self._disks is None:
             return
-        self._arrange_anew()
         box = self._context.box
         box.add(seen)
         users = self._disks.users(seen.mount)

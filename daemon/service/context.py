@@ -19,6 +19,7 @@ from ..report import facts
 from ..system.clock import Clock, iso
 from ..system.errors import UsageError
 from ..system.guard import Guards
+from ..system.listing import Listing
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
@@ -49,6 +50,7 @@ class Context:
     """Run -> a sentence for every push about it: what has followed its end."""
     loop_watch: LoopWatch | None = None
     guards: Guards = field(default_factory=lambda: Guards(FAR_ARGV))
+    listing: Listing = field(default_factory=Listing)
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
@@ -104,14 +106,14 @@ class Context:
                 f"taken for a training only because {watched.spec.provisional}: nothing about it "
                 "is pushed until it shows that it trains"
             )
-        status["notes"] += self._standstills(now)
+        status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
 
-    def _standstills(self, now: float) -> list[str]:
-        """What is worth knowing about the daemon itself."""
+    def standstills(self, now: float) -> list[str]:
+        """Times in which the daemon itself stood still, of the last hour, oldest first."""
         past = self.loop_watch.past if self.loop_watch is not None else ()
         recent = [one for one in past if now - one.at < STANDSTILL_TOLD_S]
-        return [f"the daemon itself was {one} (at {iso(one.at)})" for one in recent]
+        return [f"{one} (at {iso(one.at)})" for one in recent]
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often the run saves, and the advised interval between saves."""

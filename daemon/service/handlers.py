@@ -24,6 +24,7 @@ from ..system.clock import iso
 from ..system.errors import UsageError
 from .alerting import Alerter
 from .context import Context
+from .own_report import OwnReport
 from .server import Handler
 from .watched_run import WatchedRun
 
@@ -42,7 +43,9 @@ class Handlers:
         start_watching: Callable[[RunSpec], WatchedRun],
         stop: Callable[[], None],
         switch_finding: Callable[[bool], bool],
+        own: OwnReport,
     ) -> None:
+        self._own = own
         self._context = context
         self._alerter = alerter
         self._start_watching = start_watching
@@ -55,6 +58,7 @@ class Handlers:
         return {
             "ping": self.ping,
             "overview": self.overview,
+            "doctor": self.doctor,
             "runs": self.runs,
             "status": self.status,
             "incidents": self.incidents,
@@ -98,6 +102,7 @@ class Handlers:
                 "pid": os.getpid(),
                 "uptime_s": now - self._started_at,
                 "rss_bytes": _rss_bytes(),
+                "longest_turn_s": round(context.pump.loop.longest_turn_s, 4),
                 "store_trouble": context.store.trouble,
                 "alert_trouble": self._alerter.outbox.trouble,
                 "alert_urls": len(self._alerter.outbox.urls),
@@ -106,6 +111,10 @@ class Handlers:
             "box": context.box_report(living[-1] if living else None),
             "watch": [facts.source(p.state) for p in context.pump.all()],
         }
+
+    def doctor(self, question: Question) -> dict[str, Any]:
+        """What the daemon knows about itself, judged."""
+        return self._own.report()
 
     def runs(self, question: Question) -> list[dict[str, Any]]:
         """The status of every run that the daemon knows."""

@@ -73,7 +73,7 @@ class RunLogs:
                 main=run.spec.pid,
                 guards=run.guards,
             )
-            self._pumped.append(pump.add(outputs, run.add_observations))
+            self._pumped.append(pump.add(outputs, run.add_observations, run.spec.id))
 
     def _add(self, path: str, state: TailState | None, *, from_start: bool = True) -> None:
         assert self._pump is not None
@@ -87,8 +87,9 @@ class RunLogs:
             from_start=from_start,
             guards=self._run.guards,
         )
+        reader.isolated = self._pump.isolation.one("parser", f"{path} of {self._run.spec.id}")
         self.readers[path], self._tails[path] = reader, tail
-        self._pumped.append(self._pump.add(tail, self._run.add_observations))
+        self._pumped.append(self._pump.add(tail, self._run.add_observations, self._run.spec.id))
 
     def _take(self, found: Output) -> None:
         """One more file that the run prints to."""
@@ -108,6 +109,12 @@ class RunLogs:
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped = []
+
+    def rest(self) -> None:
+        """Keep of the logs of an ended run their last lines, and how far they were read."""
+        self.newest, self._before = self.tail(), self.states()
+        self.readers, self._tails = {}, {}
+        self._pump = self._inotify = None
 
     def read_now(self) -> None:
         """Read what is in the logs now, of those that are not far."""

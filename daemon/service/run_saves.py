@@ -19,7 +19,7 @@ from ..config.run_spec import RunSpec
 from ..config.save_folder import SaveFolder
 from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
-from ..sources.save_folders import NOTICE_S, SaveFolders
+from ..sources.save_folders import NOTICE_S, SaveFolders, Searches
 from ..system.clock import Clock
 from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
@@ -58,6 +58,8 @@ class RunSaves:
         self._run = run
         self.source: CheckpointDir | None = None
         self.others: Callable[[], Iterable[Run]] = tuple
+        self.searches = Searches()
+        """Shared by all runs: how many of them look at the same time."""
         self.never: tuple[str, ...] = ()
         """Folders that we write to: copies of checkpoints."""
         self.learnt: Callable[[], None] = lambda: None
@@ -80,8 +82,10 @@ class RunSaves:
         self._pump, self._guards = pump, guards
         if self._run.spec.checkpoint_dirs:
             self._follow(pump)
-        self._search = SaveFolders(self._question, self._writers, self._grown_at, self._take)
-        self._pumped.append(pump.add(self._search, self._run.add_observations))
+        self._search = SaveFolders(
+            self._question, self._writers, self._grown_at, self._take, searches=self.searches
+        )
+        self._pumped.append(pump.add(self._search, self._run.add_observations, self._run.spec.id))
 
     def _follow(self, pump: Pump) -> None:
         run = self._run
@@ -94,13 +98,18 @@ class RunSaves:
             guards=self._guards,
         )
         self.source.writer_gone = self._ended
-        self._pumped.append(pump.add(self.source, run.add_observations))
+        self._pumped.append(pump.add(self.source, run.add_observations, run.spec.id))
 
     def stop(self, pump: Pump) -> None:
         """Close the sources."""
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped = []
+
+    def rest(self) -> None:
+        """Let go of the sources of an ended run: its saves are in its history and its index."""
+        self.source = self._search = self._pump = self._guards = None
+        self.learnt = lambda: None
 
     def see(self, one: CheckpointSaved | ProcessEnded, now: float) -> None:
         """The log claims a save, or a process of the run has ended."""

@@ -7,6 +7,7 @@ never waits for a client: one that does not read its answers is disconnected.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import traceback
@@ -26,6 +27,10 @@ MAX_QUESTION = 1 << 20
 """Bytes of one question: a run specification with thousands of ranks fits."""
 MAX_BACKLOG = jsonlines.MAX_LINE
 """Bytes a client may leave unread before it is dropped."""
+AGAIN_S = 10.0
+"""Seconds after which a socket that could not be made is tried again (our choice)."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NO_DISK = (*_NO_ROOM, errno.EROFS, errno.EIO)
 PENDING = 128
 """Backlog of ``listen``: so many clients can connect at once before one is refused."""
 
@@ -43,7 +48,9 @@ class _Client:
 class Server:
     """Answers questions with ``handlers``, and sends changes to the clients that follow.
 
-    Raises UsageError when ``path`` is too long for a socket, Refused when it cannot be bound.
+    Raises UsageError when ``path`` is too long for a socket, Refused when it cannot be bound. A full
+    or read-only disk is no reason not to watch: ``make_room`` may delete what is kept for such a
+    time, and it is tried again every :data:`AGAIN_S` seconds.
     """
 
     def __init__(
@@ -52,41 +59,86 @@ class Server:
         loop: Loop,
         handlers: Mapping[str, Handler],
         tell_bug: Callable[[str], None],
+        make_room: Callable[[], bool] = lambda: False,
     ) -> None:
         self.path = path
+        self.trouble = ""
+        """Why nobody can ask; empty if the socket is there."""
         self._loop = loop
+        self._make_room = make_room
+        self._started = self._closed = False
+        self._listener: socket.socket | None = None
         self._handlers = handlers
         self._tell_bug = tell_bug
         self._clients: dict[int, _Client] = {}
-        self._listener = self._listen()
-
-    def _listen(self) -> socket.socket:
-        if not socket_path_fits(self.path):
+        self._spare: int | None = None
+        """A descriptor that is given up when no other is left, so that one client is heard at least."""
+        self._keep_spare()
+        if not socket_path_fits(path):
             raise UsageError(
-                f"{self.path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
+                f"{path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
             )
+        self.listen()
+
+    def listen(self) -> None:
+        """Make the socket, also once more if it is there no more."""
+        if self._closed:
+            return
+        if self._listener is not None:
+            self._loop.unwatch(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+        told = self.trouble
+        try:
+            try:
+                self._listener = self._bind()
+            except OSError as error:
+                if error.errno not in _NO_ROOM or not self._make_room():
+                    raise
+                self._listener = self._bind()
+        except OSError as error:
+            if error.errno not in _NO_DISK and not self._started:
+                raise Refused(f"cannot listen on {self.path}: {error.strerror}") from error
+            self._started = True
+            self.trouble = f"nobody can ask this daemon: no socket {self.path}: {error.strerror}"
+            if self.trouble != told:
+                self._tell_bug(self.trouble)
+            self._loop.later(AGAIN_S, self._listen_later)
+            return
+        self._started, self.trouble = True, ""
+        self._loop.watch(self._listener.fileno(), self._accept)
+
+    def _listen_later(self) -> None:
+        if self._listener is None:
+            self.listen()
+
+    def _bind(self) -> socket.socket:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
             # We hold the lock of the state directory, so an existing socket is a leftover.
             self.path.unlink(missing_ok=True)
             listener.bind(str(self.path))
-        except OSError as error:
+        except OSError:
             listener.close()
-            raise Refused(f"cannot listen on {self.path}: {error.strerror}") from error
+            raise
         finally:
             os.umask(before)
         listener.listen(PENDING)
         listener.setblocking(False)
-        self._loop.watch(listener.fileno(), self._accept)
         return listener
 
     def _accept(self) -> None:
+        if self._listener is None:
+            return
         try:
             sock, _ = self._listener.accept()
         except (BlockingIOError, ConnectionError):
             return  # the client has disconnected already
         except OSError:
+            if self._give_spare():
+                self._accept()
+                return
             # No descriptors left: the waiting client would wake the loop again and again.
             self._loop.unwatch(self._listener.fileno())
             self._loop.later(1.0, self._accept_again)
@@ -104,8 +156,20 @@ class Server:
         self._clients[fd] = client
         self._loop.watch(fd, lambda: self._read(client))
 
+    def _keep_spare(self) -> None:
+        if self._spare is None:
+            with contextlib.suppress(OSError):
+                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _give_spare(self) -> bool:
+        """Close the spare descriptor; False when it is in use already."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            os.close(spare)
+        return spare is not None
+
     def _accept_again(self) -> None:
-        if self._listener.fileno() >= 0:
+        if self._listener is not None and not self._closed:
             self._loop.watch(self._listener.fileno(), self._accept)
 
     def _read(self, client: _Client) -> None:
@@ -179,13 +243,17 @@ class Server:
             self._loop.unwatch(fd)
             self._clients.pop(fd, None)
             client.sock.close()
+            self._keep_spare()
 
     def close(self) -> None:
         """Close all connections and remove the socket file."""
         for client in list(self._clients.values()):
             self._drop(client)
-        self._loop.unwatch(self._listener.fileno())
-        self._listener.close()
+        self._closed = True
+        if self._listener is not None:
+            self._loop.unwatch(self._listener.fileno())
+            self._listener.close()
+        self._give_spare()
         with contextlib.suppress(OSError):
             self.path.unlink()
 

@@ -23,6 +23,7 @@ from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
 from ..checkpoints.index import build
+from ..checkpoints.kept import kept_checkpoints
 from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import ENDED, RunSpec, RunState
 from ..config.secrets import mask
@@ -43,6 +44,7 @@ from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.guard import Guards
 from ..system.inotify import Inotify
+from ..system.listing import Listing
 from ..system.pump import Pump, Pumped
 from .run_logs import RunLogs
 from .run_saves import RunSaves, doubted
@@ -53,6 +55,9 @@ SUSPECT_S = 5.0
 """Seconds between two choices of the processes whose stacks are taken during a silence."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last log lines, counters and saves are still read."""
+REST_S = 60.0
+"""Seconds after the end of a run in which everything about it is kept in memory, for what follows at
+once: a late exit record, the next attempt, the last saves. Our choice."""
 LATE_RECORD_S = 60.0
 """The same while the exit record of our supervisor is missing: it may find the disk full."""
 
@@ -96,8 +101,12 @@ class WatchedRun:
         if saved:
             self.history.restore(dict(memory.get("history", {})))
             self.history.gap_at = now
+        if self.ended_at is not None:
+            self.history.checkpoints = kept_checkpoints(self.index)
         self.fresh: set[type] = set()
         self.end_alerted = self.state in ENDED
+        self.resting = False
+        self._saves_seen = False
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
         self._saved = memory
@@ -110,6 +119,7 @@ class WatchedRun:
         self._processes: Processes | None = None
         self._session: Session | None = None
         self.guards: Guards | None = None
+        self.listing: Listing | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -134,11 +144,11 @@ class WatchedRun:
                 spec.pid, resume=self._saved.get("cgroup"), memory=self.history.memory_by_pid
             )
             self._session = Session(spec.pid, self._saved.get("session"))
-            self._processes = Processes(spec)
+            self._processes = Processes(spec, listing=self.listing)
             parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
-                self._pumped.append(pump.add(source, self.add_observations))
-        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations))
+                self._pumped.append(pump.add(source, self.add_observations, spec.id))
+        self._pumped.append(pump.add(Walltime(spec.pid, ends), self.add_observations, spec.id))
         self.logs.start(pump, inotify)
         self.saves.start(pump, self.guards)
 
@@ -152,6 +162,22 @@ class WatchedRun:
         if not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
+    def rest(self, now: float) -> None:
+        """Give back what only a living run needs, once :data:`REST_S` seconds have passed since the end
+        and no save waits for a verdict; does nothing before, and nothing the second time."""
+        if self.resting or self.ended_at is None or self.saves.open:
+            return
+        if 0 <= now - self.ended_at < REST_S:
+            return
+        self.resting = True
+        self._saved = {"session": self._session_state(), "cgroup": self._cgroup_state()}
+        self._session = self._memory = self._processes = None
+        self._pump = self.guards = None
+        self._urgent = lambda: None
+        self.logs.rest()
+        self.saves.rest()
+        self.history.rest()
+
     def add_observations(self, seen: Iterable[Observation]) -> None:
         """Add what a source saw to the history; ask for a judgement at once if it is urgent."""
         self.history.keep_time(self.clock.now(), self.clock.monotonic())
@@ -163,7 +189,7 @@ class WatchedRun:
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
             if isinstance(one, CheckpointSeen):
-                self.note_checkpoints()
+                self._saves_seen = True
             elif isinstance(one, (CheckpointSaved, ProcessEnded)):
                 self.saves.see(one, self.clock.now())
         if urgent:
@@ -174,6 +200,7 @@ class WatchedRun:
 
         A deleted checkpoint disappears here: no observation is made of it.
         """
+        self._saves_seen = False
         if self.saves.source is not None:
             self.history.saving_at = self.saves.source.growing()
             known = self.copies.marked(self._marked(self.saves.source.checkpoints()))
@@ -205,7 +232,7 @@ class WatchedRun:
                 return
             source = Stacks(self.clock)
             source.wanted = wanted
-            self._stacks = source, self._pump.add(source, self.add_observations)
+            self._stacks = source, self._pump.add(source, self.add_observations, self.spec.id)
         self._stacks[0].wanted = wanted
 
     def _forget_stacks(self) -> None:
@@ -228,6 +255,8 @@ class WatchedRun:
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
         self.history.keep_time(now, self.clock.monotonic())
+        if self._saves_seen:  # once for all of them: it looks at every checkpoint
+            self.note_checkpoints()
         hear(self.history.last_words, self.logs.readers, self.history.endings)
         return self.history.view(now)
 
@@ -348,9 +377,15 @@ class WatchedRun:
             "index": self.index,
             "log_tail": self.logs.tail(),
             "tails": self.logs.states(),
-            "session": self._session.state() if self._session else self._saved.get("session"),
-            "cgroup": self._memory.state() if self._memory else self._saved.get("cgroup"),
+            "session": self._session_state(),
+            "cgroup": self._cgroup_state(),
         }
+
+    def _session_state(self) -> Any:
+        return self._session.state() if self._session else self._saved.get("session")
+
+    def _cgroup_state(self) -> Any:
+        return self._memory.state() if self._memory else self._saved.get("cgroup")
 
 
 def _in_session(seen: Observation, session: Session) -> Observation:

@@ -9,7 +9,6 @@ after it did not change for longer (the ``…_PATIENCE_S`` below) and no process
 from __future__ import annotations
 
 import dataclasses
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,7 @@ from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
+from .save_order import DueQueue, met_later
 from .verifier import Verifier
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
@@ -104,6 +104,7 @@ class CheckpointDir(Source):
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
         self._followed: dict[str, Followed] = {}
+        self._due = DueQueue()
         self._asked: Followed | None = None
         self._reading = False
         """The outstanding question is to read the data, not only the structure."""
@@ -155,6 +156,7 @@ class CheckpointDir(Source):
         self._now = now
         found = [*self._take_answers(now), *self._look(self._search.scan(now), now)]
         found += self._hurry(now)
+        self._due.fill(f for f in self._followed.values() if self._is_due(f, now))
         self._ask_next(now)
         self._spent_s = 0.0
         self._ask_data(now)
@@ -204,9 +206,12 @@ class CheckpointDir(Source):
                 self._asked = None
             if gone.left:
                 yield dataclasses.replace(gone.left_over(now), state="pending", detail="gone")
+        later = met_later(places.keys(), self._followed.keys())
         for place in places.values():
             followed = self._followed.get(place.path)
             if followed is None:
+                if place.path in later:
+                    continue
                 followed = self._meet(place, now)
                 changed = True
             else:
@@ -245,17 +250,16 @@ class CheckpointDir(Source):
         """Give the newest checkpoint that is due to the verifier; one question at a time."""
         if self._asked is not None or self._verify.waiting:
             return
-        due = (f for f in self._followed.values() if not f.settled and self._is_due(f, now))
-        due = (f for f in due if not self._search.is_stalled(f.path))
-        newest = heapq.nlargest(1, due, key=lambda f: f.fingerprint.newest_ns)
-        if not newest:
+        newest = self._due.take(lambda followed: self._is_due(followed, now))
+        if newest is None:
             return
-        if not self._verify.ask({"path": newest[0].path}, now):
+        if not self._verify.ask({"path": newest.path}, now):
+            self._due.put_back(newest)
             self._refused_at = now if self._refused_at is None else self._refused_at
             return
         self._refused_at = None
-        self._asked, self._reading = newest[0], False
-        self._asked.asked = self._asked.fingerprint
+        self._asked, self._reading = newest, False
+        newest.asked = newest.fingerprint
 
     def _ask_data(self, now: float) -> None:
         """Have a part of the data of the newest whole checkpoint read.
@@ -289,6 +293,10 @@ class CheckpointDir(Source):
         return self._grew_at is not None and abs(now - self._grew_at) < QUIET_S
 
     def _is_due(self, followed: Followed, now: float) -> bool:
+        if followed.settled or self._followed.get(followed.path) is not followed:
+            return False
+        if self._search.is_stalled(followed.path):
+            return False
         still_s = abs(now - followed.changed_at)  # also right after the clock was set back
         if followed.place.leftover:
             alone = followed.place.kind is None

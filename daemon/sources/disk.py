@@ -18,7 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,6 +181,8 @@ class Disks(Source):
         root: str = "/",
         runs: Mapping[str, PlacesOfRun] | None = None,
     ) -> None:
+        self.before_read: Callable[[], None] = lambda: None
+        """Called before every read: the time to :meth:`arrange` what has changed since."""
         self._unwatched: tuple[str, ...] = ()
         self._places: list[tuple[str, str, str]] = []
         self._devices: list[tuple[str, str]] = []
@@ -223,6 +225,7 @@ class Disks(Source):
 
     def read(self, now: float) -> Iterable[Observation]:
         """Sample local volumes, and ask the children about the network ones."""
+        self.before_read()
         # Something may be mounted over a local path: then that must not be asked directly.
         self._stale = self._watch.changed() or self._stale
         if self._stale or self._reads % SETTLE_EVERY == 0:

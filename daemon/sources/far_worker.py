@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import binascii
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -130,14 +129,14 @@ def scan(client: str, question: Question) -> Answer:
 
 def copy(question: Question) -> Answer:
     """Copy small files: ``files`` maps the source to the destination."""
-    from ..system.files import write_whole
+    from ..system.files import write_beside_others
 
     for source, target in question["files"].items():
         try:
             with open(source, encoding="utf-8", errors="surrogateescape") as file:
                 text = file.read()
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            write_whole(target, text)
+            folder, _, name = target.rpartition("/")
+            write_beside_others(folder, {name: text})
         except OSError as error:
             return {"error": f"cannot write {target}: {error.strerror}"}
     return {"error": ""}

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 from ..config.run_spec import RunSpec
 from ..system import procfs
 from ..system.exit_status import ExitStatuses
+from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
 from .left_tree import has_left_tree
@@ -58,18 +59,21 @@ class _Process:
 class Processes(Source):
     """All processes of a run: one :class:`ProcessesSeen` a second, a :class:`ProcessEnded` per end.
 
-    ``root`` is where proc is mounted. Without a pid in ``spec``, ``read`` returns nothing. It
+    ``root`` is where proc is mounted; ``listing`` is shared with other runs. Without a pid in ``spec``, ``read`` returns nothing. It
     raises PermissionError when the main process exists but is hidden from us.
     """
 
     name = "processes"
     every_s = 1.0
 
-    def __init__(self, spec: RunSpec, root: str = procfs.PROC) -> None:
+    def __init__(
+        self, spec: RunSpec, root: str = procfs.PROC, listing: Listing | None = None
+    ) -> None:
         self.closer_look = False
         """Set while a hang is judged: then every read is a closer look."""
         self._turned_away: set[int] = set()
         self._spec, self._root = spec, root
+        self._listing = listing or Listing(root=root, fresh_s=0.0)
         self._known: dict[int, _Process] = {}
         self._ranks = {rank.pid: rank for rank in spec.ranks}
         self._reads = 0
@@ -186,7 +190,7 @@ class Processes(Source):
         if self._reads % FORGET_EVERY == 0:
             self._elsewhere.clear()
         try:
-            present = set(procfs.pids(self._root))
+            present = self._listing.pids()
         except OSError:
             return
         self._elsewhere &= present
@@ -195,7 +199,7 @@ class Processes(Source):
         for pid in present - self._elsewhere - self._known.keys():
             # OSError: the process ended between listing and reading, or may not be read.
             with contextlib.suppress(OSError):
-                seen = procfs.stat(pid, self._root)
+                seen = self._listing.stat(pid)
                 if seen and has_left_tree(seen, left, since, self._root):
                     self._take_in((pid,))
                 elif seen:

@@ -49,6 +49,26 @@ MOST_WRITERS = 16
 MOST_OPEN = 256
 """Open files looked at per process after a burst."""
 _KEPT_WRITING = 64
+AT_ONCE = 2
+"""Runs that are looked at at the same time. Each look is a process of 10 MB and half a second of CPU with
+its start: 300 of them at once kept a box of two cores busy for minutes. Our choice."""
+
+
+class Searches:
+    """How many runs look for their saves at the same time; the others wait for their next turn."""
+
+    def __init__(self, most: int = AT_ONCE) -> None:
+        self._most = most
+        self._asked: list[JsonWorker] = []
+
+    def free(self) -> bool:
+        """Whether one more may be asked now."""
+        self._asked = [worker for worker in self._asked if worker.waiting]
+        return len(self._asked) < self._most
+
+    def note(self, worker: JsonWorker) -> None:
+        """This one was asked."""
+        self._asked.append(worker)
 
 
 class SaveFolders(Source):
@@ -65,6 +85,7 @@ class SaveFolders(Source):
         take: Callable[[list[SaveFolder], list[str]], None],
         worker: JsonWorker | None = None,
         root: str = procfs.PROC,
+        searches: Searches | None = None,
     ) -> None:
         """``question``: what is known of the run, see :mod:`.programs.save_search`; claims and
         open files are added here. ``writers``: pids, the likeliest first. ``grown_at``: when a
@@ -76,6 +97,7 @@ class SaveFolders(Source):
         self._take = take
         self._worker = worker or JsonWorker(SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search")
         self._root = root
+        self._searches = searches or Searches()
         self._began: float | None = None
         self._regular = list(REGULAR_S)
         self._signs: deque[tuple[float, float]] = deque(maxlen=64)
@@ -150,7 +172,8 @@ class SaveFolders(Source):
         self._watch_writing(now)
         if self._worker.overdue(now) > 0:
             self._worker.restart()
-        if self._is_due(now) and self._worker.ask(self._asked(), now):
+        if self._searches.free() and self._is_due(now) and self._worker.ask(self._asked(), now):
+            self._searches.note(self._worker)
             self._looked_at = now
             self.looks += 1
         return ()

@@ -101,6 +101,11 @@ class Inotify:
         return self.fd >= 0
 
     @property
+    def count(self) -> int:
+        """Watches that the kernel has for us."""
+        return len(self._watches)
+
+    @property
     def armed(self) -> bool:
         """True when ``fd`` should be waited on now: it is open, and not in the pause."""
         return self.fd >= 0 and self._rest_until is None

@@ -11,11 +11,17 @@ import heapq
 import itertools
 import math
 import selectors
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 
 from .clock import Clock
 
 Callback = Callable[[], None]
+ROUND_S = 0.1
+"""Seconds of one round of calls after which the rest waits for the next turn, so that a client is heard
+however many runs there are: a tenth of the second within which the daemon is to answer. Our choice."""
+LONGEST_OVER_S = 300.0
+"""Seconds over which the longest turn is kept; then a new count begins beside the last one."""
 TELL_AGAIN_S = 3600.0
 """Seconds before a bug at the same place is reported again."""
 
@@ -50,6 +56,12 @@ class Loop:
         """What is called now, for :mod:`.loop_watch`; ``None`` while the loop waits."""
         self.served = 0
         """Calls so far."""
+        self._rounds: deque[Iterator[Callback]] = deque()
+        self._going = False
+        """The rounds are being served, now or in the next turn."""
+        self._longest = (0.0, 0.0)
+        """Seconds of the longest turn of the time that counts now, and of the one before."""
+        self._longest_since = clock.monotonic()
 
     def every(self, seconds: float, call: Callback) -> Timer:
         """Call every ``seconds`` seconds; calls that were missed are left out.
@@ -67,6 +79,29 @@ class Loop:
     def _push(self, due: float, timer: Timer) -> Timer:
         heapq.heappush(self._heap, (due, next(self._order), timer))
         return timer
+
+    def each(self, calls: Iterable[Callback]) -> None:
+        """Serve these calls in order, now; what is not done after :data:`ROUND_S` seconds is done in the
+        next turns, between which descriptors are served. ``calls`` is asked for one at a time. Several
+        such rounds take turns, one call each, within the same time."""
+        self._rounds.append(iter(calls))
+        if not self._going:
+            self._go()
+
+    def _go(self) -> None:
+        self._going = True
+        until = self.clock.monotonic() + ROUND_S
+        while self._rounds:
+            call = next(self._rounds[0], None)
+            if call is None:
+                self._rounds.popleft()
+                continue
+            self._rounds.rotate(-1)
+            self.serve(call)
+            if self.clock.monotonic() >= until:
+                self.later(0.0, self._go)
+                return
+        self._going = False
 
     def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
         """Call whenever ``fd`` is readable (or writable)."""
@@ -106,7 +141,9 @@ class Loop:
             heapq.heappop(self._heap)  # cancelled: no reason to wake up for it
         if self._heap:
             wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
-        for key, _ in self._selector.select(wait):
+        ready = self._selector.select(wait)
+        began = self.clock.monotonic()
+        for key, _ in ready:
             # An earlier callback may have closed this file and opened another with its number.
             now = self._selector.get_map().get(key.fd)
             if now is not None and now.data == key.data:
@@ -121,6 +158,19 @@ class Loop:
             if timer.every_s is not None and timer.active:
                 missed = max(0.0, mono - due) // timer.every_s
                 self._push(due + (missed + 1) * timer.every_s, timer)
+        self._note_turn(began)
+
+    def _note_turn(self, began: float) -> None:
+        mono = self.clock.monotonic()
+        if mono - self._longest_since >= LONGEST_OVER_S:
+            self._longest, self._longest_since = (0.0, self._longest[0]), mono
+        if mono - began > self._longest[0]:
+            self._longest = (mono - began, self._longest[1])
+
+    @property
+    def longest_turn_s(self) -> float:
+        """Seconds of the longest turn of the last five to ten minutes: so long a client may have waited."""
+        return max(self._longest)
 
     def serve(self, call: Callback) -> None:
         """Call ``call``; an exception is reported as a bug and not raised."""

@@ -8,15 +8,16 @@ overdue) or ``unsupported`` (this box does not have the thing; tried again every
 from __future__ import annotations
 
 import os
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from middlewatch.sentinels.kit import Observation, SourceState
 from middlewatch.sentinels.kit.observations import SourceStateName
 
+from .bounded import SOURCE_CPU_S, bounded
 from .clock import Clock
 from .errors import Unsupported
+from .isolation import Isolation
 from .loop import Callback, Loop, Timer
 from .source import Source, TelemetryLost
 
@@ -30,8 +31,12 @@ Take = Callable[[Iterable[Observation]], None]
 class Pumped:
     """One source that the pump calls."""
 
-    def __init__(self, source: Source, pump: Pump, take: Take) -> None:
+    def __init__(self, source: Source, pump: Pump, take: Take, of: str = "") -> None:
         self.source = source
+        self.of = of
+        """The run that it is about; empty for a source of the box."""
+        self.true_at: float | None = None
+        """Epoch seconds at which it last did what it should; ``None``: not yet."""
         self._pump = pump
         self._take = take
         now = pump.clock.now()
@@ -40,23 +45,33 @@ class Pumped:
         self._not_before = 0.0
         self._extra: Timer | None = None
         self._extra_at = 0.0
-        self._told_bugs: set[type[Exception]] = set()
         self._closed = False
 
     def read(self) -> None:
-        """Call the source's ``read``, unless it waits after :class:`Unsupported`."""
-        if not self._closed and self._pump.clock.monotonic() >= self._not_before:
+        """Call the source's ``read``, unless it waits after :class:`Unsupported`, or is left out."""
+        waits = self._pump.clock.monotonic() < self._not_before
+        if not (self._closed or waits or self._left_out()):
             self._guard(self.source.read)
 
     def ready(self, fd: int) -> None:
         """Call the source's ``ready``: its descriptor ``fd`` can be read."""
-        if not self._closed:
+        if self._left_out():
+            self._pump.unwire(self)  # else it would wake the loop again and again
+        elif not self._closed:
             self._guard(partial(self.source.ready, fd))
+
+    @property
+    def name(self) -> str:
+        """Its name, and that of its run: no other source is called so."""
+        return f"{self.source.name} of {self.of}" if self.of else self.source.name
+
+    def _left_out(self) -> bool:
+        return self._pump.isolation.left_out("source", self.name, self._pump.clock.now())
 
     def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
         now, began = self._pump.clock.now(), self._pump.clock.monotonic()
         try:
-            seen = list(look(now))
+            seen = bounded(lambda: list(look(now)), SOURCE_CPU_S)
             late, impaired = self.source.stalled(now), self.source.impaired
         except Unsupported as error:
             self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
@@ -66,9 +81,10 @@ class Pumped:
         except TelemetryLost as error:
             self._say(now, "failed", str(error))
         except Exception as error:  # noqa: BLE001 - a bug fails this source only
-            self._bug(error)
+            self._pump.isolation.failed("source", self.name, error, now)
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
+            self._pump.isolation.worked("source", self.name, now)
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
             if late:
                 self._say(now, "stalled", late)
@@ -76,6 +92,8 @@ class Pumped:
                 self._say(now, "impaired", impaired)
             elif seen or not (self.source.answers_later and unheard):
                 self._say(now, "ok", "")
+            if seen or not (late or self.source.answers_later):
+                self.true_at = now
             if seen:
                 self._take(seen)
         try:
@@ -94,11 +112,7 @@ class Pumped:
         self._take([self.state])
 
     def _bug(self, error: Exception) -> None:
-        """Report a bug, once per type of exception: it may occur every second, in other words."""
-        if type(error) not in self._told_bugs:
-            self._told_bugs.add(type(error))
-            trace = "".join(traceback.format_exception(error))
-            self._pump.tell_bug(f"source {self.source.name} failed:\n{trace}")
+        self._pump.isolation.failed("source", self.name, error, self._pump.clock.now())
 
     def _schedule(self, now: float, breath_s: float) -> None:
         due = self.source.due_at
@@ -127,6 +141,7 @@ class Pumped:
             self.source.close()
         except Exception as error:  # noqa: BLE001 - the others must be closed as well
             self._bug(error)
+        self._pump.isolation.forget("source", self.name)
 
 
 def _words(error: OSError) -> str:
@@ -149,14 +164,20 @@ class Pump:
     def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
         self.loop = loop
         self.clock = clock
-        self.tell_bug = tell_bug
+        self.isolation = Isolation(tell_bug)
+        """What failed by a mistake of ours: sources, and whatever else the daemon can do without."""
         self._by_interval: dict[float, list[Pumped]] = {}
         self._timers: dict[float, Timer] = {}
         self._fds: dict[int, _Shared] = {}
+        self._under_way: set[float] = set()
+        """Intervals whose sources are being read, over several turns of the loop."""
 
-    def add(self, source: Source, take: Take) -> Pumped:
-        """Call ``source`` from now on, the first time at once; ``take`` gets its observations."""
-        pumped = Pumped(source, self, take)
+    def add(self, source: Source, take: Take, of: str = "") -> Pumped:
+        """Call ``source`` from now on, the first time at once; ``take`` gets its observations.
+
+        ``of``: the run that it is about, if it is not one of the box.
+        """
+        pumped = Pumped(source, self, take, of)
         every = source.every_s
         self._by_interval.setdefault(every, []).append(pumped)
         if every not in self._timers:
@@ -172,8 +193,14 @@ class Pump:
         pumped.close()
 
     def _turn(self, every: float) -> None:
+        if every not in self._under_way:
+            self._under_way.add(every)
+            self.loop.each(self._reads(every))
+
+    def _reads(self, every: float) -> Iterator[Callback]:
         for pumped in tuple(self._by_interval[every]):
-            self.loop.serve(pumped.read)
+            yield pumped.read
+        self._under_way.discard(every)
 
     def all(self) -> list[Pumped]:
         """All sources."""

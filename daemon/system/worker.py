@@ -19,8 +19,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,14 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _STEADY_S = 60.0
 """After a child has lived this long and has answered, the pause before a restart is short again.
 Our choice."""
+_MODULE = re.compile(r"from [\w.]*?(\w+) import main;")
+_made: weakref.WeakSet[JsonWorker] = weakref.WeakSet()
 _LEASH = str(Path(__file__).with_name("worker_main.py"))
+
+
+def workers() -> list[JsonWorker]:
+    """Every worker of this process, for a report; most have no child now."""
+    return list(_made)
 
 
 class JsonWorker:
@@ -56,6 +65,7 @@ class JsonWorker:
         walls: str = "usual",
         folders: Sequence[str] = (),
     ) -> None:
+        _made.add(self)
         self.walls = walls
         self.folders = tuple(folders)
         self.argv = tuple(argv)
@@ -82,6 +92,12 @@ class JsonWorker:
         self._answered = False
         self._pause_s = _FIRST_PAUSE_S
         self._not_before = float("-inf")
+
+    @property
+    def name(self) -> str:
+        """Name of the module that it runs, or of its program."""
+        module = _MODULE.search(self.argv[-1])
+        return module[1] if module else os.path.basename(self.argv[0])
 
     def fileno(self) -> int | None:
         """The descriptor to wait on for reading, or ``None`` while no child lives."""

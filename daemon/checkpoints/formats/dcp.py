@@ -92,6 +92,8 @@ def contradiction(root: object) -> str:
     there: set[object] = set()
     for index in _dict(state.get("storage_data")):
         name = _fields(index, 2)[0]
+        if not isinstance(name, str):
+            return ".metadata gives a place for something that has no name"
         there.add(name)
         if name not in shapes:
             return f".metadata gives a place for {name}, but no type or shape"
