@@ -67,7 +67,7 @@ def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: P
 
     def told(*command: str) -> str:
         done = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

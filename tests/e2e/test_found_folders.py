@@ -81,8 +81,10 @@ steps(40, 100000)
     assert folders[str(far)] == f"the log says 'Saved model to {far}/20.blob'"
     page = box.until(lambda: text if str(far) in (text := _page(box, run)) else "", "the page")
     assert f"- folder: {far}: known because the log says" in page
-    disks = box.status(run)["box"]["disks"]
-    assert any("checkpoints" in disk["holds"] for disk in disks)
+    box.until(
+        lambda: any("checkpoints" in d["holds"] for d in box.status(run)["box"]["disks"]),
+        "the disk of the saves",
+    )
     # It is kept: a daemon that starts anew follows the same folders.
     box.command("stop")
     box.command("start")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import time
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from ..fakes import old_state
 
@@ -24,8 +27,98 @@ def test_documents_that_cannot_be_read_are_left_out(box: Any, program: Program) 
     box.command("start")
     before = box.status(run)["now"]["step"]
     box.steps(before + 5, run=run)
-    assert "message bad of the store is not usable" in box.log()
-    assert "incident bad of the store is not usable" in box.log()
+    for one in ("run bad", "incident bad", "message bad"):
+        assert f"{one} of the store is not usable" in box.log()
+    push = box.push(lambda p: "cannot read a part of its memory" in p.title)
+    assert "incident bad\nmessage bad\nrun bad\n" in push.body
+    box.command("stop")
+    box.command("start")
+    box.steps(before + 10, run=run)
+    assert box.log().count("of the store is not usable") == 3, "they are not met again"
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        kept = db.execute("select kind from docs where id = 'bad' order by kind").fetchall()
+    assert kept == [("unread incident",), ("unread message",), ("unread run",)]
+
+
+JUNK: tuple[Any, ...] = (None, True, -1, 1e308, "x", "", [], {}, [[]], {"a": {"b": []}}, "x" * 9999)
+
+
+def spoiled(doc: Any, chance: random.Random) -> Any:
+    """The same document with one value of it replaced by something else."""
+    if isinstance(doc, dict) and doc and chance.random() < 0.85:
+        key = chance.choice(sorted(doc))
+        return {**doc, key: spoiled(doc[key], chance)}
+    if isinstance(doc, list) and doc and chance.random() < 0.85:
+        place = chance.randrange(len(doc))
+        return [*doc[:place], spoiled(doc[place], chance), *doc[place + 1 :]]
+    return chance.choice(JUNK)
+
+
+def test_documents_that_are_wrong_in_one_place_harm_no_other(box: Any, program: Program) -> None:
+    """Whatever is wrong with sixty documents: the daemon lives, and the others are watched."""
+    old_state.lay_down(box.root)
+    chance = random.Random(7)
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        rows = db.execute("select kind, id, doc from docs").fetchall()
+        silence = json.dumps({"run": "other", "class": "hang", "until": time.time() + 1e6})
+        for kind, doc_id, text in [*rows, ("silence", "s", silence)]:
+            for number in range(15):
+                bad = json.dumps(spoiled(json.loads(text), chance))
+                row = (kind, doc_id if kind == "box" else f"{doc_id}-{number}", 0.0, bad)
+                db.execute("insert or replace into docs values (?, ?, ?, ?)", row)
+        db.execute("insert into docs values ('incident', 'torn', 0, '{\"id\": ')")
+    db.close()
+    run = box.run(*program("trainer"), "nan", "--at", "20", "--sleep", "0.05", name="fine")
+    box.push(lambda p: "] fine on " in p.title)
+    names = {r["run"] for r in box.ask("runs")}
+    assert {run, old_state.RUN} <= names
+    for one in names:
+        box.ask("status", run=one)
+    for question in ("incidents", "outbox", "overview"):
+        box.ask(question)
+    assert (box.state / "runs" / run / "training_status.md").exists()
+    assert "a bug in middlewatch" not in box.log(), box.log()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "pragma user_version = 99",
+        "drop view runs; drop view incidents; drop view outbox; alter table docs rename column doc to text",
+    ],
+)
+def test_a_store_of_another_release_is_set_aside_and_kept(change: str, box: Any) -> None:
+    old_state.lay_down(box.root)
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        db.executescript(change)
+    db.close()
+    box.command("start")
+    push = box.push(lambda p: "has lost its memory" in p.title)
+    (aside,) = box.state.glob("*.damaged*")
+    assert str(aside) in push.body
+    with sqlite3.connect(aside) as db:
+        assert db.execute("select count(*) from docs").fetchone()[0] >= 4
+
+
+def test_the_columns_of_the_store_may_stand_in_any_order(box: Any) -> None:
+    """As after a change of the table by a later release that kept its version."""
+    old_state.lay_down(box.root)
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        db.executescript(
+            "drop view runs; drop view incidents; drop view outbox;"
+            "create table other (doc text not null, note text default '', id text not null,"
+            " at real not null, kind text not null, primary key (kind, id));"
+            "insert into other (kind, id, at, doc) select kind, id, at, doc from docs;"
+            "drop table docs; alter table other rename to docs;"
+        )
+    db.close()
+    box.command("start")
+    assert [r["run"] for r in box.ask("runs")] == [old_state.RUN]
+    box.command("stop")
+    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+        (doc,) = db.execute("select doc from docs where kind = 'run'").fetchone()
+        assert json.loads(doc)["spec"]["id"] == old_state.RUN
+        assert db.execute("pragma user_version").fetchone() == (1,)
 
 
 def test_an_incident_of_a_class_that_only_a_newer_release_knows_is_left_out(

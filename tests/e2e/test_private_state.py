@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ..fakes import second_user
 from ..fakes.box import COMMAND
 
 
@@ -41,6 +42,20 @@ def test_a_state_directory_of_another_user_is_refused(box: Any) -> None:
         assert "belongs to user 1234" in done.stderr
         assert "--state-dir" in done.stderr
     assert list(box.state.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it becomes another user")
+def test_no_page_is_written_where_the_link_of_another_user_leads(box: Any) -> None:
+    mine = box.root / "mine"
+    mine.mkdir()
+    with second_user.place() as lair:
+        second_user.done(lambda: (lair / "status").symlink_to(mine))
+        box.configure(f'[watch]\nstatus_dir = "{lair}/status"\n')
+        trainer = "print('step 1 loss 2.0', flush=True); import time; time.sleep(60)"
+        run = box.run(sys.executable, "-c", trainer)
+        box.until(lambda: "the link status of user 1234" in box.log(), "the refusal")
+        assert (box.state / "runs" / run / "training_status.md").exists()
+        assert list(mine.iterdir()) == []
 
 
 def mode(path: Path) -> int:

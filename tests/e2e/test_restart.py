@@ -88,3 +88,21 @@ def test_what_was_read_and_not_yet_told_is_told_by_the_next_daemon(box: Any) -> 
     os.kill(box.ask("ping")["pid"], signal.SIGKILL)
     box.command("start")
     assert "out of GPU memory" in box.push(lambda p: p.title.startswith("[CRITICAL]")).title
+
+
+def test_the_checkpoints_of_an_ended_run_are_known_after_a_restart(
+    box: Any, program: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    words = ("killed", str(out), str(tmp_path / "go"))
+    run = box.run(*program("twelve"), *words, options=("--checkpoints", str(out)))
+    box.until(lambda: box.ask("checkpoints", run=run)["resume_from"], "a save that passed")
+    os.kill(box.status(run)["pid"], signal.SIGKILL)
+    box.until(lambda: box.status(run)["ended_at"], "its end")
+    box.command("stop")
+    box.command("start")
+    told, index = box.status(run)["checkpoints"], box.ask("checkpoints", run=run)
+    assert told["count"] == len(index["checkpoints"]) > 0
+    page = box.state / "runs" / run / "training_status.md"
+    box.until(lambda: index["latest"] in page.read_text(), "the page names the newest")

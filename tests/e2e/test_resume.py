@@ -72,7 +72,7 @@ def finished(box: Any, plan: dict[str, Any]) -> dict[str, Any]:
     status: dict[str, Any] = box.status(run)
     assert status["state"] == "finished", "\n".join(status["log_tail"])
     assert status["resumed_from"] == plan["run"]
-    index = json.loads((box.state / "runs" / run / "checkpoints_index.json").read_text())
+    index = index_of(box, run)
     assert index["resumed_from"] == plan["run"]
     return status
 
@@ -82,9 +82,16 @@ def output(box: Any, run: str) -> str:
     return text
 
 
-def entries(box: Any, run: str) -> list[dict[str, Any]]:
-    index = json.loads((box.state / "runs" / run / "checkpoints_index.json").read_text())
+def index_of(box: Any, run: str) -> dict[str, Any]:
+    """The index as it is now: saves may still be verified, so one reading goes with one check."""
+    index: dict[str, Any] = json.loads(
+        (box.state / "runs" / run / "checkpoints_index.json").read_text()
+    )
     assert index["schema"] == "middlewatch/checkpoints/v1"
+    return index
+
+
+def entries(index: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         c for c in index["checkpoints"] if c["verified"]["state"] == "ok"
     ]
@@ -93,18 +100,17 @@ def entries(box: Any, run: str) -> list[dict[str, Any]]:
 
 
 def verified_steps(box: Any, run: str) -> list[float]:
-    index = json.loads((box.state / "runs" / run / "checkpoints_index.json").read_text())
-    return [c["step"] for c in index["checkpoints"] if c["verified"]["state"] == "ok"]
+    return [c["step"] for c in index_of(box, run)["checkpoints"] if c["verified"]["state"] == "ok"]
 
 
-def came_from(box: Any, run: str, plan: dict[str, Any]) -> dict[str, Any]:
-    """The newest, which may have been saved too late to be looked at while the run lived.
+def came_from(known: list[dict[str, Any]], plan: dict[str, Any]) -> dict[str, Any]:
+    """The newest, which may have been saved too late to be among those ``known`` before.
 
     The kill may have hit a save: that one, and no other, is passed over.
     """
     point: dict[str, Any] = plan["checkpoint"]
     assert (point["state"], point["level"]) == ("ok", "finite")
-    assert point["step"] >= entries(box, run)[-1]["step"]
+    assert point["step"] >= known[-1]["step"]
     for torn in plan["skipped"]:
         # Of a save in one file nothing shows that it was not ended, but that it is cut off.
         assert torn["state"] == "incomplete" or Path(torn["path"]).is_file(), torn
@@ -115,7 +121,7 @@ def came_from(box: Any, run: str, plan: dict[str, Any]) -> dict[str, Any]:
 def newest_two(box: Any, run: str) -> list[dict[str, Any]]:
     """The last two that would be gone on from."""
     plan = resume(box, run)
-    index = json.loads((box.state / "runs" / run / "checkpoints_index.json").read_text())
+    index = index_of(box, run)
     paths = [c["path"] for c in index["checkpoints"]]
     last = paths.index(plan["checkpoint"]["path"])
     two: list[dict[str, Any]] = index["checkpoints"][last - 1 : last + 1]
@@ -147,7 +153,7 @@ def test_nanogpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
     evaluated = dict(re.findall(r"step (\d+): train loss .*?, val loss (\S+)", output(box, run)))
     # The kill may come just after a save: the index follows within seconds.
     box.until(lambda: verified_steps(box, run) == [saved["iter_num"]], "the last save")
-    (entry,) = entries(box, run)
+    (entry,) = entries(index_of(box, run))
     assert entry["path"] == str(out / "ckpt.pt")
     assert entry["step"] == saved["iter_num"]
     assert entry["metrics"]["eval_loss"] == pytest.approx(
@@ -193,7 +199,8 @@ def test_the_trainer_of_transformers_goes_on(box: Any, killed: Callable[..., str
     words, out = trainer(box, 160)
     run = killed(*words, folder=out, passed=2, name="hf")
     lowest = (math.inf, "")
-    for entry in entries(box, run):
+    index = index_of(box, run)
+    for entry in entries(index):
         state = json.loads((Path(entry["path"]) / "trainer_state.json").read_text())
         assert entry["format"] == "hf"
         assert entry["step"] == state["global_step"]
@@ -202,9 +209,9 @@ def test_the_trainer_of_transformers_goes_on(box: Any, killed: Callable[..., str
         assert entry["metrics"]["eval_loss"] == pytest.approx(told["eval_loss"])
         assert entry["metrics"]["train_loss"] == pytest.approx(told["loss"], rel=1e-3)
         lowest = min(lowest, (told["eval_loss"], entry["path"]))
-    assert box.ask("checkpoints", run=run)["best"] == lowest[1]
+    assert index["best"] == lowest[1]
     plan = resume(box, run, "--exec")
-    newest = came_from(box, run, plan)
+    newest = came_from(entries(index), plan)
     assert plan["command"] == [*words, "--resume_from_checkpoint", newest["path"]]
     finished(box, plan)
     state = json.loads((out / "checkpoint-160" / "trainer_state.json").read_text())
@@ -251,7 +258,8 @@ def test_lightning_goes_on(box: Any, killed: Callable[..., str]) -> None:
     words, root = lightning(box)
     run = killed(*words, folder=root / "checkpoints", passed=2, name="pl")
     lowest = (math.inf, "")
-    for entry in entries(box, run):
+    index = index_of(box, run)
+    for entry in entries(index):
         saved = torch.load(entry["path"], weights_only=False)
         (saver,) = (v for k, v in saved["callbacks"].items() if k.startswith("ModelCheckpoint"))
         score = float(saver["current_score"])
@@ -260,9 +268,9 @@ def test_lightning_goes_on(box: Any, killed: Callable[..., str]) -> None:
         assert entry["epoch"] == saved["epoch"]
         assert entry["metrics"]["eval_loss"] == pytest.approx(score, abs=1e-4)
         lowest = min(lowest, (score, entry["path"]))
-    assert box.ask("checkpoints", run=run)["best"] == lowest[1]
+    assert index["best"] == lowest[1]
     plan = resume(box, run, "--exec")
-    newest = came_from(box, run, plan)
+    newest = came_from(entries(index), plan)
     assert plan["framework"] == "Lightning"
     assert plan["command"] == [*words, "--ckpt_path", newest["path"]]
     finished(box, plan)
@@ -295,7 +303,8 @@ def test_litgpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
         if "iter" in r
     }
     validated = dict(re.findall(r"iter (\d+): val loss (\S+),", output(box, run)))
-    for entry in entries(box, run):
+    index = index_of(box, run)
+    for entry in entries(index):
         saved = torch.load(Path(entry["path"], "lit_model.pth"), weights_only=True)
         assert entry["step"] == saved["step_count"]
         assert entry["metrics"]["eval_loss"] == pytest.approx(float(validated[str(entry["step"])]))
@@ -303,7 +312,7 @@ def test_litgpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
             loss = logged[entry["step"]]
             assert entry["metrics"]["train_loss"] == pytest.approx(loss, abs=1e-3)
     plan = resume(box, run, "--exec")
-    newest = came_from(box, run, plan)
+    newest = came_from(entries(index), plan)
     state = f"{newest['path']}/lit_model.pth"
     assert plan["command"] == [*words, "--resume", state]
     finished(box, plan)

@@ -113,7 +113,7 @@ class Box:
         return done
 
     def ask(self, op: str, **args: Any) -> Any:
-        return Client(str(self.state / "middlewatch.sock")).ask(op, **args)
+        return Client(str(self.state / "middlewatch.sock"), PATIENCE_S).ask(op, **args)
 
     def log(self) -> str:
         path = self.state / "daemon.log"

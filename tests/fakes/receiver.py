@@ -34,7 +34,7 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 outer.got.append(Got(self.path, json.loads(body), dict(self.headers)))
                 outer.arrived.set()
-                outer.hang.wait(30)
+                outer.hang.wait(180)
                 self.send_response(outer.status)
                 self.send_header("content-length", "0")
                 self.end_headers()

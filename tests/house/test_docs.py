@@ -38,7 +38,7 @@ from middlewatch.daemon.report import outbox
 from middlewatch.daemon.service import app, publishing, server
 from middlewatch.daemon.sources import checkpoint_dir, disk, nvml, processes
 from middlewatch.daemon.system import errors
-from middlewatch.daemon.system.store import SCHEMA
+from middlewatch.daemon.system.store_schema import SCHEMA
 from middlewatch.sentinels.handbook import TOPICS, pages
 from middlewatch.sentinels.kit import (
     Observation,
@@ -475,6 +475,7 @@ def test_commands_page_tells_when_each_command_answers_1() -> None:
         "verify",
         "replay",
         "audit",
+        "doctor",
         "alert",
         "watch",
         "drill",

@@ -68,7 +68,7 @@ def test_a_failing_stage_says_its_name(folder: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.symlink_to(sys.executable)
     with start(folder, str(python)) as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     assert process.returncode == 1
     assert "FAILED in stage `launch`: there is no" in out
     assert left_behind(folder) == []
@@ -81,7 +81,7 @@ def test_an_interrupted_quickstart_clears_up(folder: Path) -> None:
             assert process.poll() is None, process.communicate()[0]
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     assert process.returncode == 128 + signal.SIGTERM, out
     assert "interrupted" in out
     assert left_behind(folder) == []

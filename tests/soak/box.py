@@ -22,6 +22,7 @@ from middlewatch.daemon.judge.history import BoxHistory
 from middlewatch.daemon.judge.incidents import Change, Incident, Incidents
 from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.daemon.service.watched_run import SETTLE_S, WatchedRun
+from middlewatch.daemon.system.isolation import Isolation
 from middlewatch.daemon.system.jsonlines import dumps
 from middlewatch.sentinels.kit import (
     CheckpointSeen,
@@ -383,7 +384,7 @@ class Box:
 
         config = Config()
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
-        return Engine(enabled, config.limits, self.keeper, bug)
+        return Engine(enabled, config.limits, self.keeper, Isolation(bug))
 
     def _restart(self) -> None:
         """The daemon ends and starts anew: what it keeps goes through JSON."""

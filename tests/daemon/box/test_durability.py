@@ -240,6 +240,25 @@ def test_checkpoints_are_marked_once(box: BoxTree) -> None:
     assert mark(known[:1]) == marked[:1]
 
 
+def test_only_what_is_new_is_looked_up(box: BoxTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = places(box.mount("/data", "tmpfs"))
+    mark, of, looked = MarkDurability(found), found.of, list[str]()
+
+    def counted(path: str) -> Durability:
+        looked.append(path)
+        return of(path)
+
+    monkeypatch.setattr(found, "of", counted)
+    known = [seen(f"/data/{n}.pt") for n in range(50)]
+    first = mark(known)
+    looked.clear()
+    known = [*known, seen("/data/new.pt")]
+    second = mark(known)
+    assert looked == ["/data/new.pt"]
+    assert all(a is b for a, b in zip(first, second, strict=False))
+    assert [one.durability for one in second] == [of(one.path) for one in known]
+
+
 @pytest.mark.system
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare is not installed")

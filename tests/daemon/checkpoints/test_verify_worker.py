@@ -90,7 +90,7 @@ def test_it_sees_who_still_writes(child: Child, tmp_path: Path) -> None:
 def test_it_ends_when_nobody_asks() -> None:
     code = (
         "import sys; from middlewatch.daemon.checkpoints.verify import worker as v;"
-        "v.QUIET_S = 0.05; sys.exit(v.main())"
+        "v.QUIET_S = 0.05; v.step_back = int; sys.exit(v.main())"
     )
     child = Child((sys.executable, "-c", code))
     assert child.process.wait(120) == 0
@@ -111,7 +111,7 @@ def test_it_ends_after_a_very_large_table(tmp_path: Path) -> None:
     """Soon, and not only when it was quiet for long: that would take an hour here."""
     code = (
         "import sys; from middlewatch.daemon.checkpoints.verify import worker as v;"
-        "v.QUIET_S = 3600.0; sys.exit(v.main())"
+        "v.QUIET_S = 3600.0; v.step_back = int; sys.exit(v.main())"
     )
     child = Child((sys.executable, "-c", code))
     names = [f"model.layers.{n}.weight" for n in range(60_000)]

@@ -95,7 +95,7 @@ def on_terminal(out: Path, answer: str) -> tuple[int, str]:
         while b"to delete them:" not in told:
             told += os.read(ours, 65536)
         os.write(ours, answer.encode() + b"\n")
-        status = process.wait(60)
+        status = process.wait(180)
     os.close(ours)
     return status, told.decode()
 

@@ -10,18 +10,13 @@ import json
 import lzma
 import math
 import os
-import pty
 import random
 import re
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Sequence
-from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +27,8 @@ from hypothesis import strategies as st
 from middlewatch.daemon.cli import console, main
 from middlewatch.daemon.text.curve import AxisMark, curve
 from middlewatch.daemon.text.rows import plain, width_of
+
+from ...fakes import pseudo_terminal
 
 MIDDLEWATCH = str(Path(sys.executable).with_name("middlewatch"))
 
@@ -349,38 +346,8 @@ def test_any_numbers_make_rows_of_the_right_width(
 # ------------------------------------------------------------------------ on a terminal
 
 
-def on_terminal(
-    words: Sequence[str], *, columns: int = 80, env: dict[str, str] | None = None, **given: Any
-) -> tuple[int, str]:
-    """(exit status, everything on the terminal) of the command with both outputs there."""
-    leader, follower = pty.openpty()
-    ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    whole = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
-    whole |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **(env or {})}
-    process = subprocess.Popen(
-        [MIDDLEWATCH, *words],
-        stdin=given.get("stdin", subprocess.DEVNULL),
-        stdout=given.get("stdout", follower),
-        stderr=follower,
-        env=whole,
-    )
-    os.close(follower)
-    shown = b""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if not select.select([leader], [], [], 0.2)[0]:
-            continue
-        try:
-            data = os.read(leader, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        shown += data
-    os.close(leader)
-    if process.stdin is not None:
-        process.stdin.close()
-    return process.wait(120), shown.decode()
+def on_terminal(words: Sequence[str], **more: Any) -> tuple[int, str]:
+    return pseudo_terminal.on_terminal([MIDDLEWATCH, *words], **more)
 
 
 def test_colours_on_a_terminal_that_wants_them() -> None:

@@ -41,7 +41,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 [sys.executable, "rl.py"], stdout=out, stderr=subprocess.DEVNULL, cwd=tmp_path
             )
         started.append(made)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while log.stat().st_size < len(text.encode()):
             assert time.monotonic() < deadline
             time.sleep(0.02)

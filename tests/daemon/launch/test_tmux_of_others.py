@@ -29,7 +29,7 @@ TRAINER = ["sh", "-c", "while :; do sleep 0.2; done", "train.py"]
 
 
 def until(look: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not (value := look()):
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)

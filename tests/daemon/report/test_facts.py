@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.config.run_spec import RunSpec
+from middlewatch.daemon.judge.curve import SHOWN_POINTS
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
 from middlewatch.daemon.judge.incidents import Incident
 from middlewatch.daemon.report import facts as report
@@ -107,7 +108,7 @@ def test_a_long_curve_is_shown_by_its_newest_points() -> None:
     for number in range(460):
         run.add(Step(NOW + number, number, {"train_loss": float(number)}))
     points = report.curve(run)["points"]
-    assert len(points) <= report.CURVE_POINTS
+    assert len(points) <= SHOWN_POINTS
     assert points[-1] == [459, 459.0]
 
 

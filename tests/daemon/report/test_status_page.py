@@ -135,7 +135,7 @@ the loss is NaN since step 4210
 
 - **critical** loss_nan since 2024-05-01T03:12:40.000+00:00: the loss is NaN since step 4210 \
 (incident 3fa2c1)
-  - proof: `output.log:812: step 4210 'loss' nan`
+  - proof: `` output.log:812: step 4210 `loss` nan ``
   - first step: Stop the run.
 - 2.0 saves left on /data
 

@@ -130,6 +130,37 @@ def test_opened_and_resolved(desk: Any) -> None:
     assert d.pushed == ["CRITICAL", "RESOLVED"]
 
 
+def test_what_was_sent_before_a_kill_is_not_sent_again(desk: Any) -> None:
+    """The message was stored, and the incident that it is about was not."""
+    d = desk()
+    d.say()
+    (one,) = d.context.incidents.open()
+    d.context.store.drop("incident", one.id)
+    d.restart()
+    assert d.context.incidents.open() == []
+    d.say()
+    assert d.pushed == ["CRITICAL"]
+    (again,) = d.context.incidents.open()
+    assert (again.id, again.alerted_at) == (one.id, d.clock.now())
+    d.clear()
+    d.say()  # it came back: this is another one
+    assert d.pushed == ["CRITICAL", "RESOLVED", "CRITICAL"]
+    (third,) = d.context.incidents.open()
+    assert third.id != one.id
+
+
+def test_a_warning_that_was_sent_before_a_kill_holds_back_nothing_critical(desk: Any) -> None:
+    d = desk('urls = ["json://127.0.0.1:9/"]\nmin_severity = "warning"\n')
+    d.say(Severity.WARNING)
+    (one,) = d.context.incidents.open()
+    d.context.store.drop("incident", one.id)
+    d.restart()
+    d.say()
+    assert d.pushed == ["WARNING", "CRITICAL"]
+    (again,) = d.context.incidents.open()
+    assert again.id == one.id
+
+
 def test_the_end_of_a_job_that_its_queue_starts_again_may_be_no_trouble(desk: Any) -> None:
     d = desk()
     d.say(trouble="preempted", key="end", requeued=True)
@@ -340,3 +371,34 @@ def test_silences_outlive_a_restart_and_end(desk: Any) -> None:
     d.clock.jump(HOUR)
     d.alerter.remind()
     assert d.pushed == ["CRITICAL"]
+
+
+# ------------------------------------------------------------------------ a mistake of ours
+
+
+def test_a_plain_push_goes_out_when_its_words_fail(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    d = desk()
+    monkeypatch.setattr("middlewatch.daemon.report.messages.compose", lambda *a: 1 // 0)
+    d.say()
+    ((_, doc),) = d.context.store.all("message")
+    assert doc["title"] == "[CRITICAL] gpt on box3: loss_nan happened"
+    assert "middlewatch explain loss_nan" in doc["body"]
+    (part,) = d.context.pump.isolation
+    assert (part.kind, part.name, part.failures) == ("message", "loss_nan", 1)
+
+
+def test_a_store_that_is_lost_in_use_is_told_and_written_anew(desk: Any) -> None:
+    d = desk()
+    d.alerter.silence("", "cuda_oom", HOUR)
+    d.context.store.flush()
+    d.context.store.path.unlink()
+    d.context.store.look()
+    d.alerter.put_again()
+    d.alerter.tell_lost_store()
+    d.alerter.tell_lost_store()
+    ((_, doc),) = d.context.store.all("message")
+    assert "has lost its memory" in doc["title"]
+    assert "were written to it" in doc["body"]
+    assert [doc["class"] for _, doc in d.context.store.all("silence")] == ["cuda_oom"]

@@ -11,10 +11,11 @@ from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.incidents import Incidents
+from middlewatch.daemon.service import attribution
 from middlewatch.daemon.service.attribution import Attribution
 from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.watched_run import WatchedRun
-from middlewatch.daemon.sources.disk import Disks
+from middlewatch.daemon.sources.disk import Disks, PlacesOfRun
 from middlewatch.daemon.system import mounts, procfs
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
@@ -138,6 +139,30 @@ def test_two_runs_on_one_mount(place: Place, tmp_path: Path) -> None:
     (one,), (other,) = (place.run(n).history.disks.values() for n in "ab")
     assert (one[-1].holds, other[-1].holds) == (("files",), ("tmp",))
     assert place.who.users(one[-1].place) == ["a", "b"]
+
+
+def test_runs_taken_up_together_are_arranged_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted is how often the places of a run are worked out, for forty runs that come at once."""
+    place.who.watch_disks()
+    worked_out: list[str] = []
+    places = attribution._places
+
+    def work_out(run: WatchedRun) -> PlacesOfRun:
+        worked_out.append(run.spec.id)
+        return places(run)
+
+    monkeypatch.setattr(attribution, "_places", work_out)
+    context = place.context
+    for number in range(40):
+        spec = RunSpec(name="r", id=f"r{number}", cwd="/proc")
+        context.runs[spec.id] = WatchedRun(spec, context.box, place.clock)
+        place.who.watch_disks()
+    place.disks()
+    assert sorted(worked_out) == sorted(context.runs)
+    place.disks()
+    assert len(worked_out) == len(context.runs), "nothing has changed"
 
 
 # -- GPUs -------------------------------------------------------------------------------------

@@ -278,6 +278,27 @@ def test_out_of_descriptors_it_does_not_spin(house: House) -> None:
         assert line_of(sock)["data"] == {"n": 5}
 
 
+def test_out_of_descriptors_it_answers_one_after_the_other(house: House) -> None:
+    taken: list[int] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        for number, sock in enumerate(clients):
+            with sock:
+                sock.settimeout(PATIENCE_S)
+                sock.connect(str(house.path))
+                sock.sendall(b'{"op":"ping","n":%d}\n' % number)
+                assert jsonlines.decode(sock.recv(4096))["data"] == {"n": number}
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 # ------------------------------------------------------------------------ following
 
 

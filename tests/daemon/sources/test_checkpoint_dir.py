@@ -23,6 +23,7 @@ import pytest
 
 from middlewatch.daemon.checkpoints.followed import fingerprint_of
 from middlewatch.daemon.checkpoints.index import build
+from middlewatch.daemon.sources import save_order
 from middlewatch.daemon.sources.checkpoint_dir import (
     FILE_PATIENCE_S,
     FOLDER_PATIENCE_S,
@@ -35,6 +36,7 @@ from middlewatch.daemon.sources.checkpoint_dir import (
     WRITER_PATIENCE_S,
     CheckpointDir,
 )
+from middlewatch.daemon.sources.far_scan import FolderSearch
 from middlewatch.daemon.system.worker import JsonWorker
 from middlewatch.sentinels.kit import CheckpointSeen
 
@@ -701,3 +703,45 @@ def _seconds_of(source: CheckpointDir, now: float) -> float:
     began = time.thread_time()
     list(source.read(now))
     return time.thread_time() - began
+
+
+def test_of_many_that_are_new_the_newest_are_met_first(
+    out: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(save_order, "MEETS", 5)
+    out.mkdir()
+    for step in range(1, 13):
+        path = out / f"step_{step}.safetensors"
+        path.write_bytes(tensors(1))
+        os.utime(path, (1e9 + step, 1e9 + step))
+    watch.look()
+    assert [seen.step for seen in watch.source.checkpoints()] == [8, 9, 10, 11, 12]
+    for count in (10, 12, 12):
+        watch.look(2.0)
+        assert len(watch.source.checkpoints()) == count
+
+
+def test_one_more_verdict_costs_the_same_beside_many(
+    out: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 60
+    out.mkdir()
+    for step in range(count):
+        path = out / f"step_{step}.safetensors"
+        path.write_bytes(tensors(1))
+        os.utime(path, (1e9 + step, 1e9 + step))
+    looked_at: list[str] = []
+    really = FolderSearch.is_stalled
+
+    def counted(search: FolderSearch, path: str) -> bool:
+        looked_at.append(path)
+        return really(search, path)
+
+    monkeypatch.setattr(FolderSearch, "is_stalled", counted)
+    scans = 0
+    while list(watch.states.values()).count("ok") < count:
+        watch.look(2.0)
+        scans += 1
+    # Once a scan all that are known may be looked at, twice; and each when it is asked about and answered.
+    assert len(looked_at) <= count * (2 * scans + 4)
+    assert scans < count / 10

@@ -74,7 +74,7 @@ class Stage:
     def hear(self, source: Source, seconds: float = 1.0) -> list[Any]:
         """One read, and what the children answer to it."""
         found = self.read(source, seconds)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
             ready = select.select(list(source.fds()), [], [], 0.3)[0]
             if not ready:
@@ -85,7 +85,7 @@ class Stage:
 
     def until(self, source: Source, what: Any) -> list[Any]:
         """Read until ``what()`` is true; what was seen meanwhile."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         found: list[Any] = []
         while not what():
             assert time.monotonic() < deadline
@@ -94,7 +94,7 @@ class Stage:
 
     def late(self, source: Source) -> str:
         """What is overdue; a child that still works on it is given real time."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while (late := source.stalled(self.clock.now())) is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -392,14 +392,14 @@ def test_status_files_reach_a_far_folder_as_soon_as_it_answers(tmp_path: Path) -
     for text in ("one", "two"):
         own.write_text(text)
         copies.want(str(own), str(theirs), far)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not theirs.exists() or theirs.read_text() != text:
             assert time.monotonic() < deadline
             copies.read(clock.now())
             select.select(list(copies.fds()), [], [], 0.1)
     assert copies.trouble == ""
     copies.want(str(own), "/proc/none/x", far)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not copies.trouble:
         assert time.monotonic() < deadline
         copies.read(clock.now())

@@ -19,7 +19,10 @@ from middlewatch.daemon.sources import processes as module
 from middlewatch.daemon.sources.main_end import EXIT_FILE_READS
 from middlewatch.daemon.sources.processes import Processes
 from middlewatch.daemon.system import procfs
+from middlewatch.daemon.system.listing import FRESH_S, Listing
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
+
+from ...fakes.clock import FakeClock
 
 STAT = (
     "{pid} ({name}) {state} {ppid} 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 {threads} 0 {ticks}"
@@ -598,3 +601,41 @@ def test_a_second_of_ten_processes_is_cheap() -> None:
         # About 180 µs on a slow core; a bound that only a change of method can break.
         assert (time.process_time() - began) / 60 < 0.002
     assert procfs.stat(child.pid) is None
+
+
+def test_runs_share_one_listing_of_the_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted are listings of /proc and reads of the processes of others, for twenty runs."""
+    clock, fake = FakeClock(), FakeProc(tmp_path)
+    mains, others = range(100, 120), range(1000, 1050)
+    for pid in (*mains, *others):
+        fake.put(pid)
+    listed: list[str] = []
+    looked: list[int] = []
+    pids, stat = procfs.pids, procfs.stat
+
+    def list_all(root: str) -> list[int]:
+        listed.append(root)
+        return pids(root)
+
+    def look_at(pid: int, root: str) -> procfs.Stat | None:
+        looked.append(pid)
+        return stat(pid, root)
+
+    monkeypatch.setattr(procfs, "pids", list_all)
+    monkeypatch.setattr(procfs, "stat", look_at)
+    shared = Listing(clock, str(tmp_path))
+    runs = [
+        Processes(RunSpec(name="r", pid=pid, start_ticks=100), str(tmp_path), shared)
+        for pid in mains
+    ]
+    for run in runs:
+        list(run.read(0.0))
+    assert len(listed) == 1
+    assert sorted(pid for pid in looked if pid in others) == list(others)
+    fake.put(2000, ppid=mains[0], listed=False)
+    clock.jump(FRESH_S)
+    _, samples = looks(runs[0], module.TREE_EVERY)
+    assert len(listed) == 2, "an old listing is not used"
+    assert 2000 in samples
+    for run in runs:
+        run.close()

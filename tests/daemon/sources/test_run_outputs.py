@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from middlewatch.daemon.sources.run_outputs import AGES_S, LATER_S, Output, RunOutputs
+from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.processes import Process
 
 TALK = "print('begun', flush=True); import time; time.sleep(60)"
@@ -52,6 +53,9 @@ class Stage:
         path = self.folder / where.strip("> ").split()[0]
         before = path.stat().st_size if path.exists() else 0
         self.until(lambda: path.exists() and path.stat().st_size > before)
+        # The kernel counts a write for its process a moment after the file has grown.
+        wrote = path.stat().st_size - before
+        self.until(lambda: (io := procfs.io(pid)) is not None and io.wchar >= wrote)
         return pid
 
     def until(self, what: Callable[[], Any]) -> None:

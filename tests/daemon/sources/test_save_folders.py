@@ -19,6 +19,7 @@ from middlewatch.daemon.sources.save_folders import (
     MOST_PAUSE_S,
     REGULAR_S,
     SaveFolders,
+    Searches,
 )
 from middlewatch.daemon.system import procfs
 from middlewatch.sentinels.kit import CheckpointSaved
@@ -82,11 +83,15 @@ class Stage:
         return self.source.looks - before
 
     def _answer(self) -> None:
-        deadline = time.monotonic() + 60
-        while self.source._worker.waiting and time.monotonic() < deadline:
-            for fd in self.source.fds():
+        self.answer(self.source, self.now)
+
+    def answer(self, source: SaveFolders, now: float) -> None:
+        """Wait for the child of this source."""
+        deadline = time.monotonic() + 180
+        while source._worker.waiting and time.monotonic() < deadline:
+            for fd in source.fds():
                 if select.select([fd], [], [], 0.2)[0]:
-                    self.source.ready(fd, self.now)
+                    source.ready(fd, now)
 
     def close(self) -> None:
         self.source.close()
@@ -173,3 +178,25 @@ def test_what_two_looks_say_of_one_folder() -> None:
     many = joined(first, SaveFolder("/w", "", False, tuple(f"={n}" for n in range(100))))
     assert (len(many.names), many.names[-1]) == (64, "=99")
     assert shape("epoch=3-val_loss=0.25.ckpt") == "epoch=#-val_loss=#.#.ckpt"
+
+
+def test_few_of_many_runs_are_looked_at_at_once(stage: Stage) -> None:
+    """Each look is a process: of six runs that are due, two are asked, then the next two."""
+    together = Searches()
+    sources = [
+        SaveFolders(stage.question, list, lambda: None, stage.take, searches=together)
+        for _ in range(6)
+    ]
+    now, looked = stage.now, list[int]()
+    try:
+        for _ in range(4):
+            now += REGULAR_S[-1]
+            for source in sources:
+                source.read(now)
+            looked.append(sum(source.looks for source in sources))
+            for source in sources:
+                stage.answer(source, now)
+    finally:
+        for source in sources:
+            source.close()
+    assert looked == [0, 2, 4, 6]  # the first turn only begins the watch

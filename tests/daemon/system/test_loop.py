@@ -3,10 +3,11 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from middlewatch.daemon.system.loop import TELL_AGAIN_S, Loop
+from middlewatch.daemon.system.loop import LONGEST_OVER_S, ROUND_S, TELL_AGAIN_S, Loop
 
 from ...fakes.clock import FakeClock
 
@@ -203,3 +204,41 @@ def test_a_stop_before_the_start_is_not_lost(bench: Bench) -> None:
     bench.loop.later(0, lambda: bench.note("x"))
     bench.loop.run()
     assert bench.called == []
+
+
+def test_a_long_round_leaves_room_for_what_comes_meanwhile(bench: Bench) -> None:
+    """Twelve calls, four of which take a little longer than a round: four, then it is the turn of others."""
+
+    def call(number: int) -> None:
+        bench.note(str(number))
+        bench.clock.jump(ROUND_S / 3.5)
+
+    bench.loop.each(partial(call, number) for number in range(12))
+    assert bench.called == ["0", "1", "2", "3"]
+    bench.loop.later(0.0, lambda: bench.note("another"))
+    assert bench.after(0.0) == ["4", "5", "6", "7", "another"]
+    assert bench.after(0.0) == ["8", "9", "10", "11"]
+
+
+def test_rounds_take_turns(bench: Bench) -> None:
+    """A long round of writing does not keep the round of reading waiting."""
+
+    def call(word: str) -> None:
+        bench.note(word)
+        bench.clock.jump(ROUND_S / 1.5)
+
+    bench.loop.each(partial(call, f"write {number}") for number in range(4))
+    assert bench.called == ["write 0", "write 1"]
+    bench.loop.each(partial(call, f"read {number}") for number in range(2))
+    assert bench.after(0.0) == ["write 2", "read 0"]
+    assert bench.after(0.0) == ["write 3", "read 1"]
+    assert bench.after(0.0) == []
+
+
+def test_the_longest_turn_is_forgotten_after_a_while(bench: Bench) -> None:
+    bench.loop.later(0.0, lambda: bench.clock.jump(3.0))
+    bench.loop.turn(0.0)
+    assert bench.loop.longest_turn_s == 3.0
+    for _ in range(2):
+        bench.after(LONGEST_OVER_S)
+    assert bench.loop.longest_turn_s == 0.0

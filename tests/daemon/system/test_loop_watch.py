@@ -125,6 +125,6 @@ def test_a_thread_does_the_looking(bench: Bench, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("middlewatch.daemon.system.loop_watch.LOOK_S", 0.01)
     monkeypatch.setattr(bench.watch, "look", looked.set)
     bench.watch.start()
-    assert looked.wait(60)
+    assert looked.wait(180)
     bench.watch.close()
     bench.watch.close()

@@ -45,7 +45,7 @@ def container(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         child.wait()
         child.stdout.close()
         pytest.skip("an overlay cannot be mounted here")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while (seen := procfs.stat(child.pid)) and seen.name != "sleep":
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -8,6 +8,7 @@ import pytest
 
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.daemon.system.inotify import Inotify
+from middlewatch.daemon.system.isolation import FAILURES, FIRST_PAUSE_S
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import UNSUPPORTED_RETRY_S, Pump
 from middlewatch.daemon.system.source import Source, TelemetryLost
@@ -378,3 +379,64 @@ def test_a_source_that_cannot_even_be_closed(bench: Bench) -> None:
     bench.add(Stubborn())
     bench.pump.remove(bench.pump.all()[0])
     assert len(bench.bugs) == 1
+
+
+# ------------------------------------------------------------------------ left out
+
+
+def test_a_source_with_a_bug_is_left_out_for_a_while_and_tried_again(bench: Bench) -> None:
+    source, other = Scripted(raising(KeyError("x"))), Scripted(lambda: [SEEN])
+    other.name = "other"
+    bench.add(source)
+    bench.add(other)
+    while not bench.pump.isolation.broken():
+        bench.wait()
+    reads = source.reads
+    assert reads == FAILURES
+    for _ in range(10):
+        bench.wait()
+    assert source.reads == reads
+    assert other.reads > reads, "the others are read on"
+    source.look = lambda: [SEEN]
+    bench.wait(FIRST_PAUSE_S)
+    assert source.reads == reads + 1
+    assert bench.pump.isolation.broken() == []
+    assert [s.state for s in bench.taken if isinstance(s, SourceState)][-1] == "ok"
+
+
+def test_a_pipe_of_a_source_that_is_left_out_does_not_wake_the_loop(bench: Bench) -> None:
+    read, write = os.pipe()
+    source = Scripted(raising(KeyError("x")))
+    source.descriptors = (read,)
+    bench.add(source)
+    while not bench.pump.isolation.broken():
+        bench.wait()
+    os.write(write, b"x")
+    bench.loop.turn(0.0)
+    assert read not in bench.loop.watched()
+    source.look = lambda: [SEEN]
+    bench.wait(FIRST_PAUSE_S)
+    assert read in bench.loop.watched(), "it is listened to again"
+    os.close(write)
+    os.close(read)
+
+
+def test_a_source_that_cannot_read_has_no_bug(bench: Bench) -> None:
+    source = Scripted(raising(PermissionError(13, "Permission denied", "/x")))
+    bench.add(source)
+    for _ in range(10):
+        bench.wait()
+    assert source.reads == 11
+    assert list(bench.pump.isolation) == []
+
+
+def test_when_a_source_last_did_what_it_should(bench: Bench) -> None:
+    source = Scripted(lambda: [SEEN])
+    pumped = bench.pump.add(source, bench.taken.extend, "gpt-1")
+    assert (pumped.true_at, pumped.name) == (None, "scripted of gpt-1")
+    bench.loop.turn(0.0)
+    first = pumped.true_at
+    assert first == bench.clock.now()
+    source.look = raising(OSError(5, "Input/output error"))
+    bench.wait()
+    assert pumped.true_at == first

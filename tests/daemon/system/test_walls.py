@@ -232,7 +232,7 @@ def starts(make: Callable[[], JsonWorker]) -> dict[str, str]:
     child = make()
     try:
         assert child.ask({}, 0.0), child.start_error
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             text = Path(f"/proc/{child.pid}/status").read_text()
             lines = dict(line.split(":", 1) for line in text.splitlines())
