@@ -292,10 +292,15 @@ class App:
         changed = watched.update_state(view, open_now)
         for change in changes:
             self._loop.serve(partial(self._tell, watched, change))
-        if changes or changed or self._publisher.is_due(watched):
+        ended = not watched.alive
+        due = changes or changed or self._publisher.is_due(watched)
+        if ended:  # the last push names the newest good checkpoint; its files are written after it
+            self._publisher.reindex(watched)
+        elif due:
             self._publisher.publish(watched)
+        if ended or due:
             self._loop.serve(partial(self._alerter.correct_saves, watched))
-        if not watched.alive:
+        if ended:
             watched.stop_sources(self.context.pump)
             self._loop.serve(partial(self._finding.ended, watched))
             self._alerter.alert_end(watched)

@@ -56,8 +56,7 @@ class Publisher:
         """
         now, context, run = self._context.clock.now(), self._context, watched.spec.id
         began = context.clock.monotonic()
-        watched.index_stale = False
-        watched.reindex(now, RankingRules.of(context.config))
+        self.reindex(watched)
         trouble = self._write(watched, now, anew=anew)
         context.store.put("run", run, watched.save(), now)
         if not context.store.flush():
@@ -69,6 +68,11 @@ class Publisher:
         if len(watched.index["checkpoints"]) >= MANY_SAVES:
             ended = context.clock.monotonic()
             self._due[run] = ended + RESTS * (ended - began)
+
+    def reindex(self, watched: WatchedRun) -> None:
+        """Build the index of a run anew, without writing it."""
+        watched.index_stale = False
+        watched.reindex(self._context.clock.now(), RankingRules.of(self._context.config))
 
     def is_due(self, watched: WatchedRun) -> bool:
         """Whether saves came, went or were judged, and it is time to write that."""

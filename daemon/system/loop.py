@@ -18,8 +18,8 @@ from .clock import Clock
 
 Callback = Callable[[], None]
 ROUND_S = 0.1
-"""Seconds of one round of calls after which the rest waits for the next turn, so that a client is heard
-however many runs there are: a tenth of the second within which the daemon is to answer. Our choice."""
+"""Seconds of calls after which the rest waits for the next turn, so that a client is heard however many
+runs there are: a tenth of the second within which the daemon is to answer. Our choice."""
 LONGEST_OVER_S = 300.0
 """Seconds over which the longest turn is kept; then a new count begins beside the last one."""
 TELL_AGAIN_S = 3600.0
@@ -135,7 +135,11 @@ class Loop:
         self._stopped = False
 
     def turn(self, longest_s: float = 60.0) -> None:
-        """Wait for the next event or deadline (at most ``longest_s`` seconds); call what is due."""
+        """Wait for the next event or deadline (at most ``longest_s`` seconds); call what is due.
+
+        Deadlines that are left after :data:`ROUND_S` seconds wait for the next turn, earliest first:
+        three hundred runs that end at once are one deadline each.
+        """
         wait = longest_s
         while self._heap and not self._heap[0][2].active:
             heapq.heappop(self._heap)  # cancelled: no reason to wake up for it
@@ -158,6 +162,8 @@ class Loop:
             if timer.every_s is not None and timer.active:
                 missed = max(0.0, mono - due) // timer.every_s
                 self._push(due + (missed + 1) * timer.every_s, timer)
+            if self.clock.monotonic() - mono >= ROUND_S:
+                break
         self._note_turn(began)
 
     def _note_turn(self, began: float) -> None:

@@ -216,8 +216,24 @@ def test_a_long_round_leaves_room_for_what_comes_meanwhile(bench: Bench) -> None
     bench.loop.each(partial(call, number) for number in range(12))
     assert bench.called == ["0", "1", "2", "3"]
     bench.loop.later(0.0, lambda: bench.note("another"))
-    assert bench.after(0.0) == ["4", "5", "6", "7", "another"]
-    assert bench.after(0.0) == ["8", "9", "10", "11"]
+    assert bench.after(0.0) == ["4", "5", "6", "7"]
+    assert bench.after(0.0) == ["another", "8", "9", "10", "11"]
+
+
+def test_many_deadlines_at_once_leave_room_for_what_comes_meanwhile(bench: Bench) -> None:
+    """Six deadlines, two of which take longer than a turn may: the rest waits, and comes in order."""
+
+    def call(number: int) -> None:
+        bench.note(str(number))
+        bench.clock.jump(ROUND_S / 1.5)
+
+    for number in range(6):
+        bench.loop.later(1.0, partial(call, number))
+    assert bench.after(1.0) == ["0", "1"]
+    bench.loop.later(0.0, lambda: bench.note("another"))
+    assert bench.after(0.0) == ["2", "3"]
+    assert bench.after(0.0) == ["4", "5"]
+    assert bench.after(0.0) == ["another"]
 
 
 def test_rounds_take_turns(bench: Bench) -> None:
