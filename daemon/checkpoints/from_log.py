@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ def attach_metrics(
     step in the name of a save takes precedence over the log, because the trainer wrote it.
     """
     reports = sorted(steps, key=lambda s: s.at)
+    earliest = reports[0].at if reports else math.inf
+    lowest = min((r.number for r in reports if r.number is not None), default=math.inf)
     found: list[Joined] = []
     before: CheckpointSeen | None = None
     for bare in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
@@ -50,9 +53,11 @@ def attach_metrics(
             step, step_origin = _remembered_step(known), "log"
         if step is None:
             step = _step_in_log(bare, reports, claims)
-        seen = replace(bare, step=step)
+        seen = bare if step == bare.step else replace(bare, step=step)
         logged = _remembered_metrics(known)
-        logged |= _metrics_in_log(seen, before, reports)
+        # Most of thousands of saves are older than all reports that are still known.
+        if bare.saved_at >= earliest or (step is not None and step >= lowest):
+            logged |= _metrics_in_log(seen, before, reports)
         origin = (bare.metrics_origin or "checkpoint") if bare.metrics else None
         if logged.keys() - seen.metrics.keys():
             origin = "both" if origin else "log"

@@ -43,7 +43,9 @@ def build(
     """
     rules = rules or RankingRules()
     known = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
-    known = {c.path: known[c.path] for c in checkpoints if _same(known.get(c.path), c)}
+    saved_at = {c.path: iso(c.saved_at) for c in checkpoints}
+    # An entry is about the same save if its files have not been written since.
+    known = {p: e for p, e in known.items() if e["saved_at"] == saved_at.get(p)}
     checkpoints = [_remembered(c, known.get(c.path, {})) for c in checkpoints]
     joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, known)}
     ordered = in_order([j.seen for j in joined.values()], started_at)
@@ -57,7 +59,8 @@ def build(
             "best": seen.path == best.path,
             "milestone": is_milestone(seen, rules),
         }
-        entry = _entry(joined[seen.path], [tag for tag, holds in tags.items() if holds])
+        told = [tag for tag, holds in tags.items() if holds]
+        entry = _entry(joined[seen.path], told, saved_at[seen.path])
         entry["digest"] = seen.digest
         entries.append(entry)
     return {
@@ -132,11 +135,6 @@ class _Index:
     resume_from: str | None = None
 
 
-def _same(entry: Mapping[str, Any] | None, seen: CheckpointSeen) -> bool:
-    """Whether an entry is about the same save: its files have not been written since."""
-    return entry is not None and entry["saved_at"] == iso(seen.saved_at)
-
-
 def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSeen:
     """With the digest of the first reading, and corrupt where the digest is different now.
 
@@ -153,20 +151,20 @@ def _remembered(seen: CheckpointSeen, entry: Mapping[str, Any]) -> CheckpointSee
     return replace(seen, state="corrupt", level="checksum", detail=why, digest=first)
 
 
-def _entry(joined: Joined, tags: Sequence[str]) -> dict[str, Any]:
+def _entry(joined: Joined, tags: list[str], saved_at: str | None) -> dict[str, Any]:
     seen = joined.seen
     return {
         "path": seen.path,
         "step": _plain(seen.step),
         "step_origin": joined.step_origin,
         "epoch": _plain(seen.epoch),
-        "saved_at": iso(seen.saved_at),
+        "saved_at": saved_at,
         "bytes": seen.bytes,
         "files": seen.files,
         "format": seen.format,
         "metrics": {name: _plain(value) for name, value in sorted(seen.metrics.items())},
         "metrics_origin": joined.metrics_origin,
-        "tags": list(tags),
+        "tags": tags,
         "verified": {
             "state": seen.state,
             "level": seen.level,

@@ -4,7 +4,7 @@ A sentinel is asked only when an observation of a type that it names (``on``) ar
 second if it judges silence (``every_tick``). One that raises, or computes for ever, has a bug: the
 others are asked all the same, and other runs are judged by it. After some failures in a row
 (:mod:`..system.isolation`) a finding of class ``blind`` says so, and it is not asked about this run
-for a while.
+for a while. One that computes for ever about several runs is asked about none: each costs two seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from middlewatch.sentinels.kit import Evidence, Finding, OpenIncident, Sentinel, Severity, View
 
 from ..config.secrets import mask, mask_values
-from ..system.bounded import bounded
+from ..system.bounded import Overrun, bounded
 from ..system.isolation import FAILURES, Isolation, Part
 from .incidents import Change, Incident, Incidents
 from .refutation import refuted
@@ -58,19 +58,22 @@ class Engine:
             if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
                 asked[name] = sentinel.clears_after_s  # asked in effect: it has nothing to report
                 continue
-            part = isolation.get("rule", _part(name, run))
-            if part is not None and part.left_out(view.now):
-                found.append((name, _broken(name, part)))
+            part, everywhere = (isolation.get("rule", of) for of in (_part(name, run), name))
+            out = next((p for p in (part, everywhere) if p and p.left_out(view.now)), None)
+            if out is not None:
+                found.append((name, _broken(name, out)))
                 continue
             try:
                 reported = bounded(partial(sentinel, view, self._limits.get(name)))
             except Exception as error:  # noqa: BLE001 - one broken sentinel must not stop the others
-                part = isolation.failed("rule", _part(name, run), error, view.now)
+                part = self._failed(name, run, error, view.now)
                 if part.in_row >= FAILURES:
                     found.append((name, _broken(name, part)))
                 continue
             if part is not None:
                 isolation.worked("rule", part.name, view.now)
+            if everywhere is not None and everywhere.pause_s:  # tried again after its pause
+                isolation.worked("rule", everywhere.name, view.now)
             asked[name] = sentinel.clears_after_s
             found += [(name, finding) for finding in reported]
         return found, asked
@@ -119,9 +122,13 @@ class Engine:
             limits = self._limits.get(one.sentinel, sentinel.limits)
             return bounded(partial(sentinel.recovered, view, limits, case))
         except Exception as error:  # noqa: BLE001 - the incident stays open; the others are judged
-            name = _part(one.sentinel, one.run)
-            self._isolation.failed("rule", name, error, view.now)
+            self._failed(one.sentinel, one.run, error, view.now)
             return ""
+
+    def _failed(self, name: str, run: str, error: Exception, now: float) -> Part:
+        if run and isinstance(error, Overrun):
+            self._isolation.failed("rule", name, error, now, at_once=False)
+        return self._isolation.failed("rule", _part(name, run), error, now)
 
     def _refute(
         self, run: str, view: View, reported: Collection[tuple[str, str]], asked: Collection[str]

@@ -22,7 +22,7 @@ from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
-from .save_order import DueQueue, met_later
+from .save_order import ByTime, DueQueue, MeetOrder
 from .verifier import Verifier
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
@@ -104,7 +104,7 @@ class CheckpointDir(Source):
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
         self._followed: dict[str, Followed] = {}
-        self._due = DueQueue()
+        self._order, self._due, self._sorted = MeetOrder(), DueQueue(), ByTime()
         self._asked: Followed | None = None
         self._reading = False
         """The outstanding question is to read the data, not only the structure."""
@@ -187,7 +187,7 @@ class CheckpointDir(Source):
                 for path, entry in self._earlier.items()
                 if path not in self._followed and path.startswith(unheard)
             ]
-        return sorted(found, key=lambda seen: (seen.saved_at, seen.path))
+        return self._sorted.of(found)
 
     def rescan(self, now: float) -> None:
         """Verify everything again: structures at once, data at the usual rate of reading."""
@@ -206,7 +206,7 @@ class CheckpointDir(Source):
                 self._asked = None
             if gone.left:
                 yield dataclasses.replace(gone.left_over(now), state="pending", detail="gone")
-        later = met_later(places.keys(), self._followed.keys())
+        later = self._order.later(places.keys(), self._followed.keys())
         for place in places.values():
             followed = self._followed.get(place.path)
             if followed is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Set
+
+from middlewatch.sentinels.kit import CheckpointSeen
 
 from ..checkpoints.followed import Followed
 
@@ -40,13 +42,46 @@ class DueQueue:
         self._due.append(followed)
 
 
-def met_later(seen: Collection[str], known: Collection[str]) -> Collection[str]:
-    """Paths that are new and wait for a later look, because too many are: the newest, by the
-    numbers in their names, come first."""
-    if len(seen) - len(known) <= MEETS:
-        return ()
-    fresh = sorted(set(seen) - set(known), key=_by_numbers, reverse=True)
-    return frozenset(fresh[MEETS:])
+class MeetOrder:
+    """Which checkpoints that are new are met in this look, and which wait because too many are.
+
+    The newest, by the numbers in their names, come first. What waits is put in order once, so that a
+    look costs the same however many wait.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, None] = {}
+        """Paths, the newest last."""
+
+    def later(self, seen: Set[str], known: Set[str]) -> Set[str]:
+        """Paths that are new and wait for a later look."""
+        fresh = seen - known
+        if len(fresh) <= MEETS:
+            self._waiting = {}
+            return frozenset()
+        now = fresh - self._waiting.keys()
+        if len(now) > MEETS:
+            self._waiting, now = dict.fromkeys(sorted(fresh, key=_by_numbers)), set()
+        while self._waiting and len(now) < MEETS:
+            newest, _ = self._waiting.popitem()
+            if newest in fresh:
+                now.add(newest)
+        return fresh - now
+
+
+class ByTime:
+    """Checkpoints by time of save, sorted again only when they are not the same as before."""
+
+    def __init__(self) -> None:
+        self._seen: list[CheckpointSeen] = []
+        self._sorted: list[CheckpointSeen] = []
+
+    def of(self, seen: list[CheckpointSeen]) -> list[CheckpointSeen]:
+        """These, oldest first: the same object as long as they are the same."""
+        if seen != self._seen:
+            self._seen = seen
+            self._sorted = sorted(seen, key=lambda one: (one.saved_at, one.path))
+        return self._sorted
 
 
 def _by_numbers(path: str) -> list[tuple[int, str]]:

@@ -70,11 +70,13 @@ class Isolation:
         part = self._parts.get((kind, name))
         return part is not None and part.left_out(now)
 
-    def failed(self, kind: str, name: str, error: Exception, now: float) -> Part:
-        """Note a failure. One that computes for ever is left out at once, others after some."""
+    def failed(
+        self, kind: str, name: str, error: Exception, now: float, *, at_once: bool = True
+    ) -> Part:
+        """Note a failure. One that computes for ever is left out ``at_once``, others after some."""
         part = self._parts.setdefault((kind, name), Part(kind, name))
         part.failures += 1
-        part.in_row += FAILURES if isinstance(error, Overrun) else 1
+        part.in_row += FAILURES if at_once and isinstance(error, Overrun) else 1
         part.error = f"{type(error).__name__}: {error}"[:200]
         part.trace = "".join(traceback.format_exception(error, limit=-2))[-400:]
         part.failed_at, part.worked_at = now, None

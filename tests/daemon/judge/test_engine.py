@@ -8,7 +8,13 @@ import pytest
 
 from middlewatch.daemon.judge.engine import Engine, prove
 from middlewatch.daemon.judge.incidents import Incident, Incidents
-from middlewatch.daemon.system.isolation import FAILURES, FIRST_PAUSE_S, Isolation
+from middlewatch.daemon.system.bounded import Overrun
+from middlewatch.daemon.system.isolation import (
+    FAILURES,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    Isolation,
+)
 from middlewatch.sentinels.kit import (
     Evidence,
     Finding,
@@ -173,6 +179,25 @@ def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None
     assert asked == FAILURES, "it is not asked again at once"
     assert bench.judge(Step, now=100.0 + FIRST_PAUSE_S) == ["resolved"]
     assert broken.asked == asked + 1
+
+
+def test_a_rule_that_computes_for_ever_about_several_runs_is_asked_about_none() -> None:
+    """Each would cost two seconds; after a pause one run is enough to see that it works again."""
+    rule = Rule()
+    rule.error = Overrun("it did not end")
+    bench = Bench(rule=rule)
+    now, runs = 100.0, [f"run{n}" for n in range(300)]
+    for run in runs:
+        found, _ = bench.engine.findings(view(now), {Step}, tick=False, run=run)
+    assert rule.asked == FAILURES
+    assert [finding.trouble for _, finding in found] == ["blind"]
+    rule.error = None
+    later = now + LONGEST_PAUSE_S
+    for run in runs:
+        found, asked = bench.engine.findings(view(later), {Step}, tick=False, run=run)
+        assert not found
+        assert asked
+    assert rule.asked == FAILURES + len(runs)
 
 
 def test_errors_that_are_not_in_a_row_are_no_incident() -> None:
