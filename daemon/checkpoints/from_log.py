@@ -44,6 +44,7 @@ def attach_metrics(
     reports = sorted(steps, key=lambda s: s.at)
     earliest = reports[0].at if reports else math.inf
     lowest = min((r.number for r in reports if r.number is not None), default=math.inf)
+    by_name = _by_name(reports)
     found: list[Joined] = []
     before: CheckpointSeen | None = None
     for bare in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
@@ -57,7 +58,7 @@ def attach_metrics(
         logged = _remembered_metrics(known)
         # Most of thousands of saves are older than all reports that are still known.
         if bare.saved_at >= earliest or (step is not None and step >= lowest):
-            logged |= _metrics_in_log(seen, before, reports)
+            logged |= _metrics_in_log(seen, before, by_name)
         origin = (bare.metrics_origin or "checkpoint") if bare.metrics else None
         if logged.keys() - seen.metrics.keys():
             origin = "both" if origin else "log"
@@ -97,23 +98,41 @@ def _step_in_log(
     return next(earlier, None)
 
 
+def _by_name(reports: Sequence[Step]) -> dict[str, list[Step]]:
+    """The reports that have a metric, by its name, the newest first."""
+    found: dict[str, list[Step]] = {}
+    for report in reversed(reports):
+        for name in report.values:
+            found.setdefault(name, []).append(report)
+    return found
+
+
 def _metrics_in_log(
-    seen: CheckpointSeen, before: CheckpointSeen | None, reports: Sequence[Step]
+    seen: CheckpointSeen, before: CheckpointSeen | None, reports: Mapping[str, Sequence[Step]]
 ) -> dict[str, float]:
-    """The newest value of every metric at this save. ``reports``: in order of time."""
+    """The newest value of every metric at this save. ``reports``: as of :func:`_by_name`.
+
+    Most saves find each metric in the first report that they look at: thousands of saves beside
+    hundreds of reports must not cost their product.
+    """
     # The reports of a log that is read in one go all come later than its saves; after a restart
     # from an earlier step the same steps come twice. So reports from before the save win.
     limit = seen.saved_at + _CLAIM_REACH_S
-    fitting = [r for r in reports if _at_or_before(r, seen)]
+    follows = before is not None and _was_before(before, seen)
     found: dict[str, float] = {}
-    for timely in (False, True):
-        for report in fitting:
-            if (report.at <= limit) is not timely:
+    for name, having in reports.items():
+        passed = before if follows and name.startswith(_EVALUATED) else None
+        late: Step | None = None
+        for report in having:
+            if not _at_or_before(report, seen) or (passed and _at_or_before(report, passed)):
                 continue
-            old = before is not None and _was_before(before, seen) and _at_or_before(report, before)
-            found.update(
-                (n, v) for n, v in report.values.items() if not (old and n.startswith(_EVALUATED))
-            )
+            if report.at <= limit:
+                found[name] = report.values[name]
+                break
+            late = late or report
+        else:
+            if late is not None:
+                found[name] = late.values[name]
     return found
 
 

@@ -180,6 +180,51 @@ def test_the_step_comes_from_a_claim_or_from_the_last_report() -> None:
     }
 
 
+def _plainly(
+    save: CheckpointSeen, before: CheckpointSeen | None, steps: list[Step]
+) -> dict[str, float]:
+    """What the log says about a save, by going through all of it: first what came late, then the rest."""
+
+    def reached(one: Step, saved: CheckpointSeen) -> bool:
+        if saved.step is not None and one.number is not None:
+            return one.number <= saved.step
+        return one.at <= saved.saved_at
+
+    follows = before is not None and (
+        None in (before.step, save.step) or (before.step or 0.0) < (save.step or 0.0)
+    )
+    found: dict[str, float] = {}
+    for timely in (False, True):
+        for one in sorted(steps, key=lambda s: s.at):
+            if not reached(one, save) or (one.at <= save.saved_at + 600.0) is not timely:
+                continue
+            passed = follows and before is not None and reached(one, before)
+            found |= {n: v for n, v in one.values.items() if not (passed and n.startswith("eval_"))}
+    return found
+
+
+few = st.integers(0, 12)
+
+
+@given(
+    st.lists(st.tuples(few, st.none() | few), max_size=6),
+    st.lists(
+        st.tuples(few, st.none() | few, st.sampled_from(["loss", "lr", "eval_loss"])), max_size=12
+    ),
+)
+def test_what_the_log_says_is_what_going_through_all_of_it_finds(
+    saves: list[tuple[int, int | None]], lines: list[tuple[int, int | None, str]]
+) -> None:
+    steps = [
+        report(at * 100.0, number, **{name: float(n)}) for n, (at, number, name) in enumerate(lines)
+    ]
+    known = [seen(f"/{n:02}", at * 100.0, step) for n, (at, step) in enumerate(saves)]
+    before: CheckpointSeen | None = None
+    for joined in from_log.attach_metrics(known, steps, []):
+        assert joined.seen.metrics == _plainly(joined.seen, before, steps)
+        before = joined.seen
+
+
 anything = st.builds(
     seen,
     st.text(min_size=1),
