@@ -266,9 +266,14 @@ def test_a_search_is_the_run_and_its_trials_are_not(
     trial = stage.script("train_one.py")
     search = stage.script(name, SEARCH)
     stage.shell(f"exec $PYTHON {search} {trial} > search.log")
-    stage.pids(trial, count=4)  # the command of the search names it, too
-    (main,) = stage.pids(search)
-    pids = [pid for pid in stage.pids(trial) if pid != main]
+    main = stage.pid(search)
+
+    def trials() -> list[int] | None:
+        # A child that has not reached its exec yet still shows the command of the search.
+        all_four = stage.pids(trial, count=4)
+        return all_four[1:] if stage.pids(search) == [main] else None
+
+    pids = until(trials)
     runs = runs_of(main, *pids)
     if not one:
         assert sorted(run.pid or 0 for run in runs) == sorted(pids)
