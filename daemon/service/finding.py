@@ -311,18 +311,18 @@ class Finding:
 
         ``None`` when it did not, or processes of the run are left: then its logs are still its own.
         """
-        spec, samples = watched.spec, watched.history.process_samples
+        spec = watched.spec
         if spec.parent_pid is None or any(p.pid != spec.pid for p in _last_seen(watched)):
             return None
-        lived = [s.at for s in samples if any(p.pid == spec.pid for p in s.processes)]
         up = procfs.uptime_s()
-        if not lived or up is None:
+        if up is None:
             return None
         booted = self._context.clock.now() - up
         children = procfs.children(spec.parent_pid, all_threads=False) or ()
         ticks = (procfs.start_ticks(pid) for pid in children)
         starts = [booted + one * procfs.TICK_S for one in ticks if one is not None]
-        return min((at for at in starts if at > lived[-1] - procfs.TICK_S), default=None)
+        lived_at = watched.lived_at
+        return min((at for at in starts if at > lived_at - procfs.TICK_S), default=None)
 
     def ended(self, watched: WatchedRun) -> None:
         """Called when a run has ended and its last lines were read."""

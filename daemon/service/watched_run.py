@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -13,7 +12,6 @@ from middlewatch.sentinels.kit import (
     MemorySample,
     Observation,
     ProcessEnded,
-    ProcessesSeen,
     RunFacts,
     Step,
     View,
@@ -106,6 +104,7 @@ class WatchedRun:
         self.fresh: set[type] = set()
         self.end_alerted = self.state in ENDED
         self.resting = False
+        self._lived_at: float = memory.get("lived_at", now)
         self._saves_seen = False
         self.index_stale = False
         """Checkpoints came or went since the index was written."""
@@ -184,7 +183,7 @@ class WatchedRun:
         urgent = False
         for one in seen:
             if self._session is not None:
-                one = _in_session(one, self._session)
+                one = self._session.note(one)
             self.history.add(one)
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
@@ -251,6 +250,15 @@ class WatchedRun:
     def alive(self) -> bool:
         """True until the end of the run was seen and its last observations were taken."""
         return self.ended_at is None
+
+    @property
+    def lived_at(self) -> float:
+        """When the main process was seen alive last (epoch seconds), also by an earlier daemon."""
+        pid = self.spec.pid
+        for sample in reversed(self.history.process_samples):
+            if any(process.pid == pid for process in sample.processes):
+                return sample.at
+        return self._lived_at
 
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
@@ -373,6 +381,7 @@ class WatchedRun:
             "ended_at": self.ended_at,
             "exit": self.exit,
             "watched_since": self.facts.watched_since,
+            "lived_at": self.lived_at,
             "history": self.history.save(),
             "index": self.index,
             "log_tail": self.logs.tail(),
@@ -386,12 +395,3 @@ class WatchedRun:
 
     def _cgroup_state(self) -> Any:
         return self._memory.state() if self._memory else self._saved.get("cgroup")
-
-
-def _in_session(seen: Observation, session: Session) -> Observation:
-    """Add to the end of the main process what ended with it: its terminal, or the box."""
-    if isinstance(seen, ProcessesSeen):
-        session.check_terminal(seen.at)
-    elif isinstance(seen, ProcessEnded) and seen.main:
-        return replace(seen, gone_with=session.gone_with(seen.at))
-    return seen

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from middlewatch.sentinels.kit import codec
+from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, codec
 from middlewatch.sentinels.kit.observations import GoneWith
 
 from ..system import procfs
@@ -75,6 +75,14 @@ class Session:
         if self._terminal and seen is not None and now - seen <= AT_ONCE_S and self._hung_up():
             return "session"
         return ""
+
+    def note(self, seen: Observation) -> Observation:
+        """Look at the terminal with each sample; the end of the main process with what ended beside it."""
+        if isinstance(seen, ProcessesSeen):
+            self.check_terminal(seen.at)
+        elif isinstance(seen, ProcessEnded) and seen.main:
+            return replace(seen, gone_with=self.gone_with(seen.at))
+        return seen
 
     def state(self) -> dict[str, Any]:
         """Plain JSON values for the store, from which a restarted daemon can notice a reboot."""

@@ -477,3 +477,30 @@ def test_what_the_next_job_of_a_queue_writes_is_not_of_the_one_before(
         process.wait()
     assert [step for _, step in first.history.step_times] == [5000]
     assert [step.number for step in first.history.steps] == [5000]
+
+
+def test_nor_when_the_daemon_was_started_anew_and_has_not_seen_it_alive(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """The job ended while no daemon was there: it is known when it lived last."""
+    now = time.time()
+    desk.clock.set_wall(now - 30.0)
+    first = desk.new(
+        parent_pid=os.getpid(),
+        parent_ticks=procfs.start_ticks(os.getpid()),
+        started_at=now - 60,
+        pid=4194303,
+    )
+    first.add_observations([ProcessesSeen(now - 30.0, (sample(4194303, 4),))])
+    desk.report(first, 0.4, first=5000)
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        desk.clock.set_wall(time.time() + 0.5)
+        again = WatchedRun(first.spec, desk.context.box, desk.clock, first.save())
+        desk.context.runs[first.spec.id] = again
+        desk.report(again, 3.0, 2.9, first=1)
+        desk.end(again, None)
+    finally:
+        process.kill()
+        process.wait()
+    assert [step for _, step in again.history.step_times] == [5000]

@@ -120,7 +120,7 @@ def test_documents_are_written_as_they_were(docs: Docs) -> None:
     run = watched(docs["run"])
     saved = json.loads(jsonlines.dumps(run.save()))
     old = docs["run"]
-    assert {**saved, "history": 0} == {**old, "history": 0}
+    assert {**saved, "history": 0} == {**old, "history": 0, "lived_at": run.lived_at}
     assert {**saved["history"], "ledgers": 0} == {**old["history"], "ledgers": 0} | LATER_FIELDS
 
 
