@@ -3,7 +3,7 @@ go to the log of the container, does the container end as it does?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ..system import procfs
@@ -27,14 +27,16 @@ def belongs(pid: int, first: int, container: str, proc: str = procfs.PROC) -> bo
     Anybody may name a control group of their own like a container; into that of a container nobody gets
     but by its engine.
     """
-    theirs = {path for path in _groups(first, proc) if container in path}
-    ours = _groups(pid, proc)
-    return any(path == group or path.startswith(f"{group}/") for path in ours for group in theirs)
+    theirs = set(_groups(first, container, proc))
+    return any(group in theirs for group in _groups(pid, container, proc))
 
 
-def _groups(pid: int, proc: str) -> list[str]:
-    """The control groups of a process: ``4:memory:/docker/ID``."""
-    return procfs.cgroup(pid, proc).decode(errors="replace").splitlines()
+def _groups(pid: int, container: str, proc: str) -> Iterator[str]:
+    """The control groups of a container that a process is in: ``4:memory:/docker/ID``."""
+    for path in procfs.cgroup(pid, proc).decode(errors="replace").splitlines():
+        head, found, rest = path.partition(container)
+        if found:
+            yield head + found + rest.partition("/")[0]
 
 
 def voice(pid: int, first: int, proc: str = procfs.PROC) -> Voice:

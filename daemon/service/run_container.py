@@ -27,6 +27,7 @@ from ..system.inotify import Inotify
 from ..system.pump import Pump, Pumped
 from ..system.worker import module_argv
 from .run_logs import RunLogs, Tail
+from .run_saves import RunSaves
 
 USUAL_SOCKET = "/var/run/docker.sock"
 """Where an engine listens (docs.docker.com, "Configure remote access for Docker daemon")."""
@@ -54,6 +55,7 @@ class Run(Protocol):
     guards: Guards | None
     engine: Guard | None
     logs: RunLogs
+    saves: RunSaves
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
         """Take what a source saw."""
@@ -131,15 +133,15 @@ class RunContainer:
         """The engine has told of the container: note its name, and read its log."""
         run = self._run
         run.spec = replace(run.spec, container_name=told.name)
-        if self.source is None or not (run.spec.container_log or self._prints(told)):
-            return
-        label = run.spec.container_log or f"docker:{told.name}"
-        run.spec = replace(
-            run.spec,
-            container_log=label,
-            notes=tuple(n for n in run.spec.notes if not n.startswith(_SPOKEN_FOR)),
-        )
-        run.logs.add(label, lambda reader, state: self._log(label, told, reader, state))
+        if run.spec.container_log or self._prints(told):
+            label = run.spec.container_log or f"docker:{told.name}"
+            run.spec = replace(
+                run.spec,
+                container_log=label,
+                notes=tuple(n for n in run.spec.notes if not n.startswith(_SPOKEN_FOR)),
+            )
+            run.logs.add(label, lambda reader, state: self._log(label, told, reader, state))
+        run.saves.learnt()
 
     def _prints(self, told: Told) -> bool:
         """True when the run prints to the log of the container, and that is not read elsewhere."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,12 +95,14 @@ class Container(Source):
 
     @property
     def settled(self) -> bool:
-        """It lives, or the engine has told of its end, or does not tell of it in time."""
+        """It lives, or its engine has told up to when its log is its own, or does not tell in time."""
         if self.lives:
+            self._gone_at = None
             return True
         if self._gone_at is None:
             self._gone_at = self._clock.monotonic()
-        return self._story.died or self._lost or self._clock.monotonic() - self._gone_at > WAIT_S
+        known = self._story.until is not None
+        return known or self._clock.monotonic() - self._gone_at > WAIT_S
 
     @property
     def until_ns(self) -> int | None:
@@ -172,7 +175,7 @@ class Container(Source):
         if "state" in answer:
             return self._look(answer, now)
         if "gone" in answer:
-            return self._is_gone(str(answer["gone"]), now)
+            return self._is_gone(answer, now)
         for kind in ("absent", "refused", "error"):
             if kind in answer and not self.began.started:
                 raise Unsupported(str(answer[kind]))
@@ -216,13 +219,16 @@ class Container(Source):
             self.began = Began(told.started, told.pid, first, said)
         self._story = Story(self.began.started)
 
-    def _is_gone(self, words: str, now: float) -> list[Observation]:
+    def _is_gone(self, answer: Mapping[str, Any], now: float) -> list[Observation]:
         """The engine has no such container: it was removed, or is that of another engine."""
         if not self.began.started:
-            raise Unsupported(words)
+            raise Unsupported(str(answer["gone"]))
         self._removed = True
-        self._story.removed(int(now * 1e9))
         told = self.told or Told(self.id[:12])
+        with suppress(codec.Unfit):
+            last = {"name": told.name, "events": answer.get("events", ())}
+            self._story.add(codec.load(Told, last).events)
+        self._story.removed(int(now * 1e9))
         self.seen = self._story.seen(now, replace(told, status="removed", policy=""))
         return [self.seen]
 
@@ -234,7 +240,7 @@ def _start_at(told: Told, born: int) -> int:
         return told.started
     for number, (at, action, _) in enumerate(told.events):
         if action == "start" and abs(at - born) <= BORN_NS:
-            ends = [when for when, what, _ in told.events[:number] if what == "die"]
+            ends = [when + 1 for when, what, _ in told.events[:number] if what == "die"]
             return max(
                 [at - BORN_NS, *ends]
             )  # its state had the time, some tenths of a second before

@@ -29,6 +29,7 @@ class Told:
     retries: int = 0
     log: str = ""
     driver: str = ""
+    auto_remove: bool = False
     tty: bool = False
     memory: int = 0
     """Its limit of memory in bytes; 0: none."""
@@ -45,6 +46,8 @@ that the container was stopped: programs save within that time (our choice)."""
 FLUSH_NS = 2 * 10**9
 """Time after the end of a container in which an engine still writes what it has printed (its own limit,
 moby ``daemon/monitor.go``). The event of an end comes after that."""
+RESTART_NS = 5 * 10**9
+"""Time after a start in which an engine says that it was the second half of ``docker restart``."""
 NAME = re.compile(r"[A-Za-z0-9][\w.\-]{0,127}", re.ASCII)
 """Names that docker allows (RestrictedNamePattern); they are put into commands."""
 _KILL = ("9", "SIGKILL", "KILL")
@@ -66,6 +69,7 @@ class Story:
         self._oom: int | None = None
         self._ended: int | None = None
         self._flushed: int | None = None
+        self._auto_remove = False
         self._after: set[str] = set()
         """Events after its end."""
 
@@ -76,7 +80,8 @@ class Story:
 
     @property
     def until(self) -> int | None:
-        """Records of its log from this time on are of the next start; ``None``: it has not ended."""
+        """Records of its log from this time on are of the next start; ``None``: not known yet. An end
+        alone is not enough: the state of a container is told before its log is whole."""
         known = [at for at in (self.again, self._flushed) if at is not None]
         return min(known, default=None)
 
@@ -87,26 +92,33 @@ class Story:
             if at <= self._newest or at < self._started or not self._started:
                 continue
             self._newest = at
-            if action == "start":
-                if self._ended is not None and self.again is None:
-                    self.again = at
-            elif self.again is not None:
-                continue  # of the next start
-            elif action == "kill":
-                self._signals.append((at, detail))
-            elif action == "oom":
-                self._oom = at
-            elif action in ("pause", "unpause"):
-                self._paused = at if action == "pause" else None
-            elif action == "die":
-                self._ended = self._flushed = at
-                self.exit_code = int(detail) if detail.isdecimal() else None
+            if self.again is not None and at >= self.again:
+                # Of the next start; but how that came about is told after it.
+                if action == "restart" and at - self.again <= RESTART_NS and "stop" in self._after:
+                    self._after.add(action)
             else:
-                self._after.add(action)
+                self._take(at, action, detail)
+
+    def _take(self, at: int, action: str, detail: str) -> None:
+        """Take an event of this start, or the next start."""
+        if action == "start":
+            self.again = at if self._ended is not None else None
+        elif action == "kill":
+            self._signals.append((at, detail))
+        elif action == "oom":
+            self._oom = at
+        elif action in ("pause", "unpause"):
+            self._paused = at if action == "pause" else None
+        elif action == "die":
+            self._ended = self._flushed = at
+            self.exit_code = int(detail) if detail.isdecimal() else None
+        else:
+            self._after.add(action)
 
     def note(self, told: Told, at: int) -> None:
         """Take the state of the container ``at`` that time: events may have been lost, as an engine
         keeps 256."""
+        self._auto_remove = told.auto_remove
         if told.started > self._started:
             finished = told.finished if told.finished > self._started else told.started
             self._ended = self._ended or finished
@@ -114,9 +126,11 @@ class Story:
             self.again = told.started if self.again is None else min(self.again, told.started)
             self._paused = None
             return
-        if told.status not in RUNS and told.finished >= self._started and self._ended is None:
-            self._ended, self.exit_code = told.finished, told.exit_code
-            self._flushed = told.finished + FLUSH_NS
+        if told.status not in RUNS and told.finished >= self._started:
+            if self._ended is None:
+                self._ended, self.exit_code = told.finished, told.exit_code
+            elif self._flushed is None:  # told twice, and its event has not come
+                self._flushed = told.finished + FLUSH_NS
         if told.oom and self._oom is None and self._ended is not None:
             self._oom = self._ended
         if not told.paused:
@@ -127,6 +141,7 @@ class Story:
     def removed(self, at: int) -> None:
         """The engine does not know the container any more."""
         self._ended = self._ended or at
+        self._flushed = self._flushed or at
 
     def seen(self, now: float, told: Told) -> ContainerSeen:
         """All of it as an observation."""
@@ -160,7 +175,8 @@ class Story:
         if not near:
             return ""
         if near[0] in _KILL:
-            return "docker rm -f" if "destroy" in self._after else "docker kill"
+            removed = "destroy" in self._after and not self._auto_remove
+            return "docker rm -f" if removed else "docker kill"
         return "docker stop"
 
 

@@ -130,9 +130,10 @@ class Engine:
 
     def _connect(self) -> socket.socket:
         self._check()
+        left = self._left()
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            sock.settimeout(self._left())
+            sock.settimeout(left)
             sock.connect(self.path)
         except (TimeoutError, BlockingIOError):  # its queue is full: nobody takes connections
             sock.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..system.clock import SystemClock
-from .engine_http import Engine
+from .engine_http import Engine, Failure
 from .engine_time import seconds, stamp_ns
 
 EVENTS = ("start", "kill", "oom", "die", "stop", "pause", "unpause", "restart", "destroy")
@@ -25,15 +25,21 @@ def look(engine: Engine, question: Table) -> Table:
     """``{"state": {…}, "asked": ns}`` about a container: :class:`.container_story.Told`.
 
     ``since`` of the question is ``asked`` of the answer before; without it events come from the
-    start of the container on. Raises :class:`.engine_http.Failure`.
+    start of the container on. One that was removed is ``{"gone": WORDS, "events": […]}``. Raises
+    :class:`.engine_http.Failure`.
     """
     now = int(SystemClock().now() * 1e9)
-    told = _dict(engine.ask(question["id"], "json"))
+    container, since = question["id"], question.get("since")
+    try:
+        told = _dict(engine.ask(container, "json"))
+    except Failure as failure:
+        if failure.kind != "gone" or not since:
+            raise
+        return {"gone": str(failure), "events": _events(engine, container, since, now)}
     state, host = _dict(told.get("State")), _dict(told.get("HostConfig"))
     policy, log = _dict(host.get("RestartPolicy")), _dict(host.get("LogConfig"))
     started = stamp_ns(state.get("StartedAt"))
-    since = question.get("since") or started
-    events = engine.events(question["id"], list(EVENTS), seconds(since), seconds(now))
+    since = since or started
     return {
         "state": {
             "name": _text(told.get("Name")).removeprefix("/"),
@@ -50,14 +56,21 @@ def look(engine: Engine, question: Table) -> Table:
             "policy": _text(policy.get("Name")),
             "retries": _number(policy.get("MaximumRetryCount")),
             "log": _text(told.get("LogPath")),
+            "auto_remove": host.get("AutoRemove") is True,
             "driver": _text(log.get("Type")),
             "tty": _dict(told.get("Config")).get("Tty") is True,
             "memory": _number(host.get("Memory")),
             "mounts": _mounts(told.get("Mounts")),
-            "events": [one for event in events if (one := _event(event))][-MOST_EVENTS:],
+            "events": _events(engine, container, since, now),
         },
         "asked": now,
     }
+
+
+def _events(engine: Engine, container: str, since: int, now: int) -> list[list[Any]]:
+    """What happened to a container, oldest first."""
+    told = engine.events(container, list(EVENTS), seconds(since), seconds(now))
+    return [one for event in told if (one := _event(event))][-MOST_EVENTS:]
 
 
 def _event(event: object) -> list[Any]:

@@ -117,7 +117,8 @@ def engine_saw_kill(view: View, ending: ProcessEnded) -> bool:
     """True when the engine of its container says that the kernel killed a process there for memory, at
     the time at which this one was killed."""
     box = view.container
-    if box is None or box.oom_at is None or signal_of(ending) not in (None, _KILL):
+    unseen = ending.exit_code is None and ending.signal is None
+    if box is None or box.oom_at is None or not (unseen or signal_of(ending) == _KILL):
         return False
     return abs(box.oom_at - ending.at) <= OOM_NEAR_S
 
