@@ -50,7 +50,7 @@ class Context:
     """Run -> a sentence for every push about it: what has followed its end."""
     loop_watch: LoopWatch | None = None
     guards: Guards = field(default_factory=lambda: Guards(FAR_ARGV))
-    engine: Guard | None = None
+    docker: Guard | None = None
     """Asks the docker engine of this box; ``None``: it is not asked."""
     listing: Listing = field(default_factory=Listing)
     drill: bool = False

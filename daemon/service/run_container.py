@@ -36,7 +36,7 @@ _SPOKEN_FOR = (CONTAINER_LOG, NO_LOG, NO_TEXT)
 """How notes begin that are over once the log of the container is read."""
 
 
-def engine_of(config: Config, clock: Clock) -> Guard | None:
+def docker_of(config: Config, clock: Clock) -> Guard | None:
     """The child that asks the docker engine of this box; ``None``: it is not to be asked."""
     if not config.watch.docker:
         return None
@@ -53,7 +53,7 @@ class Run(Protocol):
     history: RunHistory
     clock: Clock
     guards: Guards | None
-    engine: Guard | None
+    docker: Guard | None
     logs: RunLogs
     saves: RunSaves
 
@@ -76,14 +76,14 @@ class RunContainer:
     def start(self, pump: Pump, inotify: Inotify) -> None:
         """Ask the engine about the container, if the run is in one."""
         run, spec = self._run, self._run.spec
-        if not spec.container or spec.pid is None or run.engine is None:
+        if not spec.container or spec.pid is None or run.docker is None:
             return
         main = (spec.pid, spec.start_ticks)
         self._inotify = inotify
         self.source = Container(
             spec.container,
             main,
-            run.engine,
+            run.docker,
             run.clock,
             self._found,
             self._saved,
@@ -154,14 +154,14 @@ class RunContainer:
         """The source of its log: the file of the engine, where that may be read."""
         run, start = self._run, self.source
         assert start is not None
-        assert run.engine is not None
+        assert run.docker is not None
         text = ContainerText(reader, start.began.started).restored(state)
         if told.driver == "json-file" and self._readable(told.log):
             return JsonFileLog(
                 told.log, label, text, start, self._inotify, offset=state, guards=run.guards
             )
         since = start.began.started
-        return EngineLog(label, text, start, run.engine, since, tty=told.tty, offset=state)
+        return EngineLog(label, text, start, run.docker, since, tty=told.tty, offset=state)
 
     def _readable(self, path: str) -> bool:
         """True for a file of an engine on this box, which we may read; one on a file system that may

@@ -121,7 +121,7 @@ class WatchedRun:
         self._session: Session | None = None
         self.guards: Guards | None = None
         self.listing: Listing | None = None
-        self.engine: Guard | None = None
+        self.docker: Guard | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None

@@ -38,7 +38,7 @@ class Failure(Exception):
         self.kind: Kind = kind
 
 
-class Engine:
+class EngineSocket:
     """One engine. After an answer that came too late, nothing more is asked until :meth:`begin`."""
 
     def __init__(self, path: str, clock: Clock) -> None:

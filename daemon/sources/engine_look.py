@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..system.clock import SystemClock
-from .engine_http import Engine, Failure
+from .engine_http import EngineSocket, Failure
 from .engine_time import seconds, stamp_ns
 
 EVENTS = ("start", "kill", "oom", "die", "stop", "pause", "unpause", "restart", "destroy")
@@ -21,7 +21,7 @@ LONGEST_TEXT = 512
 Table = dict[str, Any]
 
 
-def look(engine: Engine, question: Table) -> Table:
+def look(engine: EngineSocket, question: Table) -> Table:
     """``{"state": {…}, "asked": ns}`` about a container: :class:`.container_story.Told`.
 
     ``since`` of the question is ``asked`` of the answer before; without it events come from the
@@ -67,7 +67,7 @@ def look(engine: Engine, question: Table) -> Table:
     }
 
 
-def _events(engine: Engine, container: str, since: int, now: int) -> list[list[Any]]:
+def _events(engine: EngineSocket, container: str, since: int, now: int) -> list[list[Any]]:
     """What happened to a container, oldest first."""
     told = engine.events(container, list(EVENTS), seconds(since), seconds(now))
     return [one for event in told if (one := _event(event))][-MOST_EVENTS:]

@@ -14,7 +14,7 @@ import socket
 import struct
 from typing import Any
 
-from .engine_http import Engine, Failure
+from .engine_http import EngineSocket, Failure
 from .engine_time import seconds, stamp_ns
 
 BEGIN_LINES = 200_000
@@ -33,7 +33,9 @@ Place = dict[str, int]
 class Stream:
     """One open log. ``place``: where it goes on; ``tty``: it comes as plain text."""
 
-    def __init__(self, engine: Engine, sock: socket.socket, data: bytes, place: Place, tty: bool):
+    def __init__(
+        self, engine: EngineSocket, sock: socket.socket, data: bytes, place: Place, tty: bool
+    ):
         """Take over ``sock``, from which ``data`` was read already."""
         self.place: Place = dict(place)
         self.more = False
@@ -128,7 +130,7 @@ class Stream:
         return text
 
 
-def open_stream(engine: Engine, container: str, begin: dict[str, Any]) -> Stream:
+def open_stream(engine: EngineSocket, container: str, begin: dict[str, Any]) -> Stream:
     """Open the log of a container. Raises Failure.
 
     ``begin`` has ``since`` and ``until`` (ns, ``None``: without an end), ``count`` and ``tty``.
@@ -140,6 +142,6 @@ def open_stream(engine: Engine, container: str, begin: dict[str, Any]) -> Stream
         options["until"] = seconds(int(begin["until"]))
     if not place["count"]:
         options["tail"] = str(BEGIN_LINES)
-    target = Engine.target(container, "logs", options)
+    target = EngineSocket.target(container, "logs", options)
     sock, data, _ = engine.open(target)
     return Stream(engine, sock, data, place, bool(begin["tty"]))

@@ -247,7 +247,7 @@ class DockerEngine:
                     link = tarfile.TarInfo(name)
                     link.type, link.linkname = tarfile.SYMTYPE, os.readlink(f"/{name}")
                     tar.addfile(link)
-            for name in ("tmp", "work"):
+            for name in ("tmp", "code"):
                 folder = tarfile.TarInfo(name)
                 folder.type, folder.mode = tarfile.DIRTYPE, 0o777
                 tar.addfile(folder)
@@ -275,7 +275,7 @@ class DockerEngine:
             "Image": f"{self.IMAGE}:latest",
             "Cmd": list(command),
             "Tty": tty,
-            "WorkingDir": "/work",
+            "WorkingDir": "/code",
             "StopTimeout": 1,
             "HostConfig": {"Binds": binds, "NetworkMode": "none", **host},
         }

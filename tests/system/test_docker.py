@@ -50,8 +50,8 @@ class Harbour:
         self.runs: dict[str, str] = {}
 
     def start(self, name: str, script: str = "train.py", *words: str, **more: Any) -> int:
-        command = [PYTHON, "-u", f"/work/{script}", *(words or ("100000",))]
-        return self.engine.run(name, command, {"/work": self.programs}, **more)
+        command = [PYTHON, "-u", f"/code/{script}", *(words or ("100000",))]
+        return self.engine.run(name, command, {"/code": self.programs}, **more)
 
     def watch(self, name: str, pid: int | None = None) -> str:
         """Watch the process of a container from outside."""
@@ -118,7 +118,7 @@ def test_logs_ends_and_a_pause(harbour: Harbour) -> None:
         status = harbour.status(name)
         assert [log["path"] for log in status["logs"]] == [f"docker:{name}"]
         assert status["container"]["name"] == name
-        assert {"path": "/work", "host": str(harbour.programs)} in status["container"]["mounts"]
+        assert {"path": "/code", "host": str(harbour.programs)} in status["container"]["mounts"]
     page = Path(harbour.status("file")["status_page"]).read_text()
     assert "- container: file (image middlewatch-test:latest)" in page
     assert "through the docker engine" in str(harbour.status("stream")["notes"])

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from ...system.clock import SystemClock
-from ..engine_http import Engine, Failure
+from ..engine_http import EngineSocket, Failure
 from ..engine_look import look
 from ..engine_stream import Stream, open_stream
 
@@ -34,7 +34,7 @@ class Asker:
 
     def __init__(self, socket: str) -> None:
         self._clock = SystemClock()
-        self._engine = Engine(socket, self._clock)
+        self._engine = EngineSocket(socket, self._clock)
         self._streams: dict[str, Stream] = {}
 
     def answers_to(self, message: dict[str, Any]) -> dict[str, Answer]:

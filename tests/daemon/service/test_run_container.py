@@ -11,7 +11,7 @@ from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.history import BoxHistory
 from middlewatch.daemon.launch.discover import describe
-from middlewatch.daemon.service.run_container import USUAL_SOCKET, engine_of
+from middlewatch.daemon.service.run_container import USUAL_SOCKET, docker_of
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.sources.container_log import EngineLog, JsonFileLog
 from middlewatch.daemon.sources.container_story import Told
@@ -41,13 +41,13 @@ def test_the_engine_of_this_box(
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     if named:
         monkeypatch.setenv("DOCKER_HOST", named)
-    engine = engine_of(parse("", ""), SystemClock())
+    engine = docker_of(parse("", ""), SystemClock())
     assert engine is not None
     assert engine._child.argv[-1] == path
 
 
 def test_it_can_be_left_alone() -> None:
-    assert engine_of(parse("[watch]\ndocker = false\n", "f"), SystemClock()) is None
+    assert docker_of(parse("[watch]\ndocker = false\n", "f"), SystemClock()) is None
 
 
 @pytest.mark.parametrize(("ours", "container"), [("0::/", ID), (f"0::/docker/{ID}", "")])
@@ -75,7 +75,7 @@ class Stage:
         note = "prints to its container's log (docker logs -f 0123): …"
         spec = {"container": ID, "notes": (note, "another note"), **spec}
         self.run = WatchedRun(RunSpec("gpt", pid=1, id="gpt-1", **spec), BoxHistory(), clock)
-        self.run.engine = Guard(("true",), clock, walls="docker")
+        self.run.docker = Guard(("true",), clock, walls="docker")
         self.run.logs.start(self.pump, self.inotify)
         self.run.container.start(self.pump, self.inotify)
         self.folder = folder
@@ -90,8 +90,8 @@ class Stage:
     def close(self) -> None:
         self.run.logs.stop(self.pump)
         self.run.container.stop(self.pump)
-        assert self.run.engine is not None
-        self.run.engine.close()
+        assert self.run.docker is not None
+        self.run.docker.close()
         self.inotify.close()
         self.loop.close()
 

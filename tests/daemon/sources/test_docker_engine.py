@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.sources import engine_http
-from middlewatch.daemon.sources.engine_http import LONGEST, Engine, Failure
+from middlewatch.daemon.sources.engine_http import LONGEST, EngineSocket, Failure
 from middlewatch.daemon.sources.engine_look import look
 from middlewatch.daemon.sources.engine_stream import LONGEST_FRAME, Stream, open_stream
 from middlewatch.daemon.sources.engine_time import seconds, stamp_ns
@@ -48,9 +48,9 @@ def paper(folder: Path) -> Iterator[PaperEngine]:
     made.close()
 
 
-def engine(paper: PaperEngine | Path, seconds: float = 60.0) -> Engine:
+def engine(paper: PaperEngine | Path, seconds: float = 60.0) -> EngineSocket:
     path = paper.path if isinstance(paper, PaperEngine) else paper
-    made = Engine(str(path), SystemClock())
+    made = EngineSocket(str(path), SystemClock())
     made.begin(seconds)
     return made
 
@@ -128,7 +128,7 @@ def test_the_last_events_of_one_that_was_removed(paper: PaperEngine) -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_no_answer_is_too_strange(value: Any) -> None:
-    class Strange(Engine):
+    class Strange(EngineSocket):
         def whole(self, target: str) -> bytes:
             if target.startswith("/events"):
                 return json.dumps(value).encode().replace(b"\n", b"")
@@ -349,7 +349,7 @@ def test_any_bytes_in_any_pieces(texts: list[bytes], cut: int, tty: bool) -> Non
         else:
             pieces = [stamp + b" " + text for text in texts]
             sent = b"".join(struct.pack(">BxxxI", 1, len(p)) + p for p in pieces)
-        log = Stream(Engine("/s", SystemClock()), ours, b"", {"ns": AT, "count": 0}, tty)
+        log = Stream(EngineSocket("/s", SystemClock()), ours, b"", {"ns": AT, "count": 0}, tty)
         got: list[Any] = []
         for at in range(0, len(sent), cut):
             theirs.sendall(sent[at : at + cut])

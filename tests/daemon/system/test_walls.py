@@ -16,7 +16,7 @@ import pytest
 from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.mirror.source import walls_for
 from middlewatch.daemon.report.outbox import notifier
-from middlewatch.daemon.service.run_container import engine_of
+from middlewatch.daemon.service.run_container import docker_of
 from middlewatch.daemon.sources.stacks import Stacks
 from middlewatch.daemon.system import walls
 from middlewatch.daemon.system.clock import SystemClock
@@ -214,7 +214,7 @@ def test_each_child_is_given_its_walls() -> None:
     assert guards.guard(far, "scan")._child.walls == "far"
     assert guards.guard(far, WRITES)._child.walls == "far-copies"
     guards.close()
-    docker = engine_of(Config(), clock)
+    docker = docker_of(Config(), clock)
     assert docker is not None
     assert docker._child.walls == "docker"
     assert JsonWorker(("true",), 1.0).walls == "usual"
