@@ -182,7 +182,7 @@ class EngineLog(Source):
             if kind == "gone" and words:
                 self._over = True
             elif any(part in words for part in NO_DRIVER_TEXT):
-                raise Unsupported(f"no log is kept by its docker engine: {words}")
+                raise Unsupported(f"no log is kept: {words}")
             elif words:
                 raise TelemetryLost(words)
 
