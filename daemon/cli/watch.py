@@ -16,7 +16,6 @@ from .context import client, taken_state
 from .daemon import ensure
 from .run import NO_FOLDER, hand_over
 
-
 NO_LOG = "none found (--log FILE)"
 
 

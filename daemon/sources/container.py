@@ -1,8 +1,8 @@
 """The container of a run, as its docker engine tells it: paused, killed for memory, ended, by whom.
 
 The engine is asked by a child (:mod:`.programs.docker`), because it may hang. What it says is taken for
-a run only if the main process of the run is in that container by its control groups, and only about the
-start of the container in which the run lives.
+a run only if the main process of the run is in that container by its control groups, or had ended before
+the engine was asked and was started when the container was; and only about that start of the container.
 """
 
 from __future__ import annotations
