@@ -20,8 +20,8 @@ from .kit.numbers import pace, span
 from .kit.pace.silence import SilenceLimits, case_of
 from .kit.recovery import OpenIncident
 
-OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror"})
-"""Sources that all runs of the box share."""
+OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror", "docker"})
+"""Sources that all runs of the box share, or all in containers."""
 OWN = "own:"
 """What the name of a source begins with that looks at middlewatch itself: its disk, its memory."""
 TOGETHER_S = 60.0

@@ -57,7 +57,7 @@ from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
 from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception
-from .kit.vanished import killed_for_memory, vanished
+from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
@@ -113,6 +113,8 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
 
 def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding]:
     told, how = _manner(ending)
+    command = ended_by_command(view, ending)
+    how += f" through `{command}`" if command else ""
     since = ending.at - limits.near_s
     if view.step_times:
         since = min(since, view.step_times[-1][0])

@@ -8,7 +8,7 @@ Decides: First, silence: no step, and no phase that the log announced, for longe
     verdict: waiting in a collective (and for which rank), for data or for a lock, spinning, or
     idle. A run in which every batch fails makes no progress either, however much it computes and
     writes; and one that has made no step and waits for the other processes of its job is told
-    before the limit. Processes in state D, stopped processes and finished runs have rules of their own. In a
+    before the limit. Processes in state D, stopped processes, paused containers and finished runs have rules of their own. In a
     finished log only lines that report a hang count.
 Classes: hang
 Sources: Limits were measured on 79 real logs (457 run-hours): silence of the log alone gives a
@@ -117,7 +117,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if troubles is not None:
             yield from troubles.findings_of_log(of=CLASSES)
         return
-    if view.ending is not None:
+    if view.ending is not None or view.paused:
         return
     again = rounds(view)
     if again is not None:

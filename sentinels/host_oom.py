@@ -4,8 +4,9 @@ Decides: The OOM kill counter of the control group rose. A process of this run t
     that time is the victim; if it was the main process, the run has failed. In a control group that
     several runs share, a kill concerns only a run that lost a process. Without a counter, a line of
     the kernel log counts if it names a process of this run. A group that is gone with its counter
-    counts if it was nearly full when its process was killed: that is most likely. In a finished log every line about such
-    a kill is reported as it is.
+    counts if it was nearly full when its process was killed: that is most likely. The engine of a
+    container says it for certain (OOMKilled). In a finished log every line about such a kill is
+    reported as it is.
 Classes: cgroup_oom_kill host_oom_kill
 Sources: The counter is read all the time, because exit status 137 is also caused by docker stop,
     preemption or a person; only the counter proves an OOM kill. Two seconds for reading it and 15 s
@@ -17,10 +18,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import Evidence, Finding, LogEvent, MemorySample, ProcessEnded, Sentinel, Severity, View
+from .kit import (
+    ContainerSeen,
+    Evidence,
+    Finding,
+    LogEvent,
+    MemorySample,
+    ProcessEnded,
+    Sentinel,
+    Severity,
+    View,
+)
 from .kit.numbers import size
 from .kit.recovery import OpenIncident, went_on
-from .kit.vanished import full_and_gone
+from .kit.vanished import engine_saw_kill, full_and_gone
 
 CLASSES = ("cgroup_oom_kill", "host_oom_kill")
 
@@ -49,10 +60,13 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     if view.live and rise is None:
         for ending in view.endings:
+            if view.ending is None and view.now - ending.at < limits.settle_s:
+                continue
+            if view.container is not None and engine_saw_kill(view, ending):
+                yield _by_engine(view, ending, view.container)
+                return
             last = full_and_gone(view, ending)
-            if last is not None and (
-                view.ending is not None or view.now - ending.at >= limits.settle_s
-            ):
+            if last is not None:
                 yield _likely(view, ending, last)
                 return
     ours = [e for e in reversed(view.events) if _ours(view, e)]
@@ -115,6 +129,7 @@ def _counted(view: View, limits: Limits, before: MemorySample, after: MemorySamp
     main = any(e.main for e in dead)
     victim = next((e for e in dead if e.main), dead[0] if dead else None)
     who = "a process" if victim is None else f"process {victim.pid} {victim.name}".rstrip()
+    who += _where(view)
     limit = "no limit" if after.limit_bytes is None else f"limit {size(after.limit_bytes)}"
     fate = "; the run has ended" if main else "; the run itself is still alive"
     later = None if main else view.ending
@@ -174,6 +189,40 @@ def _likely(view: View, ending: ProcessEnded, last: MemorySample) -> Finding:
             "how": "oom",
         },
     )
+
+
+def _by_engine(view: View, ending: ProcessEnded, box: ContainerSeen) -> Finding:
+    """A finding about a kill that the engine of the container saw."""
+    limit = f" (limit {size(box.limit_bytes)})" if box.limit_bytes else " (no limit)"
+    ended = view.ending is not None
+    fate = "; the run has ended" if ended else "; the run itself is still alive"
+    return Finding(
+        trouble="cgroup_oom_kill" if box.limit_bytes else "host_oom_kill",
+        key="oom_kill",
+        severity=Severity.CRITICAL,
+        fatal=ended,
+        summary=f"process {ending.pid} {ending.name}".rstrip()
+        + f"{_where(view)} was killed because memory ran out{limit}{fate}",
+        evidence=(
+            Evidence("cgroup", f"docker: container {box.name} was OOMKilled", box.oom_at),
+            Evidence("process", f"pid {ending.pid}{_named(ending)} ended{_how(ending)}", ending.at),
+        ),
+        details={
+            "limit_bytes": box.limit_bytes,
+            "pid": ending.pid,
+            "main": ending.main,
+            "how": "oom",
+            "container": box.name,
+        },
+    )
+
+
+def _named(ending: ProcessEnded) -> str:
+    return f" {ending.name}" if ending.name else ""
+
+
+def _where(view: View) -> str:
+    return "" if view.container is None else f" in container {view.container.name}"
 
 
 def _how(ending: ProcessEnded) -> str:

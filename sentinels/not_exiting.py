@@ -43,7 +43,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the run is complete, its processes are alive, and they do nothing."""
-    if not view.live or view.ending is not None or not view.process_samples:
+    if not view.live or view.ending is not None or not view.process_samples or view.paused:
         return
     last = _last(view)
     silent_s = view.now - last

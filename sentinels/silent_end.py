@@ -20,7 +20,7 @@ from .kit.classes import DECIDED_BY_NUMBERS
 from .kit.ends import counted, end_of, last_line, place
 from .kit.first_cause import KERNEL_S, kernel_fault
 from .kit.progress import completed, planned
-from .kit.vanished import killed_for_memory, vanished
+from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
 __all__ = ["SENTINEL", "Limits", "check", "completed", "planned"]
 
@@ -57,12 +57,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     where, line = place(view), last_line(view)
     how = "with exit status 0" if known else "with an unknown exit status"
     at = f"at {where}" if where else "before its first step"
+    command = ended_by_command(view, ending)
     if gone and gone.words:
         summary = f"the run {gone.words} {at}"
     elif known:
-        summary = f"the run ended {at} {how}" + (
-            f"; {end.why}" if end.why else ", and nothing says why"
-        )
+        why = f" through `{command}`" if command else ", and nothing says why"
+        summary = f"the run ended {at} {how}" + (f"; {end.why}" if end.why else why)
     else:
         after = f" after {where}" if where else "" if line else " before its first step"
         summary = f"the process is gone{after}; its exit status is not known"

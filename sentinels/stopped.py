@@ -1,7 +1,7 @@
-"""A process of the run is paused by a signal.
+"""A process of the run is paused by a signal, or its container is paused.
 
-Decides: A process was in state T in every look of the last seconds. The run may have paused it by
-    itself, as a scheduler does that lets an urgent job go first: then the run has started a process
+Decides: A process was in state T in every look of the last seconds, or the engine of its container
+    says that it is paused. The run may have paused a process by itself, as a scheduler does that lets an urgent job go first: then the run has started a process
     since that works, another one that was stopped goes on, or lines keep coming into its logs. That
     is told after a hundred seconds.
 Classes: stopped
@@ -15,10 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
+from .kit import (
+    ContainerSeen,
+    Evidence,
+    Finding,
+    ProcessesSeen,
+    Sentinel,
+    Severity,
+    View,
+)
+from .kit.forecast import clock
 from .kit.numbers import span
 from .kit.recovery import OpenIncident
 
+PAUSE = "pause"
+"""Key of the finding about a container."""
 TURN_S = 3.0
 """Seconds before a stop in which the process whose turn it is next was still stopped: two looks, and
 what a busy box adds."""
@@ -33,7 +44,8 @@ class Limits:
     """Section `[sentinels.stopped]`."""
 
     for_s: float = 10.0
-    """How long a process must be in state T; debuggers stop a process for a moment only."""
+    """How long a process must be in state T, or its container paused; debuggers stop a process for a
+    moment only, `docker commit` a container for some seconds."""
     instead_s: float = 100.0
     """The same while the run does something else instead."""
     busy_cores: float = 0.01
@@ -41,7 +53,11 @@ class Limits:
 
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
-    """A finding if a process was in state T in every look of the last ``for_s`` seconds."""
+    """A finding if a process was in state T in every look of the last ``for_s`` seconds, or its
+    container is paused for as long."""
+    if view.live and view.ending is None and view.container is not None and view.paused:
+        yield from _paused(view, limits, view.container)
+        return
     if not view.live or not view.process_samples:
         return
     newest = view.process_samples[-1]
@@ -73,6 +89,29 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         ),
         remedy=f"kill -CONT {' '.join(str(p) for p in long[:8])}",
         details={"pids": long},
+    )
+
+
+def _paused(view: View, limits: Limits, box: ContainerSeen) -> Iterator[Finding]:
+    since = box.at if box.paused_at is None else box.paused_at
+    if view.now - since < limits.for_s:
+        return
+    yield Finding(
+        trouble="stopped",
+        key=PAUSE,
+        severity=Severity.CRITICAL,
+        summary=f"its container {box.name} is paused (docker pause) for {span(view.now - since)}: "
+        "nothing in it runs",
+        evidence=(
+            Evidence(
+                "process",
+                f"docker: container {box.name} is paused since {clock(since, view.now)}",
+                box.at,
+            ),
+        ),
+        remedy=f"ask who paused it; then let it go on: `docker unpause {box.name}`",
+        details={"container": box.name},
+        since=since,
     )
 
 
@@ -111,6 +150,10 @@ def _still_logs(view: View, limits: Limits, began: float) -> bool:
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once the processes that were stopped run again."""
+    if case.key == PAUSE:
+        box = view.container
+        runs = box is not None and box.at > case.quiet_since and box.status == "running"
+        return f"the container {box.name} runs again" if box is not None and runs else ""
     stopped = case.details.get("pids")
     if not view.process_samples or not isinstance(stopped, (list, tuple)):
         return ""
@@ -121,4 +164,10 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     return f"process {here[0].pid} runs again (state {here[0].state})"
 
 
-SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=5.0, recovered=recovered)
+SENTINEL = Sentinel(
+    check,
+    Limits(),
+    on=(ProcessesSeen, ContainerSeen),
+    clears_after_s=5.0,
+    recovered=recovered,
+)

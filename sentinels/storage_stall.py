@@ -35,8 +35,8 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if a silent run has a process that was in state D in every look."""
-    if not view.live or view.ending is not None or not view.process_samples:
-        return
+    if not view.live or view.ending is not None or not view.process_samples or view.paused:
+        return  # what is frozen with its container is in state D as well
     if not any(p.state == "D" for p in view.process_samples[-1].processes):
         return
     case = case_of(view, SilenceLimits(floor_s=limits.floor_s))

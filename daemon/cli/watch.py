@@ -16,6 +16,8 @@ from .context import client, taken_state
 from .daemon import ensure
 from .run import NO_FOLDER, hand_over
 
+NO_LOG = "none found (--log FILE)"
+
 
 def watch(args: argparse.Namespace) -> int:
     """Watch runs that have been started already; exit 1 when none was found."""
@@ -43,7 +45,8 @@ def watch(args: argparse.Namespace) -> int:
         verb = "watching" if answer["new"] else "already watched"
         ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
         console.say(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
-        console.say(f"  log          {', '.join(spec.logs) or 'none found (--log FILE)'}")
+        other = "that of its container, if docker may be asked" if spec.container else NO_LOG
+        console.say(f"  log          {', '.join(spec.logs) or other}")
         console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         if spec.provisional:
             console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")

@@ -77,6 +77,12 @@ class RunSpec:
     Only as this user the command may be started again."""
     gid: int | None = None
     """Its group."""
+    container: str = ""
+    """Id of the container that it is in and we are not; empty: in none that /proc shows."""
+    container_name: str = ""
+    """The name of that container, once its engine has told it."""
+    container_log: str = ""
+    """What the log of the container is called that is read as well as ``logs``: ``docker:NAME``."""
     id: str = ""
 
     def learnt(self, folders: Iterable[SaveFolder]) -> RunSpec:
@@ -91,6 +97,11 @@ class RunSpec:
             known[one.path] = one
             dirs[one.path] = None
         return replace(self, checkpoint_dirs=tuple(dirs), save_folders=tuple(known.values()))
+
+    @property
+    def all_logs(self) -> tuple[str, ...]:
+        """``logs``, and what the log of its container is called."""
+        return (*self.logs, *((self.container_log,) if self.container_log else ()))
 
     def folder(self, path: str) -> SaveFolder:
         """What is known of one of ``checkpoint_dirs``."""
@@ -128,6 +139,9 @@ _LATER: dict[str, object] = {
     "provisional": "",
     "uid": None,
     "gid": None,
+    "container": "",
+    "container_name": "",
+    "container_log": "",
 }
 """Fields that 0.1.0 does not know, and their defaults: most runs are written as it wrote them."""
 

@@ -47,7 +47,7 @@ class Alerts:
 
 @dataclass(frozen=True)
 class Watch:
-    """Section `[watch]`: a copy of the status page, the size of the store, when runs end."""
+    """Section `[watch]`: a copy of the status page, the store, when runs end, containers."""
 
     status_dir: str = ""
     """Folder for a second copy of status page and checkpoint index, in one folder per run."""
@@ -57,6 +57,8 @@ class Watch:
     """When the rental of the box ends, like `2026-11-22T06:00+01:00`; no zone: that of the box."""
     walltime_s: float = 0.0
     """How long a run may last from its start, like `"24h"`; 0: no limit."""
+    docker: bool = True
+    """Ask the docker engine about runs in containers, where its socket may be opened."""
 
     def ends(self, started_at: float) -> dict[str, float]:
         """The configured ends of a run that started at ``started_at``: origin -> epoch seconds.

@@ -12,6 +12,7 @@ from middlewatch.sentinels.kit import (
     Accumulator,
     CheckpointSaved,
     CheckpointSeen,
+    ContainerSeen,
     DiskSample,
     GpuSample,
     LastWords,
@@ -55,6 +56,16 @@ STEPS_SAVED, EVENTS_SAVED, TIMES_SAVED = 4, 24, 256
 a decision that is pending may rest on. Our choice; some KiB each time."""
 NAMES = 256
 """Metric names kept: a program may invent a new one with every step."""
+_RINGS: dict[type, str] = {
+    LogEvent: "events",
+    Phase: "phases",
+    CheckpointSaved: "claimed_saves",
+    ProcessesSeen: "process_samples",
+    StackSeen: "stacks",
+    ProcessEnded: "endings",
+    MemorySample: "memory",
+}
+"""Observations that are kept one after the other, and where."""
 
 
 class BoxHistory:
@@ -141,6 +152,7 @@ class RunHistory:
         self.memory: deque[MemorySample] = deque(maxlen=BOX_SAMPLES)
         self.memory_shared = False
         """Another run that is watched lives in the same control group."""
+        self.container: ContainerSeen | None = None
         self.checkpoints: list[CheckpointSeen] = []
         self.saving_at: float | None = None
         self.sources: dict[str, SourceState] = {}
@@ -186,11 +198,7 @@ class RunHistory:
             self._move(by)
 
     def _move(self, by: float) -> None:
-        rings: tuple[deque[Any], ...] = (
-            self.events, self.phases, self.claimed_saves, self.process_samples, self.stacks, self.endings,
-            self.memory,
-        )  # fmt: skip
-        for ring in rings:
+        for ring in (getattr(self, name) for name in _RINGS.values()):
             moved = [replace(seen, at=seen.at + by) for seen in ring]
             ring.clear()
             ring.extend(moved)
@@ -211,23 +219,11 @@ class RunHistory:
         self.feed_accumulators(seen)
         if isinstance(seen, Step):
             self._add_step(seen)
-        elif isinstance(seen, ProcessesSeen):
-            self.process_samples.append(seen)
         elif isinstance(seen, LogGrowth):
             self.logs[seen.file] = seen
-        elif isinstance(seen, MemorySample):
-            self.memory.append(seen)
-        elif isinstance(seen, LogEvent):
-            self.events.append(seen)
-        elif isinstance(seen, Phase):
-            self.phases.append(seen)
-        elif isinstance(seen, CheckpointSaved):
-            self.claimed_saves.append(seen)
-        elif isinstance(seen, ProcessEnded):
-            if not _again(seen, self.endings):
-                self.endings.append(seen)
-        elif isinstance(seen, StackSeen):
-            self.stacks.append(seen)
+        elif type(seen) in _RINGS:
+            if not (isinstance(seen, ProcessEnded) and _again(seen, self.endings)):
+                getattr(self, _RINGS[type(seen)]).append(seen)
         elif isinstance(seen, SourceState):
             self.sources[seen.source] = seen
         elif isinstance(seen, DiskSample):
@@ -237,6 +233,8 @@ class RunHistory:
             self.gpus.of_run = (self.gpus.of_run or frozenset()) | {seen.index}
         elif isinstance(seen, PartsUsed):
             self.parts = seen
+        elif isinstance(seen, ContainerSeen):
+            self.container = seen
 
     def _add_step(self, seen: Step) -> None:
         if seen.total is not None and seen.number is not None:
@@ -313,6 +311,7 @@ class RunHistory:
             disks=self.disks,
             memory=self.memory,
             memory_shared=self.memory_shared,
+            container=self.container,
             gpus=self.box.some_gpus(self.gpus.of_run or ()),
             stray_gpus=self.box.some_gpus(self.stray_gpus),
             gpus_known=self.gpus.of_run is not None,

@@ -10,7 +10,7 @@ from ..config.run_spec import RunSpec
 AGAIN_S = 3600.0
 """Seconds after an end in which the same command in the same folder is another attempt, whoever
 started it. Our choice: a spot box comes back within minutes, a person tries again within the hour.
-What the same shell or wrapper starts is another attempt at any time."""
+What the same shell or wrapper starts, or comes in the same container, is another attempt at any time."""
 OVERLAP_S = 5.0
 """Seconds by which the new start may seem older than the end: start times come from ``btime``, which
 is right to a second, and the end is seen a second or two after it."""
@@ -28,7 +28,9 @@ def again(earlier: RunSpec, ended_at: float, later: RunSpec) -> bool:
     """True when ``later`` is another attempt of ``earlier``, which ended at ``ended_at``."""
     if later.started_at and later.started_at < ended_at - OVERLAP_S:
         return False
-    if not earlier.command or earlier.cwd != later.cwd:
+    # Started again, a container may have its folder where /proc shows it under another pid.
+    same_container = bool(later.container) and earlier.container == later.container
+    if not earlier.command or (earlier.cwd != later.cwd and not same_container):
         return False
     if None not in (earlier.uid, later.uid) and earlier.uid != later.uid:
         return False  # another user's start says nothing about the end of this run
@@ -36,7 +38,7 @@ def again(earlier: RunSpec, ended_at: float, later: RunSpec) -> bool:
         return False
     parent = (earlier.parent_pid, earlier.parent_ticks)
     kept = None not in parent and parent == (later.parent_pid, later.parent_ticks)
-    return kept or later.started_at - ended_at <= AGAIN_S
+    return kept or same_container or later.started_at - ended_at <= AGAIN_S
 
 
 def same_command(one: Sequence[str], other: Sequence[str]) -> bool:

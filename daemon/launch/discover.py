@@ -20,7 +20,7 @@ from ..system.processes import Process, Processes
 from ..system.users import runner_of
 from .checkpoint_args import checkpoint_dirs
 from .groups import OUTSIDE, RunProcesses, find, group, group_of, top
-from .homes import home_of
+from .homes import home_of, other_container
 from .outputs import OutputFinder, PipePane, event_files
 from .programs import (
     SUPERVISORS,
@@ -237,6 +237,7 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
         parent_ticks=parent.start_ticks if parent else None,
         uid=uid,
         gid=gid,
+        container=other_container(main, processes.get(os.getpid())),
         pipe_pane=out.pipe_pane,
     )
 

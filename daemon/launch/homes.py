@@ -39,6 +39,12 @@ def container_id(process: Process) -> str | None:
     return match[1] if match else None
 
 
+def other_container(process: Process, ours: Process | None) -> str:
+    """Id of the process's container if we are not in it; empty otherwise."""
+    container = container_id(process) or ""
+    return "" if ours is not None and container_id(ours) == container else container
+
+
 def unit_of(process: Process) -> str | None:
     """Name of the process's systemd service; login and container services do not count."""
     for path in _paths(process):
@@ -58,8 +64,7 @@ def home_of(process: Process, processes: Processes, ours: Process | None, pane: 
     environ = process.environ
     if _SLURM.search(process.cgroup) or "SLURM_JOB_ID" in environ:
         return "slurm"
-    container = container_id(process)
-    if container and (ours is None or container_id(ours) != container):
+    if other_container(process, ours):
         return "docker"
     unit = unit_of(process)
     if unit and (ours is None or unit_of(ours) != unit):

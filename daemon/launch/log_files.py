@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable
 
 from ..system.processes import OpenFile, Process
@@ -24,6 +25,14 @@ def place(process: Process, file: OpenFile) -> tuple[str, str | None]:
         name = name.removesuffix(" (deleted)")
     path = process.outside(name)
     return (path, None) if same_file(path, file.via) else (name, file.via)
+
+
+def is_pipe(file: OpenFile) -> bool:
+    """True for a named pipe. Touches the file, as :func:`place` does."""
+    try:
+        return stat.S_ISFIFO(os.stat(file.via).st_mode)
+    except OSError:
+        return False
 
 
 def _links(via: str) -> int:

@@ -17,11 +17,14 @@ from ..system.ownership import name_of
 from ..system.processes import OpenFile, Process, Processes
 from ..system.users import User, runner_of
 from .homes import container_id, unit_of
-from .log_files import NO_LOG, NO_TEXT, is_log_name, log_like, place
+from .log_files import NO_LOG, NO_TEXT, is_log_name, is_pipe, log_like, place
 from .slurm import NODE_DAEMONS, job_output
 from .terminals import recordings
 from .tmux import Pane, Panes, attach_command
 
+CONTAINER_LOG = "prints to its container's log"
+"""How a note begins about a run that prints there."""
+_READ_WHERE = "read where the daemon may open the socket of the docker engine"
 HOPS = 4
 """Pipes that are followed one after the other: ``python | tee a | ts | tee b`` has three."""
 
@@ -53,7 +56,13 @@ class Outputs:
     pane: Pane | None = None
 
     def add_log(self, process: Process, file: OpenFile) -> None:
-        """Add a regular file as a log: by its path, or by /proc if the path is another file."""
+        """Add a regular file as a log: by its path, or by /proc if the path is another file.
+
+        A named pipe is none: what is read from it is lost for who it is meant for, as the engine that
+        gets the output of a container through one.
+        """
+        if is_pipe(file):
+            return
         path, via = place(process, file)
         if via:
             self.log_via.setdefault(path, via)
@@ -123,7 +132,7 @@ class OutputFinder:
         """Find the processes that read the pipe, and add the logs that they write."""
         container = container_id(process)
         if container:
-            found.add_note(f"prints to its container's log: docker logs -f {container[:12]}")
+            found.add_note(f"{CONTAINER_LOG} (docker logs -f {container[:12]}): {_READ_WHERE}")
         readers = self._processes.pipe_readers(file.target)
         if not readers and not container:
             found.add_note(

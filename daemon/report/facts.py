@@ -288,7 +288,7 @@ def source(state: SourceState) -> dict[str, Any]:
 def logs(history: RunHistory, spec: RunSpec) -> list[dict[str, Any]]:
     """Every log of the run: its size, its state, and whether its writer buffers whole blocks."""
     rows = []
-    for path in spec.logs:
+    for path in spec.all_logs:
         growth = history.logs.get(path)
         state = history.sources.get(f"log_tail:{path}")
         whole_blocks = bool(growth and growth.chunk_bytes and growth.chunk_bytes % 4096 == 0)

@@ -23,6 +23,10 @@ _HANGUP = (
     "start it so that no terminal can end it: `middlewatch run -- COMMAND`, from the newest good "
     "checkpoint (`middlewatch checkpoints`)"
 )
+_LIMIT = (
+    "read the limit of its container in bytes (`docker inspect -f '{{.HostConfig.Memory}}' NAME`), and "
+    "how much one worker uses before you choose their number: `docker stats --no-stream NAME` while it runs"
+)
 _DISK = "see whether bytes or inodes are used up: `df -h MOUNT; df -i MOUNT`"
 
 
@@ -32,12 +36,18 @@ def first_step(
     """(first step of the remedy, whether it is safe): by the evidence if that asks for one of its
     own, else the finding's, else the handbook's. ``spec``: of the run, whose pid, log and folders
     are put into the commands."""
-    step, safe = _step(incident, entry)
-    return filled(step, _values(incident, spec)), safe
+    container = spec.container_name if spec is not None else ""
+    step, safe = _step(incident, entry, container)
+    typed = {}
+    if spec is not None and spec.container_log and not spec.logs:
+        typed["LOG"] = f"<(docker logs {container} 2>&1)"
+    return filled(step, _values(incident, spec), typed), safe
 
 
-def _step(incident: Incident, entry: HandbookPage | None) -> tuple[str, bool]:
+def _step(incident: Incident, entry: HandbookPage | None, container: str) -> tuple[str, bool]:
     own = _by_evidence(incident)
+    if container and incident.trouble == "cgroup_oom_kill" and not incident.remedy:
+        own = _LIMIT.replace("NAME", container)
     if own:
         return own, True
     if incident.remedy:

@@ -13,6 +13,7 @@ from ..text import markdown
 from ..text.terminal import one_line
 
 Row = Mapping[str, Any]
+MOUNTS_SHOWN = 8
 
 
 def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
@@ -199,11 +200,24 @@ def _command(words: Iterable[str]) -> str:
     return " ".join(word if "***" in word else shlex.quote(word) for word in masked)
 
 
+def _container(container: Row) -> Iterator[str]:
+    """The container of the run, and where its mounts lie outside of it."""
+    if not container.get("name"):
+        return
+    policy = (
+        f", restart policy {container['restart_policy']}" if container["restart_policy"] else ""
+    )
+    yield f"- container: {_line(container['name'] + policy)} (image {_line(container['image'] or 'not known')})"
+    for mount in container["mounts"][:MOUNTS_SHOWN]:
+        yield f"  - {_line(mount['path'], starts=True)} is {_line(mount['host'])} of the host"
+
+
 def _handover(status: Row) -> Iterator[str]:
     yield f"- command: {_code(_command(status['command']) or 'unknown')}"
     yield f"- folder: {_line(status['cwd']) or 'unknown'}"
     for log in status["logs"]:
         yield f"- log: {_line(log['path'])}"
+    yield from _container(status.get("container") or {})
     if status.get("resumed_from"):
         yield f"- resumed from: {_line(status['resumed_from'])}"
     yield f"- first thing to type: {_code('middlewatch status ' + status['run'])}"

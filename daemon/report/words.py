@@ -49,12 +49,14 @@ def sentence(text: str, otherwise: str = "") -> str:
     return f"{title}: {shorn}" if began_with_place and title else shorn
 
 
-def filled(step: str, values: Mapping[str, str]) -> str:
+def filled(step: str, values: Mapping[str, str], typed: Mapping[str, str] | None = None) -> str:
     """A step of a remedy with the values of the run for ``PID``, ``LOG``, ``DIR``, ``MOUNT`` and
-    ``PATH``; a name without a value stays."""
+    ``PATH``; a name without a value stays. ``typed``: values that a shell takes as they are."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or "DIR"
+        if typed and name in typed:
+            return typed[name]
         known = values.get(name, "")
         return shlex.quote(known) if known else match[0]
 

@@ -48,6 +48,7 @@ from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
 from .restoring import Restorer, spec_of
+from .run_container import docker_of
 from .server import Server
 from .watched_run import WatchedRun
 
@@ -72,6 +73,7 @@ class App:
             state, config, clock, store, incidents, Pump(self._loop, clock, self.log_line)
         )
         self.context.drill = drill
+        self.context.docker = docker_of(config, clock)
         self._watch_of_loop = LoopWatch(self._loop, clock, self.log_line)
         self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
@@ -170,6 +172,7 @@ class App:
         parts = [self._watch_of_loop.close, *self._savings(), self._alerter.outbox.close]
         parts += [pumped.close for pumped in self.context.pump.all()]
         parts += [self._inotify.close, self.context.guards.close]
+        parts += [self.context.docker.close] if self.context.docker else []
         parts += [self.context.durability.close, self.context.store.close]
         for part in parts:
             self._loop.serve(part)
@@ -250,6 +253,7 @@ class App:
                 watched.history.add(pumped.state)
             ends = self.context.config.watch.ends(watched.facts.started_at)
             watched.guards, watched.listing = context.guards, context.listing
+            watched.docker = context.docker
             watched.start_sources(
                 self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
             )

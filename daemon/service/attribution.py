@@ -188,7 +188,7 @@ def _uses(run: WatchedRun, kind: str, name: str) -> bool:
         return any(c.index in (history.stray_gpus if mine is None else mine) for c in cards)
     if kind in ("memory", "cpu"):
         return bool(history.memory) and history.memory[-1].cgroup == name
-    return kind == "source"
+    return kind == "source" and name in history.sources
 
 
 def _places(run: WatchedRun) -> PlacesOfRun:

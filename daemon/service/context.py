@@ -18,7 +18,7 @@ from ..judge.incidents import Incident, Incidents
 from ..report import facts
 from ..system.clock import Clock, iso
 from ..system.errors import UsageError
-from ..system.guard import Guards
+from ..system.guard import Guard, Guards
 from ..system.listing import Listing
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
@@ -50,6 +50,8 @@ class Context:
     """Run -> a sentence for every push about it: what has followed its end."""
     loop_watch: LoopWatch | None = None
     guards: Guards = field(default_factory=lambda: Guards(FAR_ARGV))
+    docker: Guard | None = None
+    """Asks the docker engine of this box; ``None``: it is not asked."""
     listing: Listing = field(default_factory=Listing)
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""

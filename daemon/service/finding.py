@@ -98,7 +98,7 @@ class Finding:
         panes = str(self._context.state.root / "panes")
         self._source = Newcomers(self._context.clock, self.known, self.take, panes)
         # Not to the histories: that new runs cannot be looked for makes nobody blind for a run.
-        self._pumped = self._context.pump.add(self._source, _nowhere)
+        self._pumped = self._context.pump.add(self._source, lambda seen: None)
 
     # -- what is found -------------------------------------------------------------------
 
@@ -115,7 +115,8 @@ class Finding:
                 main.update((rank.pid, rank.start_ticks) for rank in spec.ranks)
                 pids.update(pid for pid, _ in _processes(run))
         gpu = {pid for ring in self._context.box.gpus.values() for pid in ring[-1].pids or ()}
-        return Known(pids, main, parents, gpu)
+        containers = {run.spec.container for run in self._context.runs.values()} - {""}
+        return Known(pids, main, parents, gpu, containers)
 
     def take(self, found: list[dict[str, Any]]) -> int:
         """Put those of the found runs under watch that are new; returns how many were."""
@@ -299,7 +300,7 @@ class Finding:
             runs = "run" if len(left) > 1 else "runs"
             return f"Its launcher (pid {spec.pid}) is gone, {count} still {runs}."
         if spec.parent_pid is None:
-            return ""
+            return watched.container.goes_on()
         for pid in procfs.children(spec.parent_pid, all_threads=False) or ():
             newer = (procfs.start_ticks(pid) or 0) > (spec.start_ticks or 0)
             if newer and same_command(spec.command, procfs.cmdline(pid)):
@@ -342,10 +343,6 @@ class Finding:
         why = watched.spec.provisional
         watched.reason = f"not a training: {why}, but it showed no sign of one"
         self._log_line(f"{watched.spec.id} ended: {watched.reason}")
-
-
-def _nowhere(seen: object) -> None:
-    return
 
 
 def _ended_at(run: WatchedRun, now: float | None = None) -> float | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, Union
 
 from middlewatch.sentinels.kit import Observation
 from middlewatch.sentinels.kit.numbers import size
@@ -15,6 +15,7 @@ from ..config.secrets import mask
 from ..judge.history import RunHistory
 from ..launch.log_files import NO_LOG, NO_TEXT
 from ..parsers.recurring import LiveReader
+from ..sources.container_log import EngineLog
 from ..sources.log_tail import LogTail, TailState
 from ..sources.run_outputs import Output, RunOutputs
 from ..system.clock import Clock
@@ -26,6 +27,11 @@ from .run_saves import RunSaves
 
 READS_AT_ONCE = 16
 """Reads of one log in a row: 4 MiB, under a second."""
+
+
+Tail = Union[LogTail, EngineLog]
+Made = Callable[[LiveReader, TailState | None], Tail]
+"""Makes the source of a log from its reader, and from what its state was before a restart."""
 
 
 class Run(Protocol):
@@ -53,7 +59,7 @@ class RunLogs:
         self.newest = [mask(line) for line in newest]
         self._before = states
         self.readers: dict[str, LiveReader] = {}
-        self._tails: dict[str, LogTail] = {}
+        self._tails: dict[str, Tail] = {}
         self._pump: Pump | None = None
         self._inotify: Inotify | None = None
         self._pumped: list[Pumped] = []
@@ -76,19 +82,30 @@ class RunLogs:
             self._pumped.append(pump.add(outputs, run.add_observations, run.spec.id))
 
     def _add(self, path: str, state: TailState | None, *, from_start: bool = True) -> None:
+        def file(reader: LiveReader, state: TailState | None) -> LogTail:
+            return LogTail(
+                path,
+                reader,
+                self._inotify,
+                via=self._run.spec.log_via.get(path),
+                offset=state,
+                from_start=from_start,
+                guards=self._run.guards,
+            )
+
+        self._follow(path, file, state)
+
+    def add(self, label: str, make: Made) -> None:
+        """Read one more log, which is called so; it goes on where it was left before a restart."""
+        if self._pump is not None and label not in self._tails:
+            self._follow(label, make, self._before.get(label))
+
+    def _follow(self, label: str, make: Made, state: TailState | None) -> None:
         assert self._pump is not None
-        reader = LiveReader.restore(path, state["reader"]) if state else LiveReader(path)
-        tail = LogTail(
-            path,
-            reader,
-            self._inotify,
-            via=self._run.spec.log_via.get(path),
-            offset=state,
-            from_start=from_start,
-            guards=self._run.guards,
-        )
-        reader.isolated = self._pump.isolation.one("parser", f"{path} of {self._run.spec.id}")
-        self.readers[path], self._tails[path] = reader, tail
+        reader = LiveReader.restore(label, state["reader"]) if state else LiveReader(label)
+        tail = make(reader, state)
+        reader.isolated = self._pump.isolation.one("parser", f"{label} of {self._run.spec.id}")
+        self.readers[label], self._tails[label] = reader, tail
         self._pumped.append(self._pump.add(tail, self._run.add_observations, self._run.spec.id))
 
     def _take(self, found: Output) -> None:
@@ -157,4 +174,4 @@ class RunLogs:
 
     def states(self) -> Mapping[str, TailState]:
         """Where reading goes on after a restart of the daemon: path -> state."""
-        return {path: tail.state() for path, tail in self._tails.items()} or self._before
+        return {**self._before, **{path: tail.state() for path, tail in self._tails.items()}}

@@ -40,10 +40,11 @@ from ..sources.session import Session
 from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
-from ..system.guard import Guards
+from ..system.guard import Guard, Guards
 from ..system.inotify import Inotify
 from ..system.listing import Listing
 from ..system.pump import Pump, Pumped
+from .run_container import RunContainer
 from .run_logs import RunLogs
 from .run_saves import RunSaves, doubted
 
@@ -110,6 +111,7 @@ class WatchedRun:
         """Checkpoints came or went since the index was written."""
         self._saved = memory
         self.logs = RunLogs(self, memory.get("log_tail", ()), memory.get("tails", {}))
+        self.container = RunContainer(self, memory.get("container"))
         self.saves = RunSaves(self)
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
@@ -119,6 +121,7 @@ class WatchedRun:
         self._session: Session | None = None
         self.guards: Guards | None = None
         self.listing: Listing | None = None
+        self.docker: Guard | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
         self._stacks: tuple[Stacks, Pumped] | None = None
@@ -135,15 +138,14 @@ class WatchedRun:
         ``urgent`` is called when observations have to be judged at once. ``ends`` are the ends of
         the run that the configuration names (origin -> epoch seconds).
         """
-        self._urgent = urgent
-        self._pump = pump
-        spec = self.spec
+        self._urgent, self._pump, spec = urgent, pump, self.spec
         if spec.pid is not None:
             self._memory = CgroupMemory(
                 spec.pid, resume=self._saved.get("cgroup"), memory=self.history.memory_by_pid
             )
             self._session = Session(spec.pid, self._saved.get("session"))
-            self._processes = Processes(spec, listing=self.listing)
+            self.container.start(pump, inotify)
+            self._processes = Processes(spec, listing=self.listing, witness=self.container.source)
             parts = PartsInUse(self.history.pids, spec.command, spec.cwd)
             for source in (self._memory, CpuQuota(spec.pid), self._processes, parts):
                 self._pumped.append(pump.add(source, self.add_observations, spec.id))
@@ -158,6 +160,7 @@ class WatchedRun:
             pump.remove(pumped)
         self._pumped.clear()
         self.logs.stop(pump)
+        self.container.stop(pump)
         if not self.saves.waits(self.clock.now()):
             self.saves.stop(pump)
 
@@ -169,7 +172,7 @@ class WatchedRun:
         if 0 <= now - self.ended_at < REST_S:
             return
         self.resting = True
-        self._saved = {"session": self._session_state(), "cgroup": self._cgroup_state()}
+        self._saved = self._kept()
         self._session = self._memory = self._processes = None
         self._pump = self.guards = None
         self._urgent = lambda: None
@@ -329,6 +332,7 @@ class WatchedRun:
             "command": list(spec.command),
             "cwd": spec.cwd,
             "home": spec.home,
+            "container": self.container.facts(),
             "uid": spec.uid,
             "gid": spec.gid,
             "env_names": list(spec.env_names),
@@ -372,8 +376,8 @@ class WatchedRun:
 
     def save(self) -> dict[str, Any]:
         """The state that a restarted daemon needs, as plain JSON values."""
-        promised = {"promised": self.saves.promised} if self.saves.promised else {}
-        return promised | {
+        kept = self._kept() | ({"promised": self.saves.promised} if self.saves.promised else {})
+        return kept | {
             "spec": self.spec.to_json(),
             "state": self.state,
             "since": self.since,
@@ -386,12 +390,10 @@ class WatchedRun:
             "index": self.index,
             "log_tail": self.logs.tail(),
             "tails": self.logs.states(),
-            "session": self._session_state(),
-            "cgroup": self._cgroup_state(),
         }
 
-    def _session_state(self) -> Any:
-        return self._session.state() if self._session else self._saved.get("session")
-
-    def _cgroup_state(self) -> Any:
-        return self._memory.state() if self._memory else self._saved.get("cgroup")
+    def _kept(self) -> dict[str, Any]:
+        """What its sources remember over a restart."""
+        parts: dict[str, Any] = {"session": self._session, "cgroup": self._memory}
+        parts |= {"container": self.container} if self.spec.container else {}
+        return {name: p.state() if p else self._saved.get(name) for name, p in parts.items()}

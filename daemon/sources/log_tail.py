@@ -95,8 +95,11 @@ class LogTail(Source):
         offset: TailState | None = None,
         from_start: bool = True,
         guards: Guards | None = None,
+        label: str = "",
     ) -> None:
-        self.name = f"log_tail:{path}"
+        self.label = label or path
+        """What it is called in observations."""
+        self.name = f"log_tail:{self.label}"
         self.path = path
         self.reader = reader
         self.more = False
@@ -322,7 +325,7 @@ class LogTail(Source):
     def _growth(self, now: float) -> LogGrowth:
         return LogGrowth(
             at=now,
-            file=self.path,
+            file=self.label,
             bytes=self._now.size or 0,
             lines=self.reader.lines,
             grown_at=self._now.grown_at,

@@ -8,6 +8,7 @@ from then on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from middlewatch.sentinels.kit import ProcessEnded
 
@@ -19,7 +20,7 @@ from ..system.exit_status import ExitStatuses
 from ..system.processes import Process
 
 EXIT_FILE_READS = 3
-"""Reads (seconds) to wait for the exit file after the end of the main process."""
+"""Reads (seconds) to wait for the exit file, or another witness, after the end of the main process."""
 CORRECT_READS = 60
 """Reads after which an unknown exit status is no longer corrected by a late exit file."""
 START_SCRIPT_S = 60.0
@@ -27,10 +28,30 @@ START_SCRIPT_S = 60.0
 the run and not the run (our choice: the checks before a training take less)."""
 
 
-class MainEnd:
-    """Tells the end of the main process of ``spec``, and corrects it when the status comes late."""
+class Witness(Protocol):
+    """Who else may know how the main process has ended (the engine of its container)."""
 
-    def __init__(self, spec: RunSpec, exits: ExitStatuses, root: str) -> None:
+    @property
+    def awaited(self) -> bool:
+        """True while it may still say so; asked only once the process is gone."""
+        ...
+
+    def exit_code(self) -> int | None:
+        """The exit status; ``None``: not known."""
+        ...
+
+
+class MainEnd:
+    """Tells the end of the main process of ``spec``, and corrects it when the status comes late.
+
+    What ``witness`` knows is waited for even if the kernel tells the status: it knows as well who ended
+    the process.
+    """
+
+    def __init__(
+        self, spec: RunSpec, exits: ExitStatuses, root: str, witness: Witness | None = None
+    ) -> None:
+        self._witness = witness
         self.main = (spec.pid, spec.start_ticks)
         """Pid and start time of the main process; that of an heir once it has ended."""
         self._spec, self._exits, self._root = spec, exits, root
@@ -64,6 +85,12 @@ class MainEnd:
         record = self._record()
         written = (record.exit_code, record.signal) if record else (None, None)
         code, signal = written if written != (None, None) else self.status(pid, self._lost)
+        witness = self._witness
+        asked = witness is not None and witness.awaited and self._told is None
+        if asked and reads <= EXIT_FILE_READS:
+            return
+        if witness is not None and (code, signal) == (None, None):
+            code = witness.exit_code()
         known = code is not None or signal is not None
         waiting = self._spec.exit_file is not None and reads <= EXIT_FILE_READS
         alive = list(left)

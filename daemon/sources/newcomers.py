@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import Observation
 
-from ..launch.homes import readable
+from ..launch.homes import container_id, readable
 from ..launch.programs import (
     TRAINERS,
     is_excluded,
@@ -63,6 +63,8 @@ class Known(NamedTuple):
     """What started them: shells, queues, wrappers."""
     gpu: Collection[int]
     """Processes that NVML names."""
+    containers: Collection[str] = ()
+    """The containers of the runs: an engine may start one again."""
 
 
 @dataclass(slots=True)
@@ -201,7 +203,9 @@ class Newcomers(Source):
         if runs and purpose_of(process) == "train":
             return "strong"
         if what.python and len(process.argv) > 1:
-            return "strong" if process.ppid in known.parents else "weak"
+            follows = process.ppid in known.parents
+            follows = follows or (container_id(process) or "") in known.containers
+            return "strong" if follows else "weak"
         return "weak" if on_gpu else ""
 
     def _belongs(self, process: Process, known: Known) -> bool:

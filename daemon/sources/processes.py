@@ -20,7 +20,7 @@ from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
 from .left_tree import has_left_tree
-from .main_end import MainEnd
+from .main_end import MainEnd, Witness
 
 MOST = 256
 """Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. Each
@@ -67,7 +67,11 @@ class Processes(Source):
     every_s = 1.0
 
     def __init__(
-        self, spec: RunSpec, root: str = procfs.PROC, listing: Listing | None = None
+        self,
+        spec: RunSpec,
+        root: str = procfs.PROC,
+        listing: Listing | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self.closer_look = False
         """Set while a hang is judged: then every read is a closer look."""
@@ -84,7 +88,7 @@ class Processes(Source):
         self._zombies: set[_Identity] = set()
         """Ended processes that were reported, but still exist because nobody has reaped them."""
         self._exits = ExitStatuses()
-        self._main = MainEnd(spec, self._exits, root)
+        self._main = MainEnd(spec, self._exits, root, witness)
         self._unfollowed: list[int] = []
         """Known processes whose exit status nobody follows yet."""
 

@@ -46,8 +46,11 @@ class Walls:
 
     __slots__ = ("capabilities", "network", "why", "writes")
 
-    def __init__(self, capabilities: Sequence[str], network: bool, writes: str, why: str) -> None:
-        """``writes``: ``none``, ``listed`` (in folders that are named at its start) or ``all``."""
+    def __init__(
+        self, capabilities: Sequence[str], network: bool | str, writes: str, why: str
+    ) -> None:
+        """``network``: all, none, or ``unix``: Unix sockets only. ``writes``: ``none``, ``listed`` (in
+        folders that are named at its start) or ``all``."""
         self.capabilities = frozenset(capabilities)
         self.network = network
         self.writes = writes
@@ -76,6 +79,12 @@ CHILDREN = {
         "writes into `status_dir`, of whoever it is",
     ),
     "disk": Walls(("DAC_READ_SEARCH",), False, "none", "asks for the free space of a mount"),
+    "docker": Walls(
+        ("DAC_READ_SEARCH",),
+        "unix",
+        "none",
+        "asks the docker engine; its Python may lie in the folder of another user",
+    ),
     "save-search": Walls(_LOOKS, False, "none", "reads settings and lists folders of runs"),
     "notifier": Walls(
         ("DAC_READ_SEARCH",),
@@ -126,6 +135,9 @@ NETWORK = {  # socket and what belongs to it
     "x86_64": (41, 42, 43, 49, 50, 53, 288),
     "aarch64": (198, 199, 200, 201, 202, 203, 242),
 }
+LISTENS = {"x86_64": (43, 49, 50, 288), "aarch64": (200, 201, 202, 242)}  # accept, bind, listen
+_SOCKETS = {"x86_64": (41, 53), "aarch64": (198, 199)}  # socket, socketpair
+_AF_UNIX = 1
 CHANGES = {  # create, rename, remove, truncate, modes, owners, times, attributes
     "x86_64": (
         *(76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93, 94, 132, 133, 235, 261, 280, 285),
@@ -158,12 +170,18 @@ _GET_ACTION_AVAIL = 2
 
 
 def rules(
-    machine: str, calls: Iterable[int], *, changes: bool = False, alone: int | None = None
+    machine: str,
+    calls: Iterable[int],
+    *,
+    changes: bool = False,
+    alone: int | None = None,
+    unix: bool = False,
 ) -> list[tuple[int, int, int, int]]:
     """A seccomp filter as BPF instructions: (code, jump if true, jump if false, operand).
 
-    ``calls`` are forbidden; with ``changes`` also to open a file for writing. ``alone``: the process
-    of this pid starts no other process (threads it may) and signals only itself.
+    ``calls`` are forbidden; with ``changes`` also to open a file for writing, with ``unix`` every socket
+    but those of Unix. ``alone``: the process of this pid starts no other process (threads it may) and
+    signals only itself.
     """
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     no, missing = (_RETURN, 0, 0, _ERRNO | _EPERM), (_RETURN, 0, 0, _ERRNO | _ENOSYS)
@@ -174,6 +192,8 @@ def rules(
         program += [(_AT_LEAST, 0, 1, 0x40000000), no]  # the x32 numbers
     for call in calls:
         program += [(_EQUAL, 0, 1, call), no]
+    for call in _SOCKETS[machine] if unix else ():
+        program += [(_EQUAL, 0, 4, call), (_LOAD, 0, 0, 16), (_EQUAL, 1, 0, _AF_UNIX), no, yes]
     if changes:
         program += [(_EQUAL, 0, 1, _OPENAT2), missing]
         for call, argument in _OPENS[machine]:
@@ -335,13 +355,14 @@ def enter(name: str, folders: Sequence[str] = (), alone: int | None = None) -> b
         write_only_below(folders)
     keep_capabilities(walls.capabilities)
     known = machine()
+    unix = walls.network == "unix"
     if not known or (walls.network and walls.writes == "all"):
         return False
     calls = list(SYSTEM[known])
-    calls += () if walls.network else NETWORK[known]
+    calls += LISTENS[known] if unix else () if walls.network else NETWORK[known]
     calls += CHANGES[known] if walls.writes == "none" else ()
     calls += () if alone is None else PROGRAMS[known]
-    return forbid(rules(known, calls, changes=walls.writes == "none", alone=alone))
+    return forbid(rules(known, calls, changes=walls.writes == "none", alone=alone, unix=unix))
 
 
 def missing() -> list[str]:

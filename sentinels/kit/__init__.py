@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .accumulator import Accumulator
+from .container import ContainerSeen
 from .findings import Evidence, Finding, Severity
 from .handbook import HandbookPage, RemedyStep
 from .last_words import LastWords
@@ -36,6 +37,7 @@ __all__ = [
     "Accumulator",
     "CheckpointSaved",
     "CheckpointSeen",
+    "ContainerSeen",
     "CpuQuotaSample",
     "Deadline",
     "DiskSample",

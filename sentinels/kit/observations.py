@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Union
 
+from .container import ContainerSeen
 from .line_signs import LineSigns
 from .parts_used import PartsUsed
 
@@ -137,8 +138,7 @@ class ProcessSample:
     wchan: str | None = None
     """Kernel function in which its first thread sleeps."""
     socket_bytes: int | None = None
-    """Bytes that came and went through its sockets since they were first looked at, while a silence
-    is judged; ``None`` when not known."""
+    """Bytes through its sockets since they were first looked at, while a silence is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +393,7 @@ Observation = Union[
     GpuSample,
     CpuQuotaSample,
     PartsUsed,
+    ContainerSeen,
     CheckpointSeen,
     Deadline,
     SourceState,

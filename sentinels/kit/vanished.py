@@ -21,6 +21,9 @@ schedulers add a grace period between SIGTERM and SIGKILL, and ranks of a large 
 OOM_NEAR_S = 15.0
 """Seconds around the end in which an OOM kill counts as its cause: the kill counter is read once a
 second, and the cgroup may answer slowly when memory is short."""
+COMMAND_S = 15.0
+"""Seconds between the end of a process and that of its container, which its engine ended: it gives the
+other processes 10 s (``docker stop``)."""
 FULL = 0.85
 """Part of the limit that the working set had, at most a second before: a leak or a load that ends in
 an OOM kill fills the rest within that time (our choice)."""
@@ -68,6 +71,10 @@ def vanished(view: View, ending: ProcessEnded) -> Vanished | None:
             "copy the newest good checkpoint off this box before it is taken away",
             notice,
         )
+    command = ended_by_command(view, ending)
+    if command:
+        words = f"was ended by `{command}`" if unseen else ""
+        return Vanished("killed", words, f"ask who typed `{command}`: `last`, the shell history")
     if signal == _HANGUP or (unseen and ending.gone_with == "session"):
         words = "ended with its terminal" if unseen else ""
         return Vanished("hangup", words, "look at the newest checkpoint: `middlewatch checkpoints`")
@@ -98,12 +105,31 @@ def killed_for_memory(view: View, ending: ProcessEnded) -> bool:
     kills = [count for count in near if count is not None]
     if len(kills) > 1 and kills[-1] > kills[0]:
         return True
-    if full_and_gone(view, ending) is not None:
+    if full_and_gone(view, ending) is not None or engine_saw_kill(view, ending):
         return True
     return any(
         e.file == "kernel" and e.trouble in OOM_KILLS and e.details.get("pid") == ending.pid
         for e in view.events
     )
+
+
+def engine_saw_kill(view: View, ending: ProcessEnded) -> bool:
+    """True when the engine of its container says that the kernel killed a process there for memory, at
+    the time at which this one was killed."""
+    box = view.container
+    unseen = ending.exit_code is None and ending.signal is None
+    if box is None or box.oom_at is None or not (unseen or signal_of(ending) == _KILL):
+        return False
+    return abs(box.oom_at - ending.at) <= OOM_NEAR_S
+
+
+def ended_by_command(view: View, ending: ProcessEnded) -> str:
+    """The command through which the engine ended the container of this process (``docker stop NAME``);
+    empty when it was not that, or is not known."""
+    box = view.container
+    if box is None or not box.ended_by or not box.ended_near(ending.at, COMMAND_S):
+        return ""
+    return f"{box.ended_by} {box.name}"
 
 
 def full_and_gone(view: View, ending: ProcessEnded) -> MemorySample | None:

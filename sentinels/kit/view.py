@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TypeVar
 
 from .accumulator import Accumulator
+from .container import ContainerSeen
 from .last_words import LastWords
 from .observations import (
     CheckpointSaved,
@@ -81,6 +82,8 @@ class View:
     memory: Sequence[MemorySample] = ()
     memory_shared: bool = False
     """True when another run that is watched lives in the same control group."""
+    container: ContainerSeen | None = None
+    """The container that it lives in; ``None`` when it does not, and when no engine tells of it."""
     gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
     """The GPUs that the run is known to use, by index."""
     stray_gpus: Mapping[int, Sequence[GpuSample]] = field(default_factory=dict)
@@ -124,6 +127,12 @@ class View:
     def ending(self) -> ProcessEnded | None:
         """The end of the run's main process; ``None`` while it runs."""
         return next((e for e in reversed(self.endings) if e.main), None)
+
+    @property
+    def paused(self) -> bool:
+        """True while the container of the run is paused: its processes stand still, whatever state
+        they are in, and wait for nothing."""
+        return self.container is not None and self.container.paused(self.now)
 
     @property
     def last_step(self) -> Step | None:

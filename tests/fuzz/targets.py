@@ -1,19 +1,20 @@
 """What is fuzzed: each target takes bytes as others could have written them, and must take any.
 
 A target returns, or it has a bug: what it may raise on bad input is caught here, next to the call that
-promises it. Inputs of the targets ``checkpoint``, ``manifest`` and ``log`` begin with one byte that chooses
+promises it. Inputs of the targets ``checkpoint``, ``engine``, ``manifest`` and ``log`` begin with one byte that chooses
 the kind of file, or the size of the pieces in which it arrives.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,23 @@ from middlewatch.daemon.judge.incident import Incident
 from middlewatch.daemon.launch import exit_record
 from middlewatch.daemon.mirror import copy, receipt
 from middlewatch.daemon.parsers.reader import LogReader
+from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.daemon.report import words
 from middlewatch.daemon.report.outbox import Queued
 from middlewatch.daemon.service import server
 from middlewatch.daemon.service.app import App
 from middlewatch.daemon.service.handlers import Handlers
+from middlewatch.daemon.sources.container_story import Told
+from middlewatch.daemon.sources.container_text import ContainerText
+from middlewatch.daemon.sources.engine_http import EngineSocket, Failure
+from middlewatch.daemon.sources.engine_look import look
+from middlewatch.daemon.sources.engine_stream import Stream
 from middlewatch.daemon.system import jsonlines
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.errors import ConfigError, UsageError
 from middlewatch.daemon.text import chat, markdown
 from middlewatch.daemon.text.terminal import clean
+from middlewatch.sentinels.kit import codec
 from middlewatch.tui import answer
 
 HERE = Path(__file__).parent
@@ -365,7 +373,60 @@ def _manifests() -> Iterator[bytes]:
             yield bytes([number]) + deep * (LONGEST // len(deep) // 2)
 
 
+# ------------------------------------------------------------------------ what a docker engine sends
+
+
+def _engine(folder: Path, leave: ExitStack) -> Callable[[bytes], None]:
+    """What it tells of a container, its log as a file, and as a stream with frames and without."""
+
+    class Said(EngineSocket):
+        data = b""
+
+        def whole(self, target: str) -> bytes:
+            return self.data
+
+    def taken(text: ContainerText, data: bytes, tty: bool) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            stream = Stream(engine, ours, data, {"ns": 1, "count": 0}, tty)
+            theirs.close()
+            records, _ = stream.take(LONGEST)
+            text.feed_records([(kind, base64.b64decode(one)) for kind, one in records], 1.0)
+
+    engine = Said("/s", SystemClock())
+
+    def read(data: bytes) -> None:
+        kind, engine.data = data[:1] or b"\0", data[1:]
+        text = ContainerText(LiveReader("docker:gpt"), 1, 1 << 62)
+        with suppress(Failure, codec.Unfit):
+            if kind[0] % 4 == 0:
+                told = look(engine, {"id": "0" * 64})
+                codec.load(Told, told["state"])
+            elif kind[0] % 4 == 1:
+                text.feed(data[1:], 1.0)
+                kept = json.loads(jsonlines.dumps({"reader": text.save()}))
+                ContainerText(LiveReader("docker:gpt")).restored(kept).finish(2.0)
+            else:
+                taken(text, data[1:], tty=kind[0] % 4 == 2)
+
+    return read
+
+
+def _engines() -> Iterator[bytes]:
+    from ..fakes.docker_engine import event, frame, inspected
+
+    stamp = "2026-11-25T18:39:04.325168313Z"
+    yield b"\0" + json.dumps(inspected()).encode()
+    yield b"\0" + json.dumps(event(1 << 60, "die", exitCode="137")).encode()
+    record = {"log": "step 1 loss 2.5\n", "stream": "stdout", "time": stamp}
+    yield b"\1" + json.dumps(record).encode() + b"\n"
+    yield b"\1" + json.dumps(record | {"log": "\r 45%"}).encode() + b"\n"
+    yield b"\2" + f"{stamp} step 1 loss 2.5\r\n".encode()
+    yield b"\3" + frame(stamp, "step 1 loss 2.5\n") + frame(stamp, "KeyError: 'x'\n", 2)
+
+
 TARGETS = {
+    "engine": Target(_engine, _engines),
     "log": Target(_log, _logs),
     "text": Target(_text, _texts),
     "socket": Target(_socket, _questions),

@@ -285,3 +285,17 @@ def test_any_words_make_a_page(words: str, values: dict[str, Any]) -> None:
         status(state_reason=words, now=status()["now"] | {"values": values}), BOX, WATCH, words
     )
     assert text.splitlines()[0] == "# gpt-1a2b: failing"
+
+
+def test_the_container_and_where_its_folders_are() -> None:
+    container = {
+        "name": "gpt",
+        "image": "pytorch:2.4",
+        "restart_policy": "on-failure:3",
+        "mounts": [{"path": "/ckpt", "host": "/data/ckpt"}],
+    }
+    text = page(status(container=container), BOX, [], UPDATED)
+    assert "- container: gpt, restart policy on-failure:3 (image pytorch:2.4)\n" in text
+    assert "  - /ckpt is /data/ckpt of the host\n" in text
+    nameless = {**container, "name": None}
+    assert "container" not in page(status(container=nameless), BOX, [], UPDATED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,6 +135,25 @@ def test_the_first_step_fits_the_evidence(
     step, _ = first_step(incident(trouble, details=details), page(trouble), SPEC)
     assert words in step
     assert "PID" not in step
+
+
+@pytest.mark.parametrize(
+    ("trouble", "details", "logs", "words"),
+    [
+        ("cgroup_oom_kill", {}, (), "docker inspect -f '{{.HostConfig.Memory}}' gpt"),
+        ("python_exception", {}, (), "last)' <(docker logs gpt 2>&1)`"),
+        ("python_exception", {}, ("/data/train.log",), "last)' /data/train.log`"),
+        ("host_oom_kill", {}, (), "dmesg -T"),
+    ],
+)
+def test_the_first_step_names_the_container(
+    trouble: str, details: dict[str, object], logs: tuple[str, ...], words: str
+) -> None:
+    spec = replace(SPEC, logs=logs, container_name="gpt", container_log="docker:gpt")
+    step, _ = first_step(incident(trouble, details=details), page(trouble), spec)
+    assert words in step
+    assert "NAME" not in step
+    assert "docker" not in first_step(incident(trouble, details=details), page(trouble), SPEC)[0]
 
 
 def test_names_without_a_value_stay() -> None:

@@ -26,8 +26,8 @@ from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
-from middlewatch.sentinels.kit import Finding as Found
 from middlewatch.sentinels.kit import (
+    ContainerSeen,
     LogGrowth,
     ProcessEnded,
     ProcessesSeen,
@@ -35,6 +35,7 @@ from middlewatch.sentinels.kit import (
     Severity,
     Step,
 )
+from middlewatch.sentinels.kit import Finding as Found
 
 from ...fakes.clock import FakeClock
 
@@ -256,6 +257,32 @@ def test_the_same_command_again_is_an_attempt_of_the_same_run(desk: Desk) -> Non
     label, body = desk.pushed[-1]
     assert label == "FAILED"
     assert f"attempt 2 of the same command goes on as {second.spec.id} (pid 410)" in body
+
+
+def test_a_container_that_is_started_again_is_an_attempt_at_any_time(desk: Desk) -> None:
+    """Its folder may be known by the pid only, and nothing else has started it."""
+    first = desk.new(name="bert", cwd="/proc/400/root/w", container="ab" * 32)
+    desk.end(first)
+    desk.clock.jump(4 * 3600)
+    again = desk.new(pid=410, start_ticks=9, cwd="/proc/410/root/w", container="ab" * 32)
+    assert (again.spec.name, again.spec.attempt) == ("bert", 2)
+    assert again.spec.resumed_from == first.spec.id
+    desk.end(again)
+    desk.clock.jump(4 * 3600)
+    other = desk.new(pid=420, start_ticks=19, cwd="/proc/420/root/w", container="cd" * 32)
+    assert other.spec.attempt == 1
+
+
+def test_what_follows_in_its_container_is_told(desk: Desk) -> None:
+    run = desk.new(container="ab" * 32)
+    now = desk.clock.now()
+    desk.end(run)
+    assert desk.context.asides == {}
+    run.add_observations([ContainerSeen(now, "gpt", "restarting", policy="on-failure:3")])
+    desk.finding.look_at(run)
+    assert desk.context.asides[run.spec.id] == (
+        "Docker starts its container gpt again, by its restart policy on-failure:3."
+    )
 
 
 def test_the_same_command_of_another_user_is_no_attempt(desk: Desk) -> None:

@@ -170,6 +170,18 @@ def test_the_next_program_of_a_queue_is_asked_about_at_once(box: Box) -> None:
     assert box.source.due_at is None
 
 
+def test_a_container_that_is_started_again_is_asked_about_at_once(box: Box) -> None:
+    group = "0::/system.slice/docker-" + "ab" * 32 + ".scope"
+    box.known = box.known._replace(containers={"ab" * 32})
+    box.source.hurry()
+    box.proc.add(50, "python main.py", cgroup=group.replace("ab", "cd"))
+    box.turn(5)
+    assert box.asked() == []
+    box.proc.add(51, "python main.py", cgroup=group)
+    box.turn(5)
+    assert len(box.asked()) == 1
+
+
 def test_a_shell_that_becomes_a_training_is_found_out(box: Box) -> None:
     box.proc.add(50, "bash later.sh", comm="bash")
     box.turn(20)

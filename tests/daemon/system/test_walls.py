@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.mirror.source import walls_for
 from middlewatch.daemon.report.outbox import notifier
+from middlewatch.daemon.service.run_container import docker_of
 from middlewatch.daemon.sources.stacks import Stacks
 from middlewatch.daemon.system import walls
 from middlewatch.daemon.system.clock import SystemClock
@@ -23,12 +25,13 @@ from middlewatch.daemon.system.worker import JsonWorker
 
 ROOT = os.geteuid() == 0
 LOOKS = {"DAC_READ_SEARCH", "SYS_PTRACE"}
-KEPT: dict[str, tuple[set[str], bool, str]] = {
+KEPT: dict[str, tuple[set[str], bool | str, str]] = {
     "verifier": (LOOKS, False, "none"),
     "stacks": (LOOKS, False, "none"),
     "far": (LOOKS, False, "none"),
     "far-copies": ({"DAC_READ_SEARCH", "DAC_OVERRIDE"}, False, "all"),
     "disk": ({"DAC_READ_SEARCH"}, False, "none"),
+    "docker": ({"DAC_READ_SEARCH"}, "unix", "none"),
     "save-search": (LOOKS, False, "none"),
     "notifier": ({"DAC_READ_SEARCH"}, True, "listed"),
     "mirror-folder": ({"DAC_READ_SEARCH", "DAC_OVERRIDE"}, False, "listed"),
@@ -70,6 +73,7 @@ found = {
     'nnp': status('NoNewPrivs'),
     'inet': works(lambda: socket.socket(socket.AF_INET)),
     'unix': works(lambda: socket.socket(socket.AF_UNIX)),
+    'listen': works(lambda: socket.socket(socket.AF_UNIX).bind('\0' + home)),
     'netlink': works(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)),
     'create': in_all(lambda w: write(w + '/new')),
     'append': in_all(lambda w: write(w + '/old', 'a')),
@@ -117,7 +121,8 @@ def test_the_table_is_whole() -> None:
         line = next(line for line in told.splitlines() if line.startswith(f"| {name} |"))
         shown = {word.strip("`") for word in line.split("|")[2].split()}
         assert shown - {"none"} == row.capabilities, line
-        assert line.split("|")[3].strip() == ("yes" if row.network else "no"), line
+        words = {True: "yes", False: "no", "unix": "Unix sockets"}
+        assert line.split("|")[3].strip() == words[row.network], line
         assert line.split("|")[4].strip() == row.writes, line
 
 
@@ -136,7 +141,9 @@ def test_a_child_has_no_more_than_it_needs(name: str, tmp_path: Path) -> None:
     assert found["program"] & ~allowed == 0, "what it starts has more than it"
     assert found["nnp"] == "1"
     assert not found["mount"]
-    assert {found[kind] for kind in ("inet", "unix", "netlink")} == {network}
+    assert {found[kind] for kind in ("inet", "netlink")} == {network is True}
+    assert found["unix"] == bool(network)
+    assert found["listen"] == (network is True)
     home, listed = str(tmp_path / "home"), str(tmp_path / "listed")
     for act in ("create", "append", "replace", "link", "remove", "truncate"):
         assert found[act] == {home: writes == "all", listed: writes != "none"}, act
@@ -207,6 +214,9 @@ def test_each_child_is_given_its_walls() -> None:
     assert guards.guard(far, "scan")._child.walls == "far"
     assert guards.guard(far, WRITES)._child.walls == "far-copies"
     guards.close()
+    docker = docker_of(Config(), clock)
+    assert docker is not None
+    assert docker._child.walls == "docker"
     assert JsonWorker(("true",), 1.0).walls == "usual"
 
 
