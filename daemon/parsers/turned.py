@@ -25,7 +25,9 @@ _FAILED = re.compile(
     rb"|\berreur\b|\b\xc3\xa9chec|\bfall[o\xc3]|\bno se pudo\b|\bimposs",
     re.IGNORECASE,
 )
-_FAILED_ELSEWHERE = tuple(w.encode() for w in ("失败", "错误", "异常", "無法", "无法", "失敗", "エラー"))
+_FAILED_ELSEWHERE = tuple(
+    w.encode() for w in ("失败", "错误", "异常", "無法", "无法", "失敗", "エラー")
+)
 """Words of a line that says that something was not done; one that says that it was left out on purpose
 (``skipped``, ``not improved``) is no error."""
 _WORD = re.compile(rb"[^\W\d_]{4,}")

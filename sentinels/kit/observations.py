@@ -137,8 +137,9 @@ class ProcessSample:
     wchan: str | None = None
     """Kernel function in which its first thread sleeps."""
     socket_bytes: int | None = None
-    """Bytes that came and went through its sockets since they were first looked at, while a silence
-    is judged; ``None`` when not known."""
+    """Bytes through its sockets since they were first looked at, while a silence is judged."""
+    switches: int | None = None
+    """Context switches of its first thread, while a silence is judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Rates:
         grown = self._top / self._low
         if grown < STEEP * (self._climbs + 1):
             return False
-        usual = grown ** ((len(self._newest) - 1) / self._climbs)
+        usual = math.pow(grown, (len(self._newest) - 1) / self._climbs)
         return usual / EVEN <= self._newest[-1] / self._newest[0] <= usual * EVEN
 
     @property
