@@ -10,12 +10,14 @@ time, so it says nothing about them), *complaint* (it says that something failed
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from middlewatch.sentinels.kit import LineSigns, Observation, Step
 
 from ..system.bounded import bounded
+from .learned import LearnedReports
 from .reader import LogReader
 from .shapes import shape_of
 from .text import decode, plain
@@ -51,6 +53,9 @@ class LiveReader(LogReader):
     """A reader of a log that is followed live, which also counts the lines without a report."""
 
     _recurring: RecurringLines | None = None
+    _learned: LearnedReports | None = None
+    _readable = False
+    """The log has had a report that was read by its words."""
 
     @property
     def signs(self) -> LineSigns:
@@ -61,6 +66,8 @@ class LiveReader(LogReader):
         """As :meth:`LogReader.feed`."""
         self._stumbled = False
         said = bounded(partial(super().feed, data, now))
+        if data and not self._readable:
+            said += bounded(partial(self._learn, data, said, now))
         if data:
             if self.isolated is not None and not (self._stumbled or self.isolated.left_out(now)):
                 self.isolated.worked(now)
@@ -68,6 +75,14 @@ class LiveReader(LogReader):
                 self._recurring = RecurringLines()
             self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)
         return said
+
+    def _learn(self, data: bytes, said: Sequence[Observation], now: float) -> list[Step]:
+        """Reports of unknown words, while the log has no others."""
+        if any(isinstance(one, Step) and (one.values or one.number is not None) for one in said):
+            self._readable, self._learned = True, None
+            return []
+        self._learned = self._learned or LearnedReports()
+        return self._learned.feed(data, self.file, self.lines, now)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from middlewatch.sentinels.kit.metric_names import words
+
 from .fields import Field
 from .prefixes import blank
 
@@ -105,10 +107,10 @@ _AT_START = re.compile(
 _ANY = re.compile(
     r"(?<![\w/.-])(?P<word>[^\W\d_]{2,20})[ :=#]{1,3}\[?(?P<n>\d{1,9}) ?/ ?(?P<of>\d{1,9})\]?(?![\d/.:%-])"
 )
-_WHICH = frozenset(
-    "rank gpu gpus device node worker workers host process fold seed model member shard expert layer head"
-    " group task split trial run job client attempt retry try part test mem memory cpu vram ram"
-    " acc accuracy correct hits solved wins score".split()
+_WHICH = words(
+    "rank gpu gpus device node worker workers host process fold seed model member shard expert layer "
+    "head group task split trial run job client attempt retry try part test mem memory cpu vram ram "
+    "acc accuracy correct hits solved wins score"
 )
 """Words before a number that says which one it is, or how much is used, and not how far the run is."""
 
