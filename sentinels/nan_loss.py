@@ -31,6 +31,7 @@ from .kit import (
 )
 from .kit.loss.finite import EARLY, Finiteness, Streak
 from .kit.numbers import number, pace
+from .kit.progress import completed
 from .kit.recovery import OpenIncident, values_since
 from .kit.trials import Trials, trials_of
 from .kit.troubles import Troubles
@@ -198,7 +199,8 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
         severity = Severity.INFO if overcame else Severity.parse(newest.severity)
         wanted = SCALER_STEPS if metric == "grad_norm" else in_a_row
         lasts = len([e for e in events[-wanted:] if not view.went_on_after(e)]) == wanted
-        if view.live and view.ending is None and not lasts:
+        well = view.ending is None or (view.ending.exit_code == 0 and completed(view))
+        if view.live and well and not lasts:
             if not newest.fatal and view.now - newest.at < _unproven_s(view):
                 continue  # the next reports will show whether it was one batch
             severity = min(severity, Severity.WARNING)

@@ -127,8 +127,8 @@ def take_counters(text: str, fields: list[Field]) -> str:
     low = text.lower()
     if not _COUNTING.search(low):
         return text
-    for words, pattern in _COUNTERS:
-        for word in words:
+    for clues, pattern in _COUNTERS:
+        for word in clues:
             if word in low:
                 break
         else:

@@ -329,8 +329,11 @@ class Losses(Accumulator):
             series.zeros = None
         elif zeros is None:
             level, start = series.guard.level, series.guard.start
+            last = series.newest[-2].value if len(series.newest) > 1 else None
+            if last is not None and last - last == 0.0:  # the level lags behind a fall
+                level = last if level is None else min(level, last)
             series.zeros = Zeros(
-                series.metric, file, mark, mark, 1, level, level if start is None else start
+                series.metric, file, mark, mark, 1, level, series.largest if start is None else start
             )
         else:
             zeros.count += 1
