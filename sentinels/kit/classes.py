@@ -289,6 +289,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("loss_zero", Group.STRANGE, Lines.NUMBERS, fallout=True),
 
     TroubleClass("loss_constant", Group.FLAT, part_of=("lr_zero",), fallout=True),
+    TroubleClass("overfitting", Group.FLAT, fallout=True),
     TroubleClass("loss_plateau", Group.FLAT, part_of=("lr_zero",), fallout=True),
 )
 # fmt: on

@@ -333,7 +333,13 @@ class Losses(Accumulator):
             if last is not None and last - last == 0.0:  # the level lags behind a fall
                 level = last if level is None else min(level, last)
             series.zeros = Zeros(
-                series.metric, file, mark, mark, 1, level, series.largest if start is None else start
+                series.metric,
+                file,
+                mark,
+                mark,
+                1,
+                level,
+                series.largest if start is None else start,
             )
         else:
             zeros.count += 1
