@@ -45,6 +45,7 @@ from .kit.again import (
     of_the_last_program,
     tolerated,
 )
+from .kit.caught import caught
 from .kit.classes import Lines, row, which
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
@@ -129,7 +130,11 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if (
         ending.exit_code == 0
         and cause is not None
-        and (view.steps_after(cause.at, cause.line, cause.file) or tolerated(view, cause))
+        and (
+            view.steps_after(cause.at, cause.line, cause.file)
+            or tolerated(view, cause)
+            or caught(view, ending, cause)
+        )
     ):
         cause = None  # it was overcome: the run has reported once more, or did so earlier
     if ending.exit_code == 0 and cause is not None and left_in_order(view, cause):

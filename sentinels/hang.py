@@ -6,7 +6,8 @@ Decides: First, silence: no step, and no phase that the log announced, for longe
     progress; one that does none of this hangs; one that is busy but at the same place in every
     stack spins. The stacks, or else the kernel functions in which the processes sleep, give the
     verdict: waiting in a collective (and for which rank), for data or for a lock, spinning, or
-    idle. A run in which every batch fails makes no progress either, however much it computes and
+    idle. One that is in a single call of `sleep` all the time has asked for that pause itself: half an
+    hour of it is a warning. A run in which every batch fails makes no progress either, however much it computes and
     writes; and one that has made no step and waits for the other processes of its job is told
     before the limit. Processes in state D, stopped processes, paused containers and finished runs have rules of their own. In a
     finished log only lines that report a hang count.
@@ -206,7 +207,7 @@ def _early(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         long = case.silent_s >= limits.few_steps_s + limits.rendezvous_s
         return _Judged(Severity.CRITICAL if long else Severity.WARNING, verdict)
     early_s = case.early_s or limits.first_step_s
-    if verdict.name == "idle" or case.silent_s < early_s:
+    if verdict.name in ("idle", "sleep") or case.silent_s < early_s:
         return None
     return _Judged(Severity.WARNING, verdict)
 
@@ -236,6 +237,9 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
         verdict = idle_verdict(view, work, since)
+        if verdict.name == "sleep" and last_exception(view, since - BEFORE_S) is None:
+            long = case.silent_s >= max(limits.first_step_s, limits.phase_times * case.longest_s)
+            return _Judged(Severity.WARNING, verdict) if long else None
         if verdict.evaluates and case.silent_s < max(limits.few_steps_s, case.limit_s):
             return None  # nothing says what it waits for, and evaluations are often silent
         return _Judged(Severity.CRITICAL, verdict)

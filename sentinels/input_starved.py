@@ -63,7 +63,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     cores = sum(d.cores for d in workers)
     busy = sorted((d for d in workers if not d.waits), key=lambda d: -d.cores) or list(workers)
     how = (
-        f"no step for {span(silent_s)}"
+        f"no progress for {span(silent_s)}"
         if slow is None
         else f"a step takes {span(slow[0])} instead of {span(slow[1])}"
     )

@@ -6,6 +6,7 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     the evaluation loss rises too, or a check over thirty reports finds a part of the progress lost.
     Two kinds of jump are notes unless half of the progress stays lost: one after the learning-rate
     schedule started again at no higher rate, and one that is like two earlier jumps that came back.
+    So is one in a range test of the learning rate (it grows by a constant factor), for thirty reports.
     If the log has no learning rate, any other lasting jump is a warning until half of the progress
     is lost. In reinforcement and adversarial learning losses jump without a fault: there only jumps
     out of all proportion count, measured against all reports before, because the losses of a
@@ -93,9 +94,10 @@ def _matters(jump: Jump, count: int, limits: Limits) -> bool:
 
 def _pages(jump: Jump, limits: Limits) -> bool:
     """True for a jump out of all proportion that did not come back soon."""
-    return jump.gross and jump.reports >= (
-        limits.rough_reports if jump.rough else limits.gross_reports
-    )
+    patience = limits.rough_reports if jump.rough else limits.gross_reports
+    if jump.swept:
+        patience = limits.patience_reports
+    return jump.gross and jump.reports >= patience
 
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
@@ -103,7 +105,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     # The very last report may be a sum over an epoch: a single one proves nothing.
     values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
-    stayed = jump.state == "open" and jump.gross and over and proven
+    stayed = jump.state == "open" and jump.gross and over and proven and not jump.swept
     patient = jump.gross or jump.reports >= limits.patience_reports
     lasting = jump.state == "lasting" and patient
     excused = _excused(jump, limits)

@@ -30,7 +30,8 @@ from .kit import (
     View,
 )
 from .kit.loss.finite import EARLY, Finiteness, Streak
-from .kit.numbers import number
+from .kit.numbers import number, pace
+from .kit.progress import completed
 from .kit.recovery import OpenIncident, values_since
 from .kit.trials import Trials, trials_of
 from .kit.troubles import Troubles
@@ -54,6 +55,9 @@ WARM_REPORTS = 20
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
+UNPROVEN_S, REPORTS = 30.0, 3.0
+"""Seconds, and usual distances of reports, without a report after a line that says NaN, from which the
+line alone is told: whoever skips a batch goes on with the next one (our choice)."""
 CALLED = {
     "train_loss": "the loss",
     "eval_loss": "the evaluation loss",
@@ -193,8 +197,12 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
         if view.live and (overcame or newest.severity == "info"):
             continue
         severity = Severity.INFO if overcame else Severity.parse(newest.severity)
-        lasts = len([e for e in events[-in_a_row:] if not view.went_on_after(e)]) == in_a_row
-        if view.live and view.ending is None and not lasts:
+        wanted = SCALER_STEPS if metric == "grad_norm" else in_a_row
+        lasts = len([e for e in events[-wanted:] if not view.went_on_after(e)]) == wanted
+        well = view.ending is None or (view.ending.exit_code == 0 and completed(view))
+        if view.live and well and not lasts:
+            if not newest.fatal and view.now - newest.at < _unproven_s(view):
+                continue  # the next reports will show whether it was one batch
             severity = min(severity, Severity.WARNING)
         yield Finding(
             trouble=newest.trouble,
@@ -207,6 +215,12 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             line=newest.line,
             details={**newest.details, "rank": newest.rank, "count": len(events)},
         )
+
+
+def _unproven_s(view: View) -> float:
+    """Seconds for which a single line proves nothing: in that time the next reports come."""
+    rhythm = pace(view.step_times)
+    return max(UNPROVEN_S, REPORTS * rhythm.typical_s) if rhythm else UNPROVEN_S
 
 
 def _trouble(metric: str, value: float) -> str:

@@ -16,6 +16,8 @@ STEPS = 2
 """Reports of a training loss at different steps: one may be the result of a test."""
 REWARDS = 5
 """The same for rewards: a program that plays a few episodes with a finished policy has some, too."""
+ROUNDS = 3
+"""The same for rounds of boosting: a prediction has none."""
 _REWARD = re.compile(r"reward|(?:^|_)rew(?:$|_)|(?:episode|mean|avg|average)_return")
 _PART = re.compile(r"^(?!.*(?:val|eval|test)).+[_/ ]loss$")
 """A part of what is optimised: ``td_loss``, ``policy_loss``."""
@@ -37,13 +39,17 @@ _WHOLE = frozenset(("lightning", "deepspeed"))
 """Formats that hold an optimizer by their nature."""
 
 
-def by_history(history: RunHistory, began: float, *, called_other: bool) -> str:
+def by_history(
+    history: RunHistory, began: float, *, called_other: bool, boosts: bool = False
+) -> str:
     """What it showed in numbers and saves, as words for a person; empty: nothing yet.
 
     ``began``: epoch seconds of its start; what was saved before is not its own.
 
     ``called_other``: it is called an evaluation, a server or the like. Such a program may print the
     loss of every batch; it has to show a learning rate, a gradient or an optimizer.
+
+    ``boosts``: it uses a library of boosted trees, whose rounds report measures of any name.
     """
     for name in _LEARNS:
         if name in history.latest:
@@ -54,6 +60,9 @@ def by_history(history: RunHistory, began: float, *, called_other: bool) -> str:
             return "it saved the state of an optimizer"
     if called_other:
         return ""
+    rounds = {step.number for step in history.steps if step.number is not None}
+    if boosts and len(rounds) >= ROUNDS:
+        return "its log has numbered rounds"
     reports = [step for step in history.steps if step.loss is not None]
     numbered = {step.number for step in reports}
     if len(numbered) >= STEPS or (numbered == {None} and len(reports) > STEPS):

@@ -25,6 +25,7 @@ from .outputs import OutputFinder, PipePane, event_files
 from .programs import (
     SUPERVISORS,
     TRAINERS,
+    has_booster,
     has_framework,
     is_excluded,
     is_launcher,
@@ -37,6 +38,7 @@ from .programs import (
     script_of,
     starts_trials,
 )
+from .purpose import BOOSTS
 from .reports import reports_training
 from .tmux import Unanswered, attach_tmux
 
@@ -123,6 +125,8 @@ def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
         return "it holds a GPU"
     if any(map(has_framework, members)):
         return "it has a framework of machine learning loaded"
+    if any(map(has_booster, members)):
+        return BOOSTS
     if launched:
         return "a launcher started it"
     if any(map(runs_notebook, members)):

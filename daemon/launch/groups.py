@@ -60,7 +60,8 @@ def find(
     Python is most often data preparation.
     """
     on_gpu = any(pid in processes for pid in gpu_pids)
-    found = {}
+    found: dict[int, Process] = {}
+    told: dict[int, str] = {}  # known by a log only
     for pid, process in processes.items():
         if pid == own_pid or not process.argv:
             continue
@@ -71,9 +72,13 @@ def find(
                 found[pid] = process
             continue
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
-        looks = pid in gpu_pids or heavy or looks_like_training(process)
-        if looks or (_runs_python(process) and reports_training(process)):
+        if pid in gpu_pids or heavy or looks_like_training(process):
             found[pid] = process
+        elif _runs_python(process) and (log := reports_training(process)):
+            told[pid] = log
+    # Where one that looks like a training has the same output, the reports are its own.
+    known = {file.target for one in found.values() for file in one.files if file.writable}
+    found.update({pid: processes[pid] for pid, log in told.items() if log not in known})
     return found
 
 

@@ -60,6 +60,8 @@ _SEARCH = re.compile(
 )
 _PYTHON = re.compile(r"^(python|pypy)[\d.]*t?$")
 _FRAMEWORK = re.compile(rb"/(libtorch_cpu|libtorch_python|_jax|xla_extension|libtensorflow_\w+)\b")
+_BOOSTERS = re.compile(rb"/(libxgboost|lib_lightgbm|_catboost)\b")
+"""Libraries of boosted trees, which only a training or a prediction uses."""
 _EXECUTORS = ("nbconvert", "execute")
 _FLAG_WITH_VALUE = frozenset(("-X", "-W", "--check-hash-based-pycs"))
 
@@ -199,7 +201,7 @@ def looks_like_training(process: Process) -> bool:
         return what.script or PurePosixPath(process.exe).name == what.name
     if not what.python or len(process.argv) < 2:
         return False
-    return is_rank(process) or has_framework(process)
+    return is_rank(process) or has_framework(process) or has_booster(process)
 
 
 def is_rank(process: Process) -> bool:
@@ -211,3 +213,8 @@ def is_rank(process: Process) -> bool:
 def has_framework(process: Process) -> bool:
     """True when a library of a machine learning framework is loaded."""
     return bool(_FRAMEWORK.search(process.maps))
+
+
+def has_booster(process: Process) -> bool:
+    """True when a library of boosted trees is loaded."""
+    return bool(_BOOSTERS.search(process.maps))

@@ -14,6 +14,9 @@ from typing import Literal
 
 Purpose = Literal["train", "other", ""]
 
+BOOSTS = "it has a library of boosted trees loaded"
+"""Why a run is provisional that has shown no round of boosting yet."""
+
 TRAIN = re.compile(
     r"(?:^|[_\-.])(?:pre|post|re)?(?:train|fine_?tun|sft|dpo|grpo|ppo|rlhf)", re.IGNORECASE
 )

@@ -13,6 +13,7 @@ from ..parsers.reader import LogReader
 from ..system import places
 from ..system.far import FarMounts
 from ..system.processes import OpenFile, Process
+from .log_files import log_like
 
 TAIL_BYTES = 64 << 10
 """Bytes of the end of a log that are read: a few milliseconds."""
@@ -21,28 +22,37 @@ REPORTS = 5
 _LEARNT = re.compile(r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entropy")
 
 
-def reports_training(process: Process) -> bool:
-    """True when stdout or stderr of the process goes to a local file with such reports."""
-    return any(
-        file is not None and file.regular and file.writable and _reports(file)
-        for file in (process.file(1), process.file(2))
-    )
+def reports_training(process: Process) -> str:
+    """The local file with such reports to which the process writes; empty: none.
+
+    Several programs of one script may have the same file as their output. Only one that has given at
+    least as many bytes to write calls as the reports are long can have written them.
+    """
+    most = process.written_bytes
+    outputs = (process.file(1), process.file(2))
+    told = [file for file in outputs if file is not None and file.regular and file.writable]
+    for file in (*told, *log_like(process)):
+        size = _reports(file)
+        if size and (most is None or size <= most):
+            return file.target
+    return ""
 
 
-def _reports(file: OpenFile) -> bool:
-    text = _tail(file)
-    if not text:
-        return False
+def _reports(file: OpenFile) -> int:
+    """Bytes of the first reports of a training in the file; 0 when there are not enough."""
+    reader, size = LogReader(file.target), 0
     numbers: list[float] = []
-    for seen in LogReader(file.target).feed(text, 0.0):
-        number, values = getattr(seen, "number", None), getattr(seen, "values", None)
-        number = getattr(seen, "epoch", None) if number is None else number
-        if number is not None and values and any(map(_LEARNT.search, values)):
-            if not numbers or number > numbers[-1]:
-                numbers.append(number)
-            if len(numbers) >= REPORTS:
-                return True
-    return False
+    for line in _tail(file).splitlines(keepends=True):
+        for seen in reader.feed(line, 0.0):
+            number, values = getattr(seen, "number", None), getattr(seen, "values", None)
+            number = getattr(seen, "epoch", None) if number is None else number
+            if number is not None and values and any(map(_LEARNT.search, values)):
+                if not numbers or number > numbers[-1]:
+                    numbers.append(number)
+                    size += len(line)
+                if len(numbers) >= REPORTS:
+                    return size
+    return 0
 
 
 def _tail(file: OpenFile) -> bytes:

@@ -10,15 +10,18 @@ time, so it says nothing about them), *complaint* (it says that something failed
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from middlewatch.sentinels.kit import LineSigns, Observation, Step
 
 from ..system.bounded import bounded
+from .learned import LearnedReports
 from .reader import LogReader
 from .shapes import shape_of
 from .text import decode, plain
+from .turned import Turn, replaced, says_failed
 
 MOST_BYTES = 16 * 1024
 """A larger piece is a backlog or the dump of something, and tells nothing about the rhythm."""
@@ -50,6 +53,9 @@ class LiveReader(LogReader):
     """A reader of a log that is followed live, which also counts the lines without a report."""
 
     _recurring: RecurringLines | None = None
+    _learned: LearnedReports | None = None
+    _readable = False
+    """The log has had a report that was read by its words."""
 
     @property
     def signs(self) -> LineSigns:
@@ -60,6 +66,8 @@ class LiveReader(LogReader):
         """As :meth:`LogReader.feed`."""
         self._stumbled = False
         said = bounded(partial(super().feed, data, now))
+        if data and not self._readable:
+            said += bounded(partial(self._learn, data, said, now))
         if data:
             if self.isolated is not None and not (self._stumbled or self.isolated.left_out(now)):
                 self.isolated.worked(now)
@@ -67,6 +75,14 @@ class LiveReader(LogReader):
                 self._recurring = RecurringLines()
             self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)
         return said
+
+    def _learn(self, data: bytes, said: Sequence[Observation], now: float) -> list[Step]:
+        """Reports of unknown words, while the log has no others."""
+        if any(isinstance(one, Step) and (one.values or one.number is not None) for one in said):
+            self._readable, self._learned = True, None
+            return []
+        self._learned = self._learned or LearnedReports()
+        return self._learned.feed(data, self.file, self.lines, now)
 
 
 @dataclass(slots=True)
@@ -79,6 +95,7 @@ class _Shape:
     """Times that a report had come since the line before."""
     reports: int = 0
     """Reports when it came last."""
+    turn: Turn | None = None
     background: bool = False
     """As found when a report had come since the line before: a run that reports no more does not
     change it."""
@@ -114,7 +131,6 @@ class RecurringLines:
             self._line(line, now)
 
     def _line(self, line: bytes, now: float) -> None:
-        was = self._signs
         traced = self._traced(line)
         shape = shape_of(line[:WIDE])
         known = self._shapes.get(shape)
@@ -124,13 +140,16 @@ class RecurringLines:
                     del self._shapes[old]
             known = self._shapes[shape] = _Shape(_complains(shape), reports=self._reports)
         known.count += 1
+        if not traced:
+            self._turn(known, line, now)
+        was = self._signs
         if self._reports > known.reports:
             known.between += 1
             known.reports = self._reports
             often = known.between >= BACKGROUND * (known.count - 1)
             known.background = often and known.count > USUAL
         if traced or known.complaint:
-            complaint = plain(decode(line), 160) if known.complaint else was.complaint
+            complaint = _words(line) if known.complaint else was.complaint
             self._signs = was._replace(
                 complaints=was.complaints + known.complaint,
                 complaint_at=now,
@@ -143,6 +162,29 @@ class RecurringLines:
         else:
             self._signs = was._replace(fresh=was.fresh + 1, fresh_at=now)
 
+    def _turn(self, known: _Shape, line: bytes, now: float) -> None:
+        """Follow how the line comes beside the reports, and what comes instead of another one."""
+        turn = known.turn
+        if turn is None:
+            text = line[:WIDE]
+            known.turn = Turn(says_failed(text), text, self._reports, self._reports, since=now)
+            return
+        turn.comes(self._reports)
+        was = self._signs
+        if not turn.failed:
+            if was.instead and was.instead_of == _words(turn.text):  # it works again
+                self._signs = was._replace(instead="", instead_times=0, instead_of=_words(line))
+            return
+        turns = [one.turn for one in self._shapes.values() if one.turn]
+        gone = replaced(turn, turns, self._reports)
+        if gone is not None:
+            self._signs = was._replace(
+                instead=_words(line),
+                instead_times=turn.times,
+                instead_since=turn.since,
+                instead_of=_words(gone.text),
+            )
+
     def _traced(self, line: bytes) -> bool:
         """Whether a line belongs to a traceback: its own lines are indented, the last one is not."""
         inside = self._in_trace
@@ -152,6 +194,10 @@ class RecurringLines:
         if inside and not line[:1].isspace():
             self._in_trace = False
         return inside
+
+
+def _words(line: bytes) -> str:
+    return plain(decode(line), 160)
 
 
 def _complains(shape: bytes) -> bool:

@@ -20,7 +20,7 @@ from ..config.run_spec import RunSpec
 from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
 from ..launch.attempts import again, same_command
-from ..launch.purpose import command_purpose
+from ..launch.purpose import BOOSTS, command_purpose
 from ..sources.newcomers import Known, Newcomers
 from ..system import procfs
 from ..system.pump import Pumped
@@ -269,7 +269,9 @@ class Finding:
 
     def _proof(self, watched: WatchedRun) -> str:
         other = command_purpose(watched.spec.command) == "other"
-        if proof := by_history(watched.history, watched.spec.started_at, called_other=other):
+        history, began = watched.history, watched.spec.started_at
+        boosts = watched.spec.provisional == BOOSTS
+        if proof := by_history(history, began, called_other=other, boosts=boosts):
             return proof
         size = sum(log.bytes for log in watched.history.logs.values())
         if other or self._read.get(watched.spec.id) == size:
@@ -313,17 +315,16 @@ class Finding:
         ``None`` when it did not, or processes of the run are left: then its logs are still its own.
         """
         spec = watched.spec
-        if spec.parent_pid is None or any(p.pid != spec.pid for p in _last_seen(watched)):
-            return None
         up = procfs.uptime_s()
-        if up is None:
+        others = any(p.pid != spec.pid for p in _last_seen(watched))
+        if spec.parent_pid is None or up is None or others:
             return None
         booted = self._context.clock.now() - up
         children = procfs.children(spec.parent_pid, all_threads=False) or ()
         ticks = (procfs.start_ticks(pid) for pid in children)
         starts = [booted + one * procfs.TICK_S for one in ticks if one is not None]
-        lived_at = watched.lived_at
-        return min((at for at in starts if at > lived_at - procfs.TICK_S), default=None)
+        last = watched.lived_at - procfs.TICK_S
+        return min((at for at in starts if at > last), default=None)
 
     def ended(self, watched: WatchedRun) -> None:
         """Called when a run has ended and its last lines were read."""

@@ -19,6 +19,7 @@ from ..system.exit_status import ExitStatuses
 from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
+from ..system.switches import switches
 from .left_tree import has_left_tree
 from .main_end import MainEnd, Witness
 
@@ -316,6 +317,7 @@ class Processes(Source):
             rss_bytes=seen.rss_bytes,
             wchan=procfs.wchan(seen.pid, self._root) if closer else None,
             socket_bytes=moved,
+            switches=switches(seen.pid, self._root) if closer else None,
         )
         if not closer:
             process.plain = sample

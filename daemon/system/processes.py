@@ -165,6 +165,12 @@ class Process:
         """Its open files, by number; empty when they may not be read."""
         return tuple(open_files(self.pid, self._proc))
 
+    @property
+    def written_bytes(self) -> int | None:
+        """Bytes that it has given to write calls so far; ``None`` when that may not be read."""
+        io = procfs.io(self.pid, self._proc)
+        return None if io is None else io.wchar
+
     def file(self, fd: int) -> OpenFile | None:
         """The open file with this number; ``None`` without one."""
         return next((file for file in self.files if file.fd == fd), None)

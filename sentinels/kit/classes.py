@@ -45,7 +45,7 @@ class Group(enum.Enum):
     HANG = (10, "hang")
     KILLED = (11, "killed")
     GONE = (12, "silent end")
-    STALE = (12, "no checkpoint")
+    STALE = (12, "no checkpoint, or a task that fails each time")
     SLOWED = (13, "slowed")
     SLOW = (14, "slow, or not seen")
     STRANGE = (15, "strange numbers")
@@ -174,7 +174,7 @@ class UnknownClass(ValueError):
 
 _OOM_KILLS = ("cgroup_oom_kill", "host_oom_kill")
 _FULL = ("disk_full", "inode_exhausted", "quota_exceeded")
-_DISK = (*_FULL, "disk_error", "fs_error", "storage_stall")
+_DISK = (*_FULL, "disk_error", "fs_error", "disk_read_only", "storage_stall")
 _NOT_BY_DISK = (
     "process_killed",
     *("cuda_device_assert", "cuda_illegal_access", "cuda_launch_failure", "cuda_unavailable"),
@@ -204,6 +204,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("quota_exceeded", Group.DISK, Lines.RULE, explains_not=_NOT_BY_DISK, result_lost=True),
     TroubleClass("disk_error", Group.DISK, explains_not=_NOT_BY_DISK),
     TroubleClass("fs_error", Group.DISK, explains_not=_NOT_BY_DISK),
+    TroubleClass("disk_read_only", Group.DISK, explains_not=_NOT_BY_DISK, result_lost=True),
     TroubleClass("storage_stall", Group.DISK, explains_not=_NOT_BY_DISK, standstill=True),
 
     TroubleClass("ckpt_write_failed", Group.SAVE_FAILED, Lines.RULE, part_of=_FULL, fallout=True, result_lost=True),
@@ -272,6 +273,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("silent_end", Group.GONE, fallout=True),
 
     TroubleClass("checkpoint_stale", Group.STALE, part_of=(*_DISK, "ckpt_write_failed", "hang", "stopped"), fallout=True),
+    TroubleClass("recurring_error", Group.STALE, part_of=(*_DISK, "ckpt_write_failed", "hang", "stopped"), fallout=True),
 
     TroubleClass("cpu_throttled", Group.SLOWED),
     # What ends a program cools its GPU: no crash makes a GPU slow, only a fault of the board does.
@@ -287,6 +289,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("loss_zero", Group.STRANGE, Lines.NUMBERS, fallout=True),
 
     TroubleClass("loss_constant", Group.FLAT, part_of=("lr_zero",), fallout=True),
+    TroubleClass("overfitting", Group.FLAT, fallout=True),
     TroubleClass("loss_plateau", Group.FLAT, part_of=("lr_zero",), fallout=True),
 )
 # fmt: on

@@ -22,3 +22,9 @@ class LineSigns(NamedTuple):
     complaint_at: float = 0.0
     complaint: str = ""
     """The newest of them, at most 160 characters."""
+    instead: str = ""
+    """The newest line of an error that comes turn after turn in the place of another line; empty: none."""
+    instead_times: int = 0
+    instead_since: float = 0.0
+    instead_of: str = ""
+    """The line that came before in its place, as it came first; once it has come again, as it came then."""

@@ -139,6 +139,8 @@ class ProcessSample:
     """Kernel function in which its first thread sleeps."""
     socket_bytes: int | None = None
     """Bytes through its sockets since they were first looked at, while a silence is judged."""
+    switches: int | None = None
+    """Context switches of its first thread, while a silence is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,11 +367,8 @@ class CheckpointSeen:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """The state of one source.
-
-    ``ok``: it works; ``impaired``: with a flaw; ``failed``: broken; ``stalled``: an answer is
-    overdue; ``unsupported``: not available on this box.
-    """
+    """The state of one source: it works (``ok``), has a flaw (``impaired``) or is broken (``failed``), its
+    answer is overdue (``stalled``), or it is not to be had on this box (``unsupported``)."""
 
     at: float
     source: str

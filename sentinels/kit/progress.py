@@ -23,7 +23,12 @@ def planned(view: View) -> float | None:
 
 
 def _of_epoch(view: View, told: Step) -> bool:
-    """True when the counter begins again with every epoch: ``epoch 6 step 16/64``."""
+    """True when the counter begins again with every epoch: ``epoch 6 step 16/64``, or one that has come
+    to its total and began again, whatever it counts."""
+    alike = [s for s in view.steps if s.total == told.total and s.number is not None]
+    for before, after in pairwise(alike):
+        if before.number == before.total and (after.number or 0.0) < (before.number or 0.0):
+            return True
     if told.epoch is None or told.number is None:
         return False
     return any(

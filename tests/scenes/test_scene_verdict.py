@@ -55,6 +55,12 @@ def test_a_cry_before_the_trouble() -> None:
     assert judge(played((50.0, "[WARNING] slow"))).quiet is False
 
 
+def test_what_names_the_trouble_before_it_comes_has_noticed_it() -> None:
+    found = judge(played((60.0, "[CRITICAL] the loss will be NaN")))
+    assert (found.noticed, found.cause, found.quiet) == (True, True, True)
+    assert judge(played((30.0, "[CRITICAL] the loss will be NaN"))).quiet is False
+
+
 @pytest.mark.parametrize(("title", "quiet"), [("[FINISHED] well", True), ("[WARNING] slow", False)])
 def test_a_healthy_job(title: str, quiet: bool) -> None:
     found = judge(played((50.0, title), kind="healthy"))

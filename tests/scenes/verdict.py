@@ -14,6 +14,9 @@ ALARMS = ("[CRITICAL]", "[WARNING]", "[CORRECTED]", "[FAILED]")
 _INCIDENT = re.compile(r"^Incident (\w+)", re.MULTILINE)
 EARLY_S = 3.0
 """A push may come this much before the line that the author took for the onset."""
+FOREWARNED_S = 60.0
+"""A push up to this much before the onset that names what then comes has noticed it in advance (that the
+next save will not fit on the disk, say)."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,21 @@ def judge(done: Play) -> Verdict:
         return Verdict(None, None, None, None, not alarms, None, told)
     truth = done.scene.truth
     onset = done.onset_s
+    words = [w.lower() for w in truth["cause_words"]]
+    wrong = [w.lower() for w in truth.get("wrong_words", ())]
     after = [(at, p) for at, p in alarms if onset is not None and at >= onset - EARLY_S]
-    before = [at for at, _ in alarms if onset is not None and at < onset - EARLY_S]
+    before = [(at, p) for at, p in alarms if onset is not None and at < onset - EARLY_S]
+    foretold = [
+        (at, p)
+        for at, p in before
+        if onset is not None and at >= onset - FOREWARNED_S and _names(p, words, wrong)
+    ]
+    before = [one for one in before if one not in foretold]
+    after = foretold + after
     if truth["severity"] == "page":
         after = [(at, p) for at, p in after if not p.title.startswith("[WARNING]")] or after
     noticed = bool(after)
     delay = after[0][0] - onset if after and onset is not None else None
-    words = [w.lower() for w in truth["cause_words"]]
-    wrong = [w.lower() for w in truth.get("wrong_words", ())]
     texts = [f"{p.title}\n{p.body}".lower() for _, p in after]
     # What was said last counts: a correction takes back what was said before.
     last = texts[-1] if texts else ""
@@ -62,6 +72,12 @@ def judge(done: Play) -> Verdict:
         delay,
         told,
     )
+
+
+def _names(push: Push, words: Sequence[str], wrong: Sequence[str]) -> bool:
+    """True for a push with a right word, and no wrong one in its title."""
+    said = f"{push.title}\n{push.body}".lower()
+    return any(w in said for w in words) and not any(w in push.title.lower() for w in wrong)
 
 
 def _class(push: Push, incidents: Sequence[dict[str, Any]]) -> str:

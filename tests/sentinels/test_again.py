@@ -195,7 +195,7 @@ def test_an_error_that_the_script_tolerates(story: Story, before: bool, told: bo
     if before:
         story.says("python_exception", **BAD_RECORD)
     story.wait(5).train(20).says("python_exception", **BAD_RECORD)
-    story.end(0).wait(5)
+    story.end(0, name="bash").wait(5)
     assert bool(story.asks("crash")) is told
 
 

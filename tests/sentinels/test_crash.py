@@ -121,6 +121,24 @@ def test_an_error_behind_a_pipe(story: Story) -> None:
     assert finding.summary.endswith("the run ended with exit status 0 after step 30")
 
 
+def test_an_exception_that_python_has_caught(story: Story) -> None:
+    """A search that leaves a candidate out prints the traceback, goes on, and ends with 0."""
+    traceback(story.train(30)).end(0, name="python3").wait(3)
+    assert story.asks("crash") == []
+
+
+@pytest.mark.parametrize("status", [1, None])
+def test_one_below_a_shell_that_ends_with_0(story: Story, status: int | None) -> None:
+    traceback(story.train(30)).end(status, main=False, pid=300, name="python3")
+    finding = crash(story.end(0, name="bash").wait(3))
+    assert finding.trouble == "python_exception"
+
+
+def test_one_that_ended_the_work_before_its_plan(story: Story) -> None:
+    finding = crash(traceback(story.train(30, total=100)).end(0, name="python3").wait(3))
+    assert finding.trouble == "python_exception"
+
+
 def test_an_end_that_nobody_saw_with_an_error(story: Story) -> None:
     finding = crash(traceback(story.train(30)).end().wait(3))
     assert "is gone (its exit status is unknown)" in finding.summary

@@ -118,6 +118,36 @@ def test_hardly_anything_is_a_warning_at_four_times_the_limit(story: Story) -> N
     assert "hardly does anything" in finding.summary
 
 
+ASLEEP = {"wchan": "hrtimer_nanosleep", "switches": 812}
+
+
+def test_a_pause_that_the_program_has_set_is_its_own(story: Story) -> None:
+    after_s, finding = first_told(story.train(60), 2000, sample(**ASLEEP))
+    assert after_s == 1800
+    assert finding.severity is Severity.WARNING
+    assert "sleeps for a time that it has set itself" in finding.summary
+
+
+def test_short_sleeps_in_a_loop_are_none(story: Story) -> None:
+    story.train(60).idle(50)
+    for turn in range(40):  # it polls for something that does not come
+        story.idle(1, sample(**{**ASLEEP, "switches": 812 + turn}))
+    assert told(story).severity is Severity.CRITICAL
+
+
+def test_one_that_sleeps_after_an_error_has_given_up(story: Story) -> None:
+    story.train(60).says("python_exception", exception="KeyError")
+    assert told(story.idle(90, sample(**ASLEEP))).severity is Severity.CRITICAL
+
+
+def test_a_rank_that_sleeps_does_not_speak_for_the_others(story: Story) -> None:
+    ranks = [
+        sample(pid=201, rank=0, wchan="futex_wait_queue", switches=5),
+        sample(pid=202, rank=1, **ASLEEP),
+    ]
+    assert told(story.train(60).idle(90, sample(wchan="0"), *ranks)).severity is Severity.CRITICAL
+
+
 def test_before_the_first_step(story: Story) -> None:
     after_s, finding = first_told(story, 1900)
     assert after_s == 1800

@@ -29,7 +29,7 @@ def test_silent(story: Story) -> None:
     finding = told(fed(story, 1))
     assert (finding.trouble, finding.severity) == ("input_starved", Severity.WARNING)
     assert finding.summary == (
-        "the training waits for data: no step for 75 s; 2 of 2 data workers use 1.9 cores "
+        "the training waits for data: no progress for 75 s; 2 of 2 data workers use 1.9 cores "
         "while the trainer waits"
     )
     assert "poll_schedule_timeout" in finding.evidence[0].text

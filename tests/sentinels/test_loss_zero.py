@@ -139,3 +139,9 @@ def test_null_in_every_second_report(story: Story) -> None:
     for _ in range(9):
         null(story.train(1))
     assert story.asks("loss_zero") == []
+
+
+def test_a_loss_that_fell_faster_than_its_level(story: Story) -> None:
+    for value in (90.3, 0.015, 0.0, 0.0, 0.0):
+        story.step(train_loss=value)
+    assert [f.severity for f in story.asks("loss_zero")] == [Severity.INFO]

@@ -331,3 +331,25 @@ def test_a_part_that_was_finite_once_is_told_at_once(story: Story) -> None:
     for _ in range(2):
         story.step(train_loss=None, actor_loss=nan, critic_loss=0.2)
     assert story.asks("nan_loss")
+
+
+def test_one_line_about_gradients_while_the_next_reports_are_due(story: Story) -> None:
+    """What a loss scaler says when it finds its scale: the step is skipped, and the run goes on."""
+    story.train(5, 5.0)
+    for _ in range(4):
+        story.says(
+            "grad_nonfinite",
+            "gradients are not finite, step skipped",
+            severity="warning",
+            fatal=False,
+        )
+        assert story.wait(1).asks("nan_loss") == []
+    assert story.train(3, 5.0).asks("nan_loss") == []
+
+
+def test_one_line_after_which_nothing_comes(story: Story) -> None:
+    story.train(5, 5.0)
+    story.says("grad_nonfinite", "gradients are not finite", severity="warning", fatal=False)
+    assert story.wait(29).asks("nan_loss") == []
+    (finding,) = story.wait(2).asks("nan_loss")
+    assert finding.severity is Severity.WARNING

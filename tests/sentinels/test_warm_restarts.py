@@ -157,6 +157,31 @@ def test_rates(course: list[float], over: bool) -> None:
 # -- too good to be true --------------------------------------------------------------------
 
 
+def rising(low: float, factor: float, explode_at: int) -> Iterator[tuple[float, float]]:
+    """A loss that falls while the rate grows by a constant factor, and then explodes."""
+    for n in range(explode_at + 3):
+        value = 3.0 * 0.9**n + 0.02 * (n % 2)
+        yield value if n < explode_at else 50.0 * 8.0 ** (n - explode_at), low * factor**n
+
+
+@pytest.mark.parametrize("factor", [1.25, 1.4, 2.0])
+def test_a_range_test_of_the_rate_may_diverge(story: Story, factor: float) -> None:
+    assert worst(story, rising(1e-6, factor, 30), rated=True) == []
+    for n in range(40):  # the model is put back, and trained with the rate that was found
+        story.step(train_loss=2.0 * 0.95**n + 0.02 * (n % 2), lr=1e-2)
+        assert not [f for f in story.asks("loss_spike") if f.severity is not Severity.INFO]
+
+
+def test_one_after_which_the_loss_stays_up_is_told(story: Story) -> None:
+    worst(story, rising(1e-6, 1.4, 30), rated=True)
+    assert worst(story, ((3000.0 + n % 3, 1e-2) for n in range(60)), rated=True)
+
+
+def test_a_warm_up_may_not(story: Story) -> None:
+    told = ((value, 1e-4 * (n + 1)) for n, (value, _) in enumerate(rising(1e-6, 1.4, 30)))
+    assert worst(story, told, rated=True)[-1].severity is Severity.CRITICAL
+
+
 def leaks(story: Story, values: Iterator[float]) -> list[Finding]:
     told: list[Finding] = []
     for value in values:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from middlewatch.sentinels.kit.metric_names import words
+
 from .fields import Field
 from .prefixes import blank
 
@@ -102,6 +104,15 @@ _AT_START = re.compile(
     r"|tick (?P<step8>\d+)\s+(?=kimg)"  # StyleGAN
     r")"
 )
+_ANY = re.compile(
+    r"(?<![\w/.-])(?P<word>[^\W\d_]{2,20})[ :=#]{1,3}\[?(?P<n>\d{1,9}) ?/ ?(?P<of>\d{1,9})\]?(?![\d/.:%-])"
+)
+_WHICH = words(
+    "rank gpu gpus device node worker workers host process fold seed model member shard expert layer "
+    "head group task split trial run job client attempt retry try part test mem memory cpu vram ram "
+    "acc accuracy correct hits solved wins score"
+)
+"""Words before a number that says which one it is, or how much is used, and not how far the run is."""
 
 
 def take_counters(text: str, fields: list[Field]) -> str:
@@ -116,8 +127,8 @@ def take_counters(text: str, fields: list[Field]) -> str:
     low = text.lower()
     if not _COUNTING.search(low):
         return text
-    for words, pattern in _COUNTERS:
-        for word in words:
+    for clues, pattern in _COUNTERS:
+        for word in clues:
             if word in low:
                 break
         else:
@@ -126,6 +137,26 @@ def take_counters(text: str, fields: list[Field]) -> str:
         if match is not None:
             text = _take(text, match, fields)
     return text
+
+
+def count_by_any_word(text: str, fields: list[Field]) -> None:
+    """Add the counter of a report that has none by a known word: ``pass 2/4 block 15/60 mse 0.2``.
+
+    Of two counters the first is the outer one: it counts what an epoch is elsewhere.
+    """
+    found = [
+        match
+        for match in _ANY.finditer(text, 0, 160)
+        if match["word"].lower() not in _WHICH and int(match["n"]) <= int(match["of"]) > 1
+    ]
+    if not 1 <= len(found) <= 2 or (len(found) == 2 and found[1].start() - found[0].end() > 4):
+        return
+    spans = [match.span(group) for match in found for group in ("n", "of")]
+    fields[:] = [f for f in fields if (f.start, f.end) not in spans]
+    inner = ("step", "of") if len(found) == 2 else ("step", "total")
+    for match, names in zip(found[::-1], (inner, ("epoch", "epochs")), strict=False):
+        for name, group in zip(names, ("n", "of"), strict=True):
+            fields.append(Field(name, *match.span(group), weight=1))
 
 
 def _take(text: str, match: re.Match[str], fields: list[Field]) -> str:

@@ -174,6 +174,9 @@ def _fill(text: str, begin: int, header: tables.Header | None, draft: _Draft) ->
         text = counters.take_counters(text, draft.fields)
     grammar.scan(text, draft.fields)
     _find_the_sum(text, draft.fields)
+    names = {f.name.lstrip("+") for f in draft.fields}
+    if draft.bar is None and "train_loss" in names and not names & {"step", "epoch"}:
+        counters.count_by_any_word(text, draft.fields)
 
 
 def _find_the_sum(text: str, fields: list[Field]) -> None:

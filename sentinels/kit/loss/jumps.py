@@ -108,6 +108,7 @@ class Jumps:
             gross=False,
             rough=series.rough,
             planned=series.rates.started_over(),
+            swept=series.rates.sweeps,
             rated=series.rates.has_rate,
         )
         self.all.append(jump)

@@ -36,6 +36,8 @@ LEARNT = 0.05
 reported as a leak: a task that is solved at once stays at its first level until then."""
 
 
+ASIDE = 3
+"""Reports without a step in a row, after reports with one, from which the loss is told without steps now."""
 LEARNT_BY = 12
 """Losses needed before a load that loses what was learnt can be told."""
 
@@ -196,8 +198,13 @@ class Losses(Accumulator):
         """Take in one value; False if it is skipped, such as a second report of a step."""
         number = seen.number
         finite = value - value == 0.0
-        if finite and number is None and series.step is not None and seen.epoch is not None:
-            return False  # a summary of the epoch: perhaps a sum, not a mean
+        if number is None and series.step is not None and finite:
+            # A summary beside the reports with steps: perhaps a sum, not a mean.
+            series.aside += 1
+            if seen.epoch is not None or series.aside <= ASIDE:
+                return False
+        elif number is not None:
+            series.aside = 0
         if series.counts_anew(seen):
             series.begins_anew()
         elif number is not None and series.step is not None:
@@ -322,8 +329,17 @@ class Losses(Accumulator):
             series.zeros = None
         elif zeros is None:
             level, start = series.guard.level, series.guard.start
+            last = series.newest[-2].value if len(series.newest) > 1 else None
+            if last is not None and last - last == 0.0:  # the level lags behind a fall
+                level = last if level is None else min(level, last)
             series.zeros = Zeros(
-                series.metric, file, mark, mark, 1, level, level if start is None else start
+                series.metric,
+                file,
+                mark,
+                mark,
+                1,
+                level,
+                series.largest if start is None else start,
             )
         else:
             zeros.count += 1

@@ -20,6 +20,14 @@ ABOVE = 1.05
 EXPLAINS = 32
 """Reports for which a schedule that started over explains a jump of the loss: a jump that it caused
 has shown by then."""
+SWEEP = 12
+"""Consecutive rises from which a rate that grows by a constant factor is a range test: it looks for
+the rate at which the loss diverges. A warm-up adds the same amount each time, so that its factor
+shrinks."""
+STEEP = 4.0
+"""A range test has risen this many times as far as a linear warm-up of as many reports."""
+EVEN = 1.5
+"""The factor of the newest rises may differ so much from the mean factor of all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,25 +45,50 @@ class Rates:
     _top: float = 0.0
     _before: float = 0.0
     """The highest rate before the newest rise."""
+    _climbs: int = 0
+    """Consecutive rises, the newest included."""
+    _swept: bool = False
+    """The newest rise was a range test."""
     SAVED: ClassVar[Any] = ("_newest", "_rises", "_since", "_highest", "_low", "_top", "_before")
+
+    @property
+    def sweeps(self) -> bool:
+        """True in a range test of the learning rate, and for :data:`EXPLAINS` reports after it."""
+        return self._swept and self._since <= EXPLAINS
 
     def add(self, rate: float) -> None:
         """Take in the rate of the next report; a negative one, NaN and infinity are ignored."""
         if not 0.0 <= rate < math.inf:
             return
         newest = self._newest
-        last = newest[-1] if newest else 0.0
+        if not newest:
+            newest.append(rate)
+            self._highest = rate
+            return
+        last = newest[-1]
         newest.append(rate)
         if rate > last:
             if not self._rises:
                 self._rises, self._low, self._before = True, last, self._highest
+                self._climbs, self._swept = 0, False
             self._top, self._since = rate, 0
+            self._climbs += 1
+            self._swept = self._swept or self._is_sweep()
             if rate > self._highest:
                 self._highest = rate
             return
         self._since += 1
         if rate < last or self._since > EXPLAINS:
             self._rises = False
+
+    def _is_sweep(self) -> bool:
+        if self._climbs < SWEEP or self._low <= 0.0:
+            return False
+        grown = self._top / self._low
+        if grown < STEEP * (self._climbs + 1):
+            return False
+        usual = math.pow(grown, (len(self._newest) - 1) / self._climbs)
+        return usual / EVEN <= self._newest[-1] / self._newest[0] <= usual * EVEN
 
     @property
     def has_rate(self) -> bool:

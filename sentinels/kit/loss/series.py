@@ -59,6 +59,8 @@ class Jump:
     """It is of adversarial or reinforcement learning, where losses jump now and then."""
     planned: bool = False
     """The learning rate schedule has started over, as it did before, which explains the jump."""
+    swept: bool = False
+    """It came in a range test of the learning rate, which ends with a loss that diverges."""
     rated: bool = False
     """The log has the learning rate, so that ``planned`` is known to be right."""
     usual: bool = False
@@ -210,6 +212,8 @@ class LossSeries:
     step: float | None = None
     epoch: float | None = None
     total: float | None = None
+    aside: int = 0
+    """Reports without a step since the last one with a step."""
     behind: list[LoggedValue] = field(default_factory=list)
     """Reports of earlier steps that may be of another process that writes to the same log."""
     resumed: list[LoggedValue] | None = None

@@ -40,6 +40,7 @@ _REMEDIES = {
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "output": "see who should read its output: ls -l /proc/PID/fd; a parent that reads a pipe only at "
     "the end of its child blocks it once 64 KiB are in it",
+    "sleep": "see who asked for the pause: py-spy dump --pid PID",
     "idle": "",
 }
 
@@ -50,7 +51,7 @@ class HangVerdict:
 
     name: str
     """``collective``, ``rendezvous``, ``input``, ``child``, ``lock``, ``spin``, ``idle``, ``working`` or
-    ``failing``; ``output``: it writes to a pipe that nobody reads; ``pool``: all workers of its pool
+    ``failing``; ``sleep``: it has asked for a pause of a certain length; ``output``: it writes to a pipe that nobody reads; ``pool``: all workers of its pool
     wait for tasks, and it waits for their results."""
     does: str
     """What the run does, to be put after "the run"."""
@@ -72,6 +73,8 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return HangVerdict("output", f"stands still: {named}", _REMEDIES["output"])
     who = trainers(view, work)
     standing = stack_summaries(view, since, (d.sample.pid for d in who))
+    if who and all(d.sleeps for d in who):
+        return _verdict("sleep", "sleeps for a time that it has set itself", standing)
     if not standing:
         return _by_kernel(view, work, who)
     workers = workers_without_task(view, work, who[0], since) if len(who) == 1 else 0

@@ -69,6 +69,9 @@ class ProcessActivity(NamedTuple):
     cores: float
     runnable_ratio: float
     """Part of the samples in which it was in state R."""
+    sleeps: bool = False
+    """In all samples it was in one and the same call that waits for a time and for nothing else
+    (``time.sleep``)."""
 
     @property
     def never_rests(self) -> bool:
@@ -134,6 +137,9 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
             p if p.wchan or identity not in slept else replace(p, wchan=slept[identity]),
             spent[identity] / seconds,
             states[identity].count("R") / len(states[identity]),
+            _asleep(
+                [p for seen in recent for p in seen.processes if (p.pid, p.start_ticks) == identity]
+            ),
         )
         for p in last.processes
         for identity in ((p.pid, p.start_ticks),)
@@ -151,6 +157,17 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
         doing=doing,
         compiler=_compiler(recent, doing),
         net_bytes_per_s=_net(recent),
+    )
+
+
+def _asleep(looks: Sequence[ProcessSample]) -> bool:
+    """True for a process that was not woken between the first and the last of these samples, and waits
+    for a time in the kernel."""
+    counted = [p for p in looks if p.switches is not None]
+    return (
+        len(counted) >= LOOKS
+        and len({p.switches for p in counted}) == 1
+        and all("nanosleep" in (p.wchan or "") for p in counted)
     )
 
 

@@ -69,6 +69,50 @@ def test_anything_else(start: Start, text: str) -> None:
     assert not reports_training(start(text))
 
 
+def run(script: Path, out: Path, cwd: Path) -> subprocess.Popen[bytes]:
+    with out.open("ab") as told:
+        return subprocess.Popen([sys.executable, script.name], stdout=told, cwd=cwd)
+
+
+def test_reports_go_to_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    script = tmp_path / "rl.py"
+    script.write_text(
+        f"import time; log = open('logs/run.log', 'w'); log.write({LOSSES!r}); log.flush()\n"
+        "print('ready', flush=True); time.sleep(600)"
+    )
+    made = run(script, tmp_path / "out", tmp_path)
+    try:
+        until(lambda: (tmp_path / "out").read_text())
+        assert reports_training(Process("/proc", made.pid)).endswith("logs/run.log")
+    finally:
+        made.kill()
+        made.wait()
+
+
+def test_what_another_program_of_the_script_reports_is_not_its_own(tmp_path: Path) -> None:
+    server, train = tmp_path / "mirror.py", tmp_path / "rl.py"
+    server.write_text("import time; print('up', flush=True); time.sleep(600)")
+    train.write_text(f"import time; print({LOSSES!r}, flush=True); time.sleep(600)")
+    out = tmp_path / "out"
+    both = [run(one, out, tmp_path) for one in (server, train)]
+    try:
+        until(lambda: "up" in out.read_text() and "[8/900]" in out.read_text())
+        told = [reports_training(Process("/proc", one.pid)) for one in both]
+        assert told == ["", str(out)]
+    finally:
+        for one in both:
+            one.kill()
+            one.wait()
+
+
+def until(look: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not look():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_it_is_found_and_doubted(start: Start) -> None:
     process = start(TABLE)
     found = [run for run in discover(look_s=0.0) if run.pid == process.pid]

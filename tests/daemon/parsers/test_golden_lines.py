@@ -814,6 +814,15 @@ GOLDEN: dict[str, tuple[str, dict[str, float]]] = {
         "    eval/c4_val_proxy/CrossEntropyLoss=2.1",
         {"eval_loss": 2.1},
     ),
+    "counters-of-any-word": (
+        "pass 2/4 block 15/60 mse 0.30955",
+        {"epoch": 2, "epochs": 4, "step": 15, "train_loss": 0.30955},
+    ),
+    "counter-of-any-word": (
+        "[12:33] Durchgang 7/40 | Verlust: 0,312",
+        {"step": 7, "total": 40, "train_loss": 0.312},
+    ),
+    "which-one-and-not-how-far": ("fold 2/5 loss 0.31", {"train_loss": 0.31}),
     "boxed": (
         "│ 📉 训练损失: 0.9234                                                │",
         {"train_loss": 0.9234},

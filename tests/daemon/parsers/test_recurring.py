@@ -93,3 +93,59 @@ def test_a_traceback_is_one_complaint() -> None:
 def test_a_dump_is_not_counted_line_by_line() -> None:
     signs = Log().prints(*(f"row {n}" for n in range(9000))).reader.signs
     assert (signs.fresh, signs.usual) == (1, 0)
+
+
+def epochs(log: Log, first: int, last: int, *beside: str, report: bool = True) -> Log:
+    """Epochs with two reports each, and lines in which ``{}`` is the epoch."""
+    for epoch in range(first, last + 1):
+        if report:
+            log.prints(f"epoch {epoch} it 10/20 mse {1 / epoch:.4f}")
+            log.prints(f"epoch {epoch} it 20/20 mse {1 / epoch:.4f}")
+        log.prints(*(line.format(epoch) for line in beside))
+    return log
+
+
+UPLOADED = "[INFO] uploaded ae-epoch{:02d}.npz (0.9 MB)"
+FAILED = "[ERROR] upload of ae-epoch{:02d}.npz failed: 507 Insufficient Storage for http://store/ae"
+
+
+def test_an_error_in_the_place_of_a_usual_line() -> None:
+    log = epochs(Log(), 1, 4, UPLOADED, "[INFO] lr is now 0.{:02d}")
+    epochs(log, 5, 6, FAILED, "[INFO] lr is now 0.{:02d}")
+    assert log.reader.signs.instead == ""
+    signs = epochs(log, 7, 8, FAILED, "[INFO] lr is now 0.{:02d}").reader.signs
+    assert (signs.instead, signs.instead_of) == (FAILED.format(8), UPLOADED.format(1))
+    assert signs.instead_times == 4
+    signs = epochs(log, 9, 9, UPLOADED).reader.signs
+    assert (signs.instead, signs.instead_of) == ("", UPLOADED.format(9))
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        (UPLOADED, FAILED),  # a retry that works
+        ("[INFO] val_loss improved, saving model", FAILED),
+    ],
+)
+def test_an_error_beside_it_is_none(beside: tuple[str, ...]) -> None:
+    log = epochs(Log(), 1, 4, beside[0])
+    assert epochs(log, 5, 12, *beside).reader.signs.instead == ""
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "val_loss did not improve, saving skipped",
+        "EarlyStopping counter: {} out of 20",
+        "cannot plot: no display",  # nothing in common with what stays away
+    ],
+)
+def test_other_things_that_come_instead(after: str) -> None:
+    log = epochs(Log(), 1, 5, "val_loss improved, saving model to best.pt")
+    assert epochs(log, 6, 14, after).reader.signs.instead == ""
+
+
+def test_errors_from_the_start_and_lines_that_came_once() -> None:
+    assert epochs(Log(), 1, 9, FAILED).reader.signs.instead == ""
+    log = epochs(epochs(Log(), 1, 1, UPLOADED), 2, 9, FAILED)
+    assert log.reader.signs.instead == ""

@@ -1,0 +1,21 @@
+"""Exceptions that a program has caught, by how it ended."""
+
+from __future__ import annotations
+
+from .observations import LogEvent, ProcessEnded
+from .progress import plan_reached
+from .view import View
+
+
+def caught(view: View, ending: ProcessEnded, cause: LogEvent) -> bool:
+    """True for an exception in the log of a program that ended with exit status 0.
+
+    Python ends with 1 after one that is not caught, so the program has gone on: a search that leaves a
+    candidate out, say. The status must be that of Python itself, not of a shell or of ``tee`` behind it,
+    and the run must not have stopped short of its plan.
+    """
+    if "exception" not in cause.details or plan_reached(view) is False:
+        return False
+    since = [e for e in view.endings if e.at >= cause.at and not e.main]
+    ended = [e for e in (ending, *since) if e.name.startswith(("python", "pt_"))]
+    return bool(ended) and all(e.exit_code == 0 for e in ended)
