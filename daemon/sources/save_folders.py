@@ -95,7 +95,9 @@ class SaveFolders(Source):
         self._writers = writers
         self._grown_at = grown_at
         self._take = take
-        self._worker = worker or JsonWorker(SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search")
+        self._worker = worker or JsonWorker(
+            SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search", can_wait=True
+        )
         self._root = root
         self._searches = searches or Searches()
         self._began: float | None = None
