@@ -86,6 +86,7 @@ class RunLogs:
             offset=state,
             from_start=from_start,
             guards=self._run.guards,
+            pids=self._run.history.pids,
         )
         reader.isolated = self._pump.isolation.one("parser", f"{path} of {self._run.spec.id}")
         self.readers[path], self._tails[path] = reader, tail
