@@ -18,7 +18,7 @@ from typing import Any
 
 from ..config.paths import socket_path_fits
 from ..system import jsonlines
-from ..system.descriptors import own
+from ..system.descriptors import Spare, own
 from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.loop import Loop
 
@@ -76,9 +76,9 @@ class Server:
         self._handlers = handlers
         self._tell_bug = tell_bug
         self._clients: dict[int, _Client] = {}
-        self._spare: int | None = None
+        self._spare = Spare()
         """A descriptor that is given up when no other is left, so that one client is heard at least."""
-        self._keep_spare()
+        self._spare.hold(1)
         if not socket_path_fits(path):
             raise UsageError(
                 f"{path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
@@ -136,7 +136,7 @@ class Server:
     def _accept(self) -> None:
         if self._listener is None:
             return
-        for help_out in (partial(own.make_room, FOR_QUESTIONS), self._give_spare, self._pause):
+        for help_out in (partial(own.make_room, FOR_QUESTIONS), self._spare.give, self._pause):
             try:
                 sock, _ = self._listener.accept()
                 break
@@ -163,18 +163,6 @@ class Server:
     def _most() -> int:
         """Connections at the same time."""
         return min(MAX_CLIENTS, own.reserved // 2)
-
-    def _keep_spare(self) -> None:
-        if self._spare is None:
-            with contextlib.suppress(OSError):
-                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-
-    def _give_spare(self) -> bool:
-        """Close the spare descriptor; False when it is in use already."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            os.close(spare)
-        return spare is not None
 
     def _pause(self) -> None:
         """Accept nobody for a second: the waiting client would wake the loop again and again."""
@@ -264,7 +252,7 @@ class Server:
             self._loop.unwatch(fd)
             self._clients.pop(fd, None)
             client.sock.close()
-            self._keep_spare()
+            self._spare.hold(1)
 
     def close(self) -> None:
         """Close all connections and remove the socket file."""
@@ -274,7 +262,7 @@ class Server:
         if self._listener is not None:
             self._loop.unwatch(self._listener.fileno())
             self._listener.close()
-        self._give_spare()
+        self._spare.give()
         with contextlib.suppress(OSError):
             self.path.unlink()
 

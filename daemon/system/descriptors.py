@@ -210,6 +210,24 @@ class Descriptors:
         return False
 
 
+class Spare:
+    """Descriptors that are held for nothing, to be there for what must not fail."""
+
+    def __init__(self) -> None:
+        self._fds: list[int] = []
+
+    def hold(self, count: int) -> None:
+        """Hold so many, or what can be had of them."""
+        with contextlib.suppress(OSError):
+            while len(self._fds) < count:
+                self._fds.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+    def give(self) -> None:
+        """Hold none: they are there for the next that is opened."""
+        while self._fds:
+            os.close(self._fds.pop())
+
+
 def none_left(error: OSError) -> bool:
     """True for an error that says nothing about the file: no descriptor is left, here or on the box."""
     return error.errno in (errno.EMFILE, errno.ENFILE)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from . import descriptors
-from .descriptors import Use
+from .descriptors import Spare, Use
 
 LONGEST_LINE = 1 << 20
 """Longest answer in bytes. 16 GPUs with 100 processes each need 60 KiB."""
@@ -59,7 +59,8 @@ class JsonWorker:
     first answer of a new process. ``env`` replaces the environment. ``walls``: what it gives up, by
     its name in :mod:`.walls` (empty: nothing); ``folders``: where it may change files, if its walls
     list some. Both may be changed later, and hold from the next start on. ``can_wait``: where
-    descriptors are scarce, it is started later, and ended when it has nothing to do.
+    descriptors are scarce, it is started later, and ended when it has nothing to do. ``spare``: holds
+    the descriptors of a start from now on, for a child that must not wait for them.
     """
 
     def __init__(
@@ -72,9 +73,13 @@ class JsonWorker:
         folders: Sequence[str] = (),
         *,
         can_wait: bool = False,
+        spare: Spare | None = None,
     ) -> None:
         _made.add(self)
         self.can_wait = can_wait
+        self._spare = spare
+        if spare is not None:
+            spare.hold(_AT_START)
         self.walls = walls
         self.folders = tuple(folders)
         self.argv = tuple(argv)
@@ -198,6 +203,8 @@ class JsonWorker:
     def close(self) -> None:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
+        if self._spare is not None:
+            self._spare.give()
         if self._killed is not None:
             _left.add(self._killed)  # other workers reap it: this object is not used any more
 
@@ -210,7 +217,8 @@ class JsonWorker:
         """Whether there are descriptors for a start. Only a child that cannot wait takes those that
         are kept for something more useful than speed, and the last ones."""
         if not self.can_wait:
-            descriptors.own.make_room(_AT_START)
+            if not descriptors.own.make_room(_AT_START) and self._spare is not None:
+                self._spare.give()
             return True  # if that was not enough, the start says so
         spare = _AT_START + descriptors.own.reserved // 4
         if descriptors.own.make_room(spare, below=Use.QUIET_LOG):
@@ -246,6 +254,8 @@ class JsonWorker:
             return False
         finally:
             _close(*theirs)
+            if self._spare is not None:
+                self._spare.hold(_AT_START - _PIPES)
         for fd in ours:
             os.set_blocking(fd, False)
         self._stdin, self._stdout, self._stderr = ours
@@ -331,9 +341,14 @@ class JsonWorker:
                 with contextlib.suppress(OSError):
                     end(pid, signal.SIGKILL)
             self._killed = None if self._reap(pid) else pid
+        if idle and self._killed is not None:  # it did nothing in which it could be stuck
+            _left.add(self._killed)
+            self._killed = None
         self._listen()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = -1
+        if self._spare is not None:
+            self._spare.hold(_AT_START)
         # None (not known yet) is usual for a child that ends by itself: its pipe closes first.
         ended = self._due is not None or self.exit_status not in (0, None)
         if failed or (ended and not idle):
@@ -358,7 +373,8 @@ class JsonWorker:
 
 
 _left: set[int] = set()
-"""Killed children of closed workers that still existed then; still to be reaped."""
+"""Killed children of closed workers, and those that were idle, that still existed then; still to be
+reaped."""
 
 
 def _gone(pid: int) -> bool:

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.system import descriptors
-from middlewatch.daemon.system.descriptors import LEAST_RESERVE, Descriptors, Use
+from middlewatch.daemon.system.descriptors import LEAST_RESERVE, Descriptors, Spare, Use
 from middlewatch.daemon.system.worker import LONGEST_LINE, JsonWorker
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
@@ -388,3 +388,20 @@ def test_where_descriptors_are_scarce_a_child_that_can_wait_is_ended_and_started
         child.close()
         until(lambda: urgent.stuck_pid is None and child.stuck_pid is None)
     assert not budget._kept[Use.IDLE_CHILD]
+
+
+def test_a_child_that_must_not_wait_has_its_descriptors_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(descriptors, "own", Descriptors(limit=lambda: 0))
+    before = descriptors.own.figures().used
+    child = JsonWorker(python(ECHO), 5.0, spare=Spare())
+    for start in range(2):
+        assert descriptors.own.figures().used == before + 6
+        assert child.ask({"n": start}, 100.0 * start)
+        assert descriptors.own.figures().used == before + 6, "three are held for the next start"
+        assert heard(child) == [{"n": start}]
+        child.restart()
+        until(lambda: child.stuck_pid is None)
+    child.close()
+    assert descriptors.own.figures().used == before
