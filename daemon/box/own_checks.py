@@ -193,7 +193,13 @@ def check_workers(rows: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     alive = sorted(row["name"] for row in rows if row["alive"])
     starts = sum(row["starts"] for row in rows)
     told = f"{len(alive)} alive ({', '.join(alive)})" if alive else "none is needed now"
-    yield Check("workers", "ok", f"{told}; {starts} starts")
+    waiting = sorted({row["name"] for row in rows if row["waits"]})
+    if waiting:
+        told = f"not started before descriptors are free: {', '.join(waiting)}; {told}"
+        step = "see the line about descriptors"
+        yield Check("workers", "odd", f"{told}; {starts} starts", step)
+    else:
+        yield Check("workers", "ok", f"{told}; {starts} starts")
 
 
 def check_sources(rows: Sequence[Mapping[str, Any]]) -> Iterator[Check]:

@@ -168,9 +168,10 @@ class OwnReport:
                 "stuck_pid": one.stuck_pid,
                 "start_error": one.start_error,
                 "exit_status": one.exit_status,
+                "waits": one.waits,
             }
             for one in workers()
-            if one.starts or one.start_error
+            if one.starts or one.start_error or one.waits
         ]
 
     def _sources(self, now: float) -> list[dict[str, Any]]:

@@ -156,11 +156,16 @@ class Descriptors:
         return True
 
     def settle(self) -> None:
-        """Give back what the needed ones have taken from the reserve meanwhile; once a second."""
+        """Give back what the needed ones have taken from the reserve meanwhile; once a second.
+
+        What is kept for more than speed is given back only when half the reserve is gone: a child
+        that checks a save is there for half a minute.
+        """
         self._recount()
         line = self._line()
-        while self._used > line and self._give_one(len(Use)):
-            pass
+        for most, below in ((line, Use.EXIT), (line + self.reserved // 2, len(Use))):
+            while self._used > most and self._give_one(below):
+                pass
 
     def open_file(self, path: str, flags: int) -> int:
         """``os.open``; when no descriptor is left, a kept one is given back for it."""

@@ -77,6 +77,8 @@ class JsonWorker:
     ) -> None:
         _made.add(self)
         self.can_wait = can_wait
+        self.waits = False
+        """It was not started for want of descriptors."""
         self._spare = spare
         if spare is not None:
             spare.hold(_AT_START)
@@ -203,6 +205,7 @@ class JsonWorker:
     def close(self) -> None:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
+        self.waits = False
         if self._spare is not None:
             self._spare.give()
         if self._killed is not None:
@@ -221,10 +224,8 @@ class JsonWorker:
                 self._spare.give()
             return True  # if that was not enough, the start says so
         spare = _AT_START + descriptors.own.reserved // 4
-        if descriptors.own.make_room(spare, below=Use.QUIET_LOG):
-            return True
-        self.start_error = f"{self.name} is not started before descriptors are free"
-        return False
+        self.waits = not descriptors.own.make_room(spare, below=Use.QUIET_LOG)
+        return not self.waits
 
     def _start(self) -> bool:
         if self._killed is not None or self._mono < self._not_before or not self._has_room():
@@ -373,8 +374,7 @@ class JsonWorker:
 
 
 _left: set[int] = set()
-"""Killed children of closed workers, and those that were idle, that still existed then; still to be
-reaped."""
+"""Killed children of closed workers, and of idle ones, that are still to be reaped."""
 
 
 def _gone(pid: int) -> bool:

@@ -110,7 +110,7 @@ def test_inotify_that_is_used_up_is_odd_and_a_mount_without_it_is_not() -> None:
 
 def worker(**more: Any) -> dict[str, Any]:
     row = {"name": "disk", "alive": True, "pid": 7, "starts": 1, "stuck_pid": None}
-    return row | {"start_error": "", "exit_status": None} | more
+    return row | {"start_error": "", "exit_status": None, "waits": False} | more
 
 
 def test_workers() -> None:
@@ -122,6 +122,9 @@ def test_workers() -> None:
         ("workers", "ok"),
     ]
     assert "pid 9" in checks[0].detail
+    (told,) = own_checks.check_workers([worker(name="verifier", alive=False, waits=True)])
+    assert told.state == "odd"
+    assert "not started before descriptors are free: verifier" in told.detail
 
 
 def source(state: str, **more: Any) -> dict[str, Any]:

@@ -79,13 +79,15 @@ def test_what_cannot_be_done_without_stays(box: Box) -> None:
 def test_what_others_need_is_given_back(box: Box) -> None:
     kept = [box.open(Use.PROCESS), *(box.open(Use.LOG) for _ in range(9))]
     with contextlib.ExitStack() as needed:
-        for _ in range(4):
-            needed.enter_context(open(os.devnull))
-        box.budget.settle()
+        for held in (9, 9, 9, 6):
+            for _ in range(3):
+                needed.enter_context(open(os.devnull))
+            box.budget.settle()
+            assert sum(one.held for one in kept) == held
         assert [one.held for one in kept] == [False] * 4 + [True] * 6
-        assert box.budget.make_room(LEAST_RESERVE + 2)
+        assert box.budget.make_room(LEAST_RESERVE // 2 + 2)
         assert [one.held for one in kept] == [False] * 6 + [True] * 4
-        assert not box.budget.make_room(LEAST_RESERVE + 3, below=Use.LOG)
+        assert not box.budget.make_room(LEAST_RESERVE // 2 + 3, below=Use.LOG)
         assert sum(one.held for one in kept) == 4
         assert not box.budget.make_room(LEAST_RESERVE + 99)
         assert not any(one.held for one in kept)
@@ -94,10 +96,10 @@ def test_what_others_need_is_given_back(box: Box) -> None:
 
 def test_a_limit_that_is_lowered_meanwhile(box: Box) -> None:
     kept = [box.open(Use.LOG) for _ in range(10)]
-    box.limit -= 8
+    box.limit -= LEAST_RESERVE // 2 + 2
     assert not box.open(Use.LOG).held
     box.budget.settle()
-    assert sum(one.held for one in kept) == 2
+    assert sum(one.held for one in kept) == 8
     box.limit = 3
     box.budget.settle()
     assert not any(one.held for one in kept)
