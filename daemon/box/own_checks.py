@@ -34,7 +34,7 @@ USUAL_RSS_BYTES = 128 << 20
 """Resident memory of the daemon: it takes 33 MB with a few runs. Four times that, our choice."""
 MANY_DESCRIPTORS, MOST_DESCRIPTORS = 0.7, 0.9
 """Part of the descriptors that may be open and cannot be given back. 30 are needed without any run, by
-the socket, the store and children, so the last tenth of 128 is not enough for a client and two children.
+the socket, the store and children: the last tenth of 128 is not enough for a client and two children.
 Our choice."""
 JUMP_S = 5.0
 """Seconds by which a clock moved to be worth a word: NTP slews by less. Our choice."""
@@ -145,7 +145,8 @@ def check_descriptors(own: Figures) -> Check:
         return Check("descriptors", "bad" if bad else "odd", detail, step)
     if any(own.without):
         detail = (
-            f"{sum(own.without)} files are opened anew for each look, which takes more CPU: {told}"
+            f"{sum(own.without)} more would be kept, and are opened anew for each look, which takes "
+            f"more CPU: {told}"
         )
         return Check("descriptors", "odd", detail, step)
     return Check("descriptors", "ok", told)

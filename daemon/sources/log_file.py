@@ -203,8 +203,9 @@ def open_same(name: str, place: FilePosition) -> int | None:
 def find(path: str, place: FilePosition) -> int | None:
     """Open the file that was read as ``path``, also under another name, or else a copy of it.
 
-    Raises OSError when no descriptor is left to look. A rotation during the search can hide the file: it is renamed between the listing and the
-    opening. So the search is repeated until it finds the file or the folder is at rest.
+    A rotation during the search can hide the file: it is renamed between the listing and the
+    opening. So the search is repeated until it finds the file or the folder is at rest. Raises
+    OSError when no descriptor is left to look.
     """
     folder = os.path.dirname(path) or "."
     for _ in range(SEARCHES):
