@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
+from middlewatch.daemon.system import descriptors
 from middlewatch.daemon.system.descriptors import LEAST_RESERVE, Descriptors, Use
 
 
@@ -46,15 +47,16 @@ class Held:
 
 
 class Box:
-    """``budget`` has room for ``room`` kept descriptors beside what this process has open now."""
+    """``budget`` has room for ``room`` kept descriptors. What this process had open before does not count:
+    it may be many, left by other tests."""
 
     def __init__(self, room: int) -> None:
         gc.collect()  # files that a test before has left open would be closed in the middle of this one
-        self.budget = Descriptors(limit=lambda: self.limit)
-        self.limit = 0
-        self.start = self.budget.figures().used
-        """Descriptors that this process had open before."""
-        self.limit = self.start + room + LEAST_RESERVE
+        before = descriptors._open_now() or 0
+        self.limit = room + LEAST_RESERVE
+        self.budget = Descriptors(
+            lambda: self.limit, lambda: (descriptors._open_now() or 0) - before
+        )
         self._made: list[Held] = []
 
     def held(self, count: int = 1, *, refuses: bool = False) -> Held:
