@@ -1,7 +1,8 @@
 """A source of middlewatch cannot read what it needs to watch the run.
 
 Decides: A source that has failed, does not answer or is impaired for a while is reported; a source
-    that this box does not have is only listed in the status. It is critical if NVML does not answer
+    that this box does not have is only listed in the status. While middlewatch itself has too few file
+    descriptors, that is told once, and not for each source that has none. It is critical if NVML does not answer
     and the run makes no progress either: that is how a dying GPU looks.
 Classes: blind
 Sources: 30 s, because NVML calls of a busy healthy driver take milliseconds, and a rotated log
@@ -24,6 +25,9 @@ OF_BOX = frozenset({"nvml", "kernel_log", "disk", "mirror", "docker"})
 """Sources that all runs of the box share, or all in containers."""
 OWN = "own:"
 """What the name of a source begins with that looks at middlewatch itself: its disk, its memory."""
+OWN_DESCRIPTORS = "own:descriptors"
+STARVED = ("Too many open files", "no descriptor is left")
+"""What a source says that has no descriptor: the words of the system, and those of `processes`."""
 TOGETHER_S = 60.0
 """Seconds. A run that made steps for longer than this after NVML stopped to answer is not stuck
 for the same reason."""
@@ -41,8 +45,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     """One finding per source that is broken or stuck; absent ones are only listed in the status."""
     if not view.live or view.ending is not None:
         return
+    short = any(s.source == OWN_DESCRIPTORS and s.state == "impaired" for s in view.sources)
     for source in view.sources:
         if source.state not in ("failed", "stalled", "impaired"):
+            continue
+        if short and any(words in source.detail for words in STARVED):
             continue
         for_s = view.now - source.since
         if for_s < limits.for_s:

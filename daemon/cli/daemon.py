@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import errno
 import faulthandler
 import os
-import resource
 import signal
 import subprocess
 from pathlib import Path
 from typing import IO, Any
 
 from ..config.paths import StateDir, config_file
+from ..system import descriptors
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 from ..system.private import open_private
@@ -33,7 +32,7 @@ def daemon(args: argparse.Namespace) -> int:
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT)
     _be_modest()
-    _raise_descriptors()
+    descriptors.raise_limit()
     from ..service.app import App
 
     App(state(args), config, SystemClock()).run()
@@ -47,14 +46,6 @@ def _be_modest() -> None:
         Path("/proc/self/oom_score_adj").write_text("-500", encoding="ascii")
     except OSError:
         return
-
-
-def _raise_descriptors() -> None:
-    """Allow as many open files as the hard limit does: each run needs about six, and the usual soft
-    limit of 1,024 is for programs that use ``select``."""
-    with contextlib.suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def start(args: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from middlewatch.sentinels.kit import codec
 
 from ..config.schema import Alerts
 from ..config.secrets import mask_lines, mask_urls
+from ..system.descriptors import Spare
 from ..system.worker import JsonWorker, module_argv
 from . import bundles
 from .messages import Message
@@ -69,9 +70,10 @@ class Queued:
 
 
 def notifier() -> JsonWorker:
-    """The child that pushes. It may change files only where temporary ones belong."""
+    """The child that pushes. It may change files only where temporary ones belong, and is started even if
+    no descriptor is left."""
     folders = (os.environ.get("TMPDIR", "/tmp"),)
-    return JsonWorker(NOTIFIER_ARGV, DEADLINE_S, walls="notifier", folders=folders)
+    return JsonWorker(NOTIFIER_ARGV, DEADLINE_S, walls="notifier", folders=folders, spare=Spare())
 
 
 class Outbox:

@@ -30,7 +30,7 @@ from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
 from ..sources.own_part import LOOK_S
 from ..sources.save_folders import Searches
-from ..system import bounded, procfs, sdnotify, walls
+from ..system import bounded, descriptors, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
 from ..system.loop import Callback, Loop, Timer
@@ -338,6 +338,7 @@ class App:
             self._loop.each(self._judgements())
         self._care.mind_store()
         self._alerter.pump()
+        descriptors.own.settle()
 
     def _judgements(self) -> Iterator[Callback]:
         """One look at every run; with many of them over several turns of the loop."""

@@ -12,7 +12,7 @@ from ..box.own_checks import Check
 from ..config.secrets import mask
 from ..report.outbox import Outbox
 from ..sources.own_part import OwnPart
-from ..system import footprint, procfs
+from ..system import descriptors, footprint, procfs
 from ..system.clock import iso
 from ..system.inotify import Inotify
 from ..system.worker import workers
@@ -110,8 +110,11 @@ class OwnReport:
                 "cpu_s": own.cpu_s,
                 "children_cpu_s": own.children_cpu_s,
                 "threads": own.threads,
-                "descriptors": own.descriptors,
-                "descriptors_limit": own.descriptors_limit,
+                "descriptors": own.descriptors.used,
+                "descriptors_limit": own.descriptors.limit,
+                "descriptors_kept": own.descriptors.kept,
+                "descriptors_reserved": own.descriptors.reserved,
+                "descriptors_without": sum(own.descriptors.without),
                 "inotify_watches": self._inotify.count,
                 "inotify_limit": own.inotify_limit,
             },
@@ -141,7 +144,7 @@ class OwnReport:
         return own_checks.check_socket(self.server.trouble if self.server else "")
 
     def _descriptors(self) -> Check:
-        return own_checks.check_descriptors(*footprint.descriptors())
+        return own_checks.check_descriptors(descriptors.own.figures())
 
     def _store(self) -> dict[str, Any]:
         store = self._context.store
@@ -165,9 +168,10 @@ class OwnReport:
                 "stuck_pid": one.stuck_pid,
                 "start_error": one.start_error,
                 "exit_status": one.exit_status,
+                "waits": one.waits,
             }
             for one in workers()
-            if one.starts or one.start_error
+            if one.starts or one.start_error or one.waits
         ]
 
     def _sources(self, now: float) -> list[dict[str, Any]]:

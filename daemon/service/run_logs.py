@@ -91,6 +91,7 @@ class RunLogs:
                 offset=state,
                 from_start=from_start,
                 guards=self._run.guards,
+                pids=self._run.history.pids,
             )
 
         self._follow(path, file, state)

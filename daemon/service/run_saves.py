@@ -91,7 +91,7 @@ class RunSaves:
         run = self._run
         self.source = CheckpointDir(
             run.spec.checkpoint_dirs,
-            JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S, walls="verifier"),
+            JsonWorker(VERIFIER_ARGV, VERIFIER_DEADLINE_S, walls="verifier", can_wait=True),
             earlier=run.index["checkpoints"],
             since=run.facts.watched_since,
             learnt=run.spec.save_folders,

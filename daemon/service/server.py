@@ -12,17 +12,22 @@ import os
 import socket
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..config.paths import socket_path_fits
 from ..system import jsonlines
+from ..system.descriptors import Spare, own
 from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.loop import Loop
 
 Handler = Callable[[Mapping[str, Any]], Any]
 MAX_CLIENTS = 64
-"""Connections at the same time (our choice); one more replaces the oldest that does not follow."""
+"""Connections at the same time (our choice), and at most half of the reserve of descriptors; one more
+replaces the oldest that does not follow."""
+FOR_QUESTIONS = 4
+"""Connections that cannot be used to follow, so that a question is always answered. Our choice."""
 MAX_QUESTION = 1 << 20
 """Bytes of one question: a run specification with thousands of ranks fits."""
 MAX_BACKLOG = jsonlines.MAX_LINE
@@ -71,9 +76,9 @@ class Server:
         self._handlers = handlers
         self._tell_bug = tell_bug
         self._clients: dict[int, _Client] = {}
-        self._spare: int | None = None
+        self._spare = Spare()
         """A descriptor that is given up when no other is left, so that one client is heard at least."""
-        self._keep_spare()
+        self._spare.hold(1)
         if not socket_path_fits(path):
             raise UsageError(
                 f"{path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
@@ -131,19 +136,17 @@ class Server:
     def _accept(self) -> None:
         if self._listener is None:
             return
-        try:
-            sock, _ = self._listener.accept()
-        except (BlockingIOError, ConnectionError):
-            return  # the client has disconnected already
-        except OSError:
-            if self._give_spare():
-                self._accept()
-                return
-            # No descriptors left: the waiting client would wake the loop again and again.
-            self._loop.unwatch(self._listener.fileno())
-            self._loop.later(1.0, self._accept_again)
+        for help_out in (partial(own.make_room, FOR_QUESTIONS), self._spare.give, self._pause):
+            try:
+                sock, _ = self._listener.accept()
+                break
+            except (BlockingIOError, ConnectionError):
+                return  # the client has disconnected already
+            except OSError:  # no descriptor left
+                help_out()
+        else:
             return
-        if len(self._clients) >= MAX_CLIENTS:
+        if len(self._clients) >= self._most():
             # Disconnect the oldest client that does not follow, not the new one.
             stale = next((c for c in self._clients.values() if not c.follows), None)
             if stale is None:
@@ -156,17 +159,16 @@ class Server:
         self._clients[fd] = client
         self._loop.watch(fd, lambda: self._read(client))
 
-    def _keep_spare(self) -> None:
-        if self._spare is None:
-            with contextlib.suppress(OSError):
-                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    @staticmethod
+    def _most() -> int:
+        """Connections at the same time."""
+        return min(MAX_CLIENTS, own.reserved // 2)
 
-    def _give_spare(self) -> bool:
-        """Close the spare descriptor; False when it is in use already."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            os.close(spare)
-        return spare is not None
+    def _pause(self) -> None:
+        """Accept nobody for a second: the waiting client would wake the loop again and again."""
+        if self._listener is not None:
+            self._loop.unwatch(self._listener.fileno())
+            self._loop.later(1.0, self._accept_again)
 
     def _accept_again(self) -> None:
         if self._listener is not None and not self._closed:
@@ -199,6 +201,8 @@ class Server:
             handler = self._handlers.get(op)
             if handler is None:
                 raise UsageError(f"unknown question {op!r}; the daemon may be older")
+            if op == "follow" and not client.follows:
+                self._check_followers()
             answer = jsonlines.encode({"ok": True, "data": handler(question)})
             client.follows = client.follows or op == "follow"
             return answer
@@ -209,6 +213,11 @@ class Server:
         except Exception as error:  # noqa: BLE001 - a bug must not end the daemon
             self._tell_bug("answering failed:\n" + "".join(traceback.format_exception(error)))
             return _no(f"internal error: {type(error).__name__}: {error}", "see its log", 5)
+
+    def _check_followers(self) -> None:
+        following = sum(client.follows for client in self._clients.values())
+        if following >= self._most() - FOR_QUESTIONS:
+            raise UsageError(f"{following} clients follow already", "end one of them")
 
     def _send(self, client: _Client, answer: bytes) -> None:
         client.unsent += answer
@@ -243,7 +252,7 @@ class Server:
             self._loop.unwatch(fd)
             self._clients.pop(fd, None)
             client.sock.close()
-            self._keep_spare()
+            self._spare.hold(1)
 
     def close(self) -> None:
         """Close all connections and remove the socket file."""
@@ -253,7 +262,7 @@ class Server:
         if self._listener is not None:
             self._loop.unwatch(self._listener.fileno())
             self._listener.close()
-        self._give_spare()
+        self._spare.give()
         with contextlib.suppress(OSError):
             self.path.unlink()
 

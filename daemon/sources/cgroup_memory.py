@@ -35,6 +35,7 @@ from ..system.cgroupfs import (
     memberships,
 )
 from ..system.errors import Unsupported
+from ..system.kept_file import KeptFile
 from ..system.source import Source
 
 MEASURE_EVERY = 5
@@ -92,8 +93,8 @@ class CgroupMemory(Source):
         self._root = root.rstrip("/")
         self._ticks: int | None = None
         self._lives = False
-        self._meminfo: procfs.KeptFile | None = None
-        self._pressure: procfs.KeptFile | None = None
+        self._meminfo: KeptFile | None = None
+        self._pressure: KeptFile | None = None
         self._gauge: Gauge | None = None
         self._groups: list[Cgroup] = []
         self._above: Cgroup | None = None
@@ -190,7 +191,7 @@ class CgroupMemory(Source):
         """Find the groups, from that of the process upwards, and open the files that are read."""
         self._let_go()
         if self._meminfo is None:
-            self._meminfo = procfs.KeptFile(f"{self._root}/proc/meminfo")
+            self._meminfo = KeptFile(f"{self._root}/proc/meminfo")
         top, layout = self._locate()
         chain = chain_up(self._directory, top, layout) if layout else []
         self._limit, index = self._lowest_limit(chain)
@@ -205,7 +206,7 @@ class CgroupMemory(Source):
         pressure = self._pressure_file(measured)
         if pressure:
             with contextlib.suppress(OSError):
-                self._pressure = procfs.KeptFile(pressure, 256)
+                self._pressure = KeptFile(pressure, 256)
         self._begin_counters()
 
     def _locate(self) -> tuple[str, CgroupLayout | None]:

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import CpuQuotaSample
 from ..system import procfs
 from ..system.cgroupfs import CPU_V2, cpu_groups, tightest
 from ..system.errors import Unsupported
+from ..system.kept_file import KeptFile
 from ..system.source import Source
 
 SETTLE_EVERY = 3
@@ -36,7 +37,7 @@ class CpuQuota(Source):
         self._pid = pid
         self._root = root.rstrip("/")
         self._reads = 0
-        self._stat: procfs.KeptFile | None = None
+        self._stat: KeptFile | None = None
         self._layout = CPU_V2
         self._name = ""
         self._cores: float | None = None
@@ -79,4 +80,4 @@ class CpuQuota(Source):
             return
         self._name, self._layout, self._cores = group.name, group.layout, group.cores
         with contextlib.suppress(OSError):
-            self._stat = procfs.KeptFile(f"{group.directory}/{group.layout.current}")
+            self._stat = KeptFile(f"{group.directory}/{group.layout.current}")

@@ -14,6 +14,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..system import descriptors
 from ..system.errors import Unsupported
 from .log_file import FilePosition
 from .log_follow import READ_BYTES, Follower
@@ -50,6 +51,7 @@ def answers_to(message: dict[str, Any]) -> dict[str, Answer]:
             follower.close()
         _scans.pop(client, None)
     answers: dict[str, Answer] = {}
+    descriptors.own.settle()
     left = READ_BYTES  # of text, for the whole message: an answer is limited to 1 MiB
     for client, question in message["questions"].items():
         if question["do"] == "tail":
@@ -106,7 +108,7 @@ def tail(client: str, question: Question, limit: int) -> tuple[Answer, int]:
         "more": follower.more,
         "detail": follower.detail,
         "nameless": follower.nameless,
-        "size": follower.size if follower.fd >= 0 else None,
+        "size": follower.size if follower.known else None,
         "anew": follower.anew,
         "error": error,
     }

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..system import places
+from ..system.descriptors import none_left
 from ..system.errors import Unsupported
 
 PRINT_BYTES = 256
@@ -203,7 +204,8 @@ def find(path: str, place: FilePosition) -> int | None:
     """Open the file that was read as ``path``, also under another name, or else a copy of it.
 
     A rotation during the search can hide the file: it is renamed between the listing and the
-    opening. So the search is repeated until it finds the file or the folder is at rest.
+    opening. So the search is repeated until it finds the file or the folder is at rest. Raises
+    OSError when no descriptor is left to look.
     """
     folder = os.path.dirname(path) or "."
     for _ in range(SEARCHES):
@@ -283,8 +285,9 @@ def _candidates(path: str, place: FilePosition) -> tuple[list[str], list[str]]:
                     moved.append(entry.path)
                 elif alike and entry.name != base and place.mark_len == PRINT_BYTES:
                     copies.append(entry.path)
-    except OSError:
-        pass  # the folder cannot be listed: then only ``path`` itself is tried
+    except OSError as error:  # the folder cannot be listed: then only ``path`` itself is tried
+        if none_left(error):
+            raise
     return moved, copies[:COPIES]
 
 
@@ -299,7 +302,11 @@ def _first_copy(names: list[str], place: FilePosition) -> int | None:
 def _open_if(name: str, place: FilePosition, *, same: bool) -> int | None:
     try:
         fd = open_log(name)
-    except (OSError, Unsupported):
+    except Unsupported:
+        return None
+    except OSError as error:
+        if none_left(error):  # it may be this file: nobody may take it for lost
+            raise
         return None
     try:
         look = os.fstat(fd)

@@ -8,11 +8,16 @@ What happens to a log, and what is done:
 - truncated (``> a.log``): read from 0 again. If a copy was made first (copytruncate), the rest of
   the copy is read before. The NUL bytes that a writer without ``O_APPEND`` leaves are skipped.
 - deleted: followed through the open file; a new file with the same name is read after it.
+- not kept open, because descriptors are scarce (:mod:`..system.descriptors`): it *rests*. It is opened
+  again when it has changed, and found again as after a restart; if it was deleted meanwhile, through
+  the process that has it open (``reach``). A log that could not be found again is never let go.
 - missing, not readable, a directory or a pipe: raised at every read until that changes, unless
   the old file is still open and can be followed.
 
 Not seen: bytes written to the old file after the new one was used; when several rotations with
-dates in their names happen between two reads, the files in the middle; anything in a ``.gz``.
+dates in their names happen between two reads, the files in the middle; anything in a ``.gz``; of a
+log that rests, what was written in the last second before it was deleted and closed by its writer, and
+that it was begun anew if the first bytes are the same and the inode number was given again.
 
 This is all that touches the log. It works in the daemon for a local log, and in a child for a far
 one (:mod:`.far_worker`).
@@ -25,6 +30,7 @@ import os
 import stat
 from collections.abc import Callable
 
+from ..system.descriptors import Descriptors, Use, own
 from ..system.places import NotTheirs
 from .log_file import (
     CHUNK_BYTES,
@@ -52,6 +58,18 @@ REACH_BYTES = 16 << 20
 """How much of an existing log is read at the start: hours of most runs, in a few seconds.
 `middlewatch replay` reads a whole log."""
 
+QUIET_S = 300.0
+"""Seconds without growth after which a log is let go before those that grow. Our choice: most logs
+have a line a minute."""
+
+OPENING = 6
+"""Descriptors that are open for a moment while a file is searched: a path is opened part by part, and
+folders are listed."""
+
+REACHES = 3
+"""Looks in which a file that is not found is searched among the open ones of the run: after a restart of
+the daemon its processes are known with the second. 2 µs for each of their descriptors."""
+
 Feed = Callable[[bytes], None]
 
 
@@ -73,9 +91,11 @@ class Follower:
         open_line: bool = False,
         adopted: Callable[[int], None] = lambda fd: None,
         released: Callable[[], None] = lambda: None,
+        reach: Callable[[FilePosition], int | None] = lambda place: None,
+        budget: Descriptors = own,
     ) -> None:
         """``adopted`` gets the descriptor of every file that is opened; ``released`` is called
-        before it is closed."""
+        before another one takes its place. ``reach`` opens a file that has no name any more."""
         self.path = path
         self.via = via
         self.more = False
@@ -95,8 +115,12 @@ class Follower:
         self.size = 0
         """Bytes in the file at the newest look."""
         self.from_start = from_start
-        self._adopted, self._released = adopted, released
+        self._adopted, self._released, self._reach = adopted, released, reach
+        self._budget = budget
+        self._reaches = REACHES
         self._resume = place
+        self._resting: Identity | None = None
+        """(device, inode) of the file that was closed for want of descriptors."""
         self._file: OpenLog | None = None
         self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
 
@@ -105,12 +129,23 @@ class Follower:
         """The open file; negative without one."""
         return -1 if self._file is None else self._file.fd
 
+    @property
+    def known(self) -> bool:
+        """True when there is a file, open or resting."""
+        return self._file is not None or self._resting is not None
+
+    @property
+    def wakes(self) -> bool:
+        """True when there is no file to read again, or room to keep it open once more."""
+        return self._resting is None or self._budget.has_room(Use.QUIET_LOG)
+
     def unchanged(self) -> bool:
         """True while the log is as it was when it was last read to its end."""
-        if self._file is None:
+        if not self.known:
             return False
         try:
-            look = os.fstat(self._file.fd) if self.via else os.stat(self.path)
+            file = self._file
+            look = os.fstat(file.fd) if self.via and file is not None else os.stat(self.path)
         except OSError:
             return False
         return _stamp(look) == self._seen
@@ -123,12 +158,15 @@ class Follower:
         self._seen = ()
         self.taken = 0
         self.more = False
+        self._budget.forget(self)  # needed while it is read
         try:
             self._advance(feed, now, limit)
         except OSError as error:
             if error.errno == errno.ESTALE:
                 self.close()  # the NFS handle is stale: find the file again by its content
             raise
+        finally:
+            self._keep_or_rest(now)
 
     def place(self) -> FilePosition | None:
         """Where to go on after a restart; ``None`` when nothing was read yet."""
@@ -136,9 +174,26 @@ class Follower:
 
     def close(self) -> None:
         """Close the file; ``place`` stays valid, and reading goes on from there."""
-        if self._file is not None:
-            self._resume = self._file.place()
-        self._release()
+        self._budget.forget(self)
+        self._resting = None
+        self._released()
+        self._let_go()
+
+    def give_back(self) -> bool:
+        """Let the file rest; ``False`` if it would not be found again by its path: it was deleted, or
+        another file has the name now."""
+        file = self._file
+        if file is None or self.via:
+            return False
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return False
+        if (there.st_dev, there.st_ino) != file.identity:
+            return False
+        self._resting, self._reaches = file.identity, REACHES
+        self._let_go()
+        return True
 
     # -- reading
 
@@ -190,12 +245,37 @@ class Follower:
 
     # -- which file
 
+    def _keep_or_rest(self, now: float) -> None:
+        """After reading: keep the file open if there is room, or if it has to be."""
+        file = self._file
+        if file is None or self.more or self.detail:
+            return
+        use = Use.LOG if abs(now - file.mtime_ns / 1e9) < QUIET_S else Use.QUIET_LOG
+        if not self._budget.keep(self, use) and not self.give_back():
+            self._budget.forget(self)
+
+    def _open_again(self, place: FilePosition) -> int | None:
+        """The file of this place; ``None`` if it is gone. Raises OSError when no descriptor is left."""
+        if not self._budget.make_room(OPENING):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), self.path)
+        if self.via:
+            return open_same(self.via, place)
+        fd = None if self._resting is None else open_same(self.path, place)  # nearly always there
+        fd = find(self.path, place) if fd is None else fd
+        if fd is not None:
+            return fd
+        if not self._reaches:
+            return None
+        self._reaches -= 1
+        return self._reach(place)
+
     def _open_first(self, feed: Feed) -> OpenLog:
         place = self._resume
         if place is not None:
-            fd = open_same(self.via, place) if self.via else find(self.path, place)
+            fd = self._open_again(place)
             if fd is not None:
                 return self._adopt(fd, place.offset)
+            self._resting = None
         try:
             fd = open_log(self.via or self.path)
         except FileNotFoundError:
@@ -268,15 +348,19 @@ class Follower:
     def _adopt(self, fd: int, offset: int) -> OpenLog:
         """Continue in this file at ``offset``; the file before is closed."""
         file = OpenLog(fd, offset)
-        self._release()
+        before = self._resting if self._file is None else self._file.identity
+        if before != file.identity:
+            self._released()
+        if self._file is not None:
+            self._file.close()
         self._file = file
-        self._resume = None
+        self._resume = self._resting = None
         self._adopted(fd)
         return file
 
-    def _release(self) -> None:
+    def _let_go(self) -> None:
         if self._file is not None:
-            self._released()
+            self._resume = self._file.place()
             self._file.close()
             self._file = None
 

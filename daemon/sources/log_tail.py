@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import binascii
 import itertools
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from middlewatch.sentinels.kit import LineSigns, LogGrowth, Observation, codec
 
+from ..system.descriptors import Descriptors, own
 from ..system.errors import Unsupported
 from ..system.far import SLOW_S, Far
 from ..system.guard import Guard, Guards
 from ..system.inotify import ChangeHints, Inotify
+from ..system.processes import open_files
 from ..system.source import Source
-from .log_file import FilePosition
+from .log_file import FilePosition, open_same
 from .log_follow import REACH_BYTES, READ_BYTES, Follower
 
 __all__ = ["BEAT_S", "REACH_BYTES", "READ_BYTES", "LogParser", "LogTail", "Progress", "TailState"]
@@ -80,7 +83,8 @@ class LogTail(Source):
     (``/proc/PID/fd/N``) is opened instead of ``path`` for a log that was deleted. ``offset`` is
     what ``state`` gave before a restart; the caller restores ``reader`` from its ``reader`` entry.
     With ``from_start=False`` a log that exists at the first read is read from its last line on.
-    Without ``guards`` every log counts as local.
+    Without ``guards`` every log counts as local. ``pids``: the processes that may have the log open,
+    through which it is reached if it was deleted while it was not kept open here.
     """
 
     every_s = 1.0
@@ -96,6 +100,8 @@ class LogTail(Source):
         from_start: bool = True,
         guards: Guards | None = None,
         label: str = "",
+        pids: Callable[[], Sequence[int]] = tuple,
+        budget: Descriptors = own,
     ) -> None:
         self.label = label or path
         """What it is called in observations."""
@@ -109,7 +115,7 @@ class LogTail(Source):
         self._nameless = False
         self._via = via
         self._hints = ChangeHints(inotify, path, by_name=not via)
-        self._guards = guards
+        self._guards, self._pids, self._budget = guards, pids, budget
         self._far: Far | None = None
         self._guard: Guard | None = None
         self._client = ""
@@ -205,16 +211,30 @@ class LogTail(Source):
             open_line=self._now.open_line,
             adopted=self._hints.ask,
             released=self._hints.forget_file,
+            reach=self._reach,
+            budget=self._budget,
         )
+
+    def _reach(self, place: FilePosition) -> int | None:
+        """Open the file of this place, which has no name any more, through a process that has it open."""
+        folder = os.path.dirname(os.path.realpath(self.path))
+        for pid in self._pids():
+            for file in open_files(pid):
+                if os.path.dirname(file.target) == folder:
+                    fd = open_same(file.via, place)
+                    if fd is not None:
+                        return fd
+        return None
 
     def _read_here(self, now: float) -> Iterable[Observation]:
         self._hints.clear(now)
         beat = self._beat_is_due(now)
         follower = self._follower
         began = self._guards.blocked_s() if self._guards is not None else 0.0
-        if not beat and not self.more and follower.unchanged():
+        # At a heartbeat a file is looked into even if it seems unchanged, but none is opened for that.
+        if not (beat and follower.wakes) and not self.more and follower.unchanged():
             self._mind_time(began, now)
-            return ()
+            return (self._beat(now),) if beat else ()
         if beat:
             self._beat_at = now
         said: list[Observation] = []
@@ -232,7 +252,7 @@ class LogTail(Source):
         self._now.open_line = follower.open_line
         self._now.skipped_bytes = self._now.skipped_bytes or follower.skipped_bytes
         self._from_start = follower.from_start
-        if follower.fd >= 0:
+        if follower.known:
             grown = self._note_size(follower.size, now, anew=follower.anew)
             follower.anew = False
             if grown or follower.taken or beat:
@@ -243,6 +263,11 @@ class LogTail(Source):
         """After a call that took too long the log is read by a child."""
         if self._guards is not None and self._guards.blocked_s() - began > SLOW_S:
             self._guards.mounts.was_slow(self._via or self.path, now)
+
+    def _beat(self, now: float) -> LogGrowth:
+        """The heartbeat of a log that rests."""
+        self._beat_at = now
+        return self._growth(now)
 
     # -- a far log
 

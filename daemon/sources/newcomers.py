@@ -102,7 +102,7 @@ class Newcomers(Source):
         self._root = root
         module = "middlewatch.daemon.sources.programs.finder"
         argv = module_argv(module) if argv is None else argv
-        self._child = JsonWorker(argv, DEADLINE_S, walls="finder")
+        self._child = JsonWorker(argv, DEADLINE_S, walls="finder", can_wait=True)
         self._young: dict[int, float] = {}
         self._settled: set[int] = set()
         self._doubts: dict[int, _Doubt] = {}

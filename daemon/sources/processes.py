@@ -1,8 +1,9 @@
 """The processes of a run: its main process, its ranks, and everything that they start.
 
-Once a second every process is read through an open descriptor of its /proc/PID/stat. What costs
-more (I/O counters, the kernel function it sleeps in) is read once a minute, or every time while
-``closer_look`` is set. A process is known by pid and start time: it may outlive its launcher.
+Once a second every process is read, through an open descriptor of its /proc/PID/stat as long as there
+are enough. What costs more (I/O counters, the kernel function it sleeps in) is read once a minute, or
+every time while ``closer_look`` is set. A process is known by pid and start time: it may outlive its
+launcher.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 
 from ..config.run_spec import RunSpec
 from ..system import procfs
+from ..system.descriptors import Use, none_left
 from ..system.exit_status import ExitStatuses
+from ..system.kept_file import KeptFile
 from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
@@ -24,8 +27,8 @@ from .left_tree import has_left_tree
 from .main_end import MainEnd, Witness
 
 MOST = 256
-"""Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. Each
-needs a descriptor; of the usual 1024 most are left to the rest of the daemon."""
+"""Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. A look
+at each takes 20 µs."""
 CLOSER_EVERY = 60
 """Reads between two closer looks: three more files per process, about 30 µs each. While a hang is
 judged, every read is a closer look (``closer_look``)."""
@@ -46,7 +49,7 @@ class _Process:
 
     __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
 
-    def __init__(self, file: procfs.KeptFile, raw: bytes, seen: procfs.Stat) -> None:
+    def __init__(self, file: KeptFile, raw: bytes, seen: procfs.Stat) -> None:
         self.file, self.raw, self.last = file, raw, seen
         self.ticks = seen.start_ticks
         self.plain: ProcessSample | None = None
@@ -98,8 +101,19 @@ class Processes(Source):
         """Processes of the run that are not sampled: more than ``MOST``, or hidden from us."""
         return len(self._turned_away)
 
+    @property
+    def impaired(self) -> str:
+        """Not empty while nothing would tell how the main process ends, for lack of descriptors."""
+        main = self._pid
+        if self._spec.exit_file is not None or main is None or not self._exits.lacks(main):
+            return ""
+        return f"no descriptor is left that would tell how process {main} ends"
+
     def read(self, now: float) -> Iterable[Observation]:
-        """First the processes that ended since the last read, then all that live."""
+        """First the processes that ended since the last read, then all that live.
+
+        Raises OSError when no descriptor is left to look at them: that is no sign of their end.
+        """
         if self._spec.pid is None:
             return []
         out: list[Observation] = []
@@ -110,14 +124,13 @@ class Processes(Source):
         elif self._reads % TREE_EVERY == 0:
             self._look_at_box()
             self._settle_ranks()
-        if self._unfollowed and self._root == procfs.PROC:
-            self._exits.follow(self._unfollowed)
-        self._unfollowed.clear()
+        self._follow_exits()
+        contents = [(pid, one, _content(one.file)) for pid, one in self._known.items()]
         closer = self.closer_look or self._reads % CLOSER_EVERY == 0
         moved = self._socket_bytes()
         samples = []
-        for pid, process in list(self._known.items()):
-            seen = self._look(process)
+        for pid, process, raw in contents:
+            seen = self._look(process, raw)
             if seen is None or seen.ended:
                 out += self._end(pid, process, seen, now)
             else:
@@ -157,7 +170,8 @@ class Processes(Source):
         if pid in self._known:
             return self._known[pid]
         try:
-            file = procfs.KeptFile(f"{self._root}/{pid}/stat")
+            # Its start time says whether it is still the same process.
+            file = KeptFile(f"{self._root}/{pid}/stat", use=Use.PROCESS, by_inode=False)
         except (FileNotFoundError, ProcessLookupError):
             return None
         except PermissionError as error:
@@ -256,6 +270,22 @@ class Processes(Source):
             process.rank, process.plain = mine.rank, None
             holders[mine.rank] = process
 
+    def _follow_exits(self) -> None:
+        """Learn how they will end, the main process and the ranks first if descriptors are scarce."""
+        if self._root == procfs.PROC:
+            fresh = [self._known[pid] for pid in self._unfollowed if pid in self._known]
+            matter = [p.last.pid for p in fresh if p.rank is not None or p.last.pid == self._pid]
+            self._exits.follow(matter, Use.MAIN_EXIT)
+            self._exits.follow(p.last.pid for p in fresh if p.last.pid not in matter)
+            if self._reads % TREE_EVERY == 0:
+                self._exits.try_again(self._known)
+        self._unfollowed.clear()
+
+    @property
+    def _pid(self) -> int | None:
+        """The main process."""
+        return self._main.main[0]
+
     def _still_there(self, identity: _Identity) -> bool:
         with contextlib.suppress(OSError):
             seen = procfs.stat(identity[0], self._root)
@@ -276,9 +306,8 @@ class Processes(Source):
 
     # -- what they do -------------------------------------------------------------------
 
-    def _look(self, process: _Process) -> procfs.Stat | None:
-        """Its stat now; ``None`` if it is gone, or (in a copy of /proc) the pid was reused."""
-        raw = _content(process.file)
+    def _look(self, process: _Process, raw: bytes) -> procfs.Stat | None:
+        """Its stat now, of which the file has ``raw``; ``None`` if it is gone, or its pid was reused."""
         if raw == process.raw:
             return process.last
         seen = procfs.parse_stat(raw)
@@ -357,11 +386,13 @@ class Processes(Source):
         return lived if lived >= 0.0 else None
 
 
-def _content(file: procfs.KeptFile) -> bytes:
-    """Content of the file; empty when the process is gone."""
+def _content(file: KeptFile) -> bytes:
+    """Content of the file; empty when the process is gone. Raises OSError without a descriptor."""
     try:
         return file.read()
-    except OSError:
+    except OSError as error:
+        if none_left(error):
+            raise
         return b""
 
 

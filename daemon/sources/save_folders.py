@@ -95,13 +95,17 @@ class SaveFolders(Source):
         self._writers = writers
         self._grown_at = grown_at
         self._take = take
-        self._worker = worker or JsonWorker(SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search")
+        self._worker = worker or JsonWorker(
+            SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search", can_wait=True
+        )
         self._root = root
         self._searches = searches or Searches()
         self._began: float | None = None
         self._regular = list(REGULAR_S)
         self._signs: deque[tuple[float, float]] = deque(maxlen=64)
         """(when to look, when the sign of a save was seen), epoch seconds."""
+        self._put_off = False
+        """A look was due, and the child could not be started."""
         self._looked_at = float("-inf")
         self._pause_s = PAUSE_S
         self._by_sign = False
@@ -172,10 +176,12 @@ class SaveFolders(Source):
         self._watch_writing(now)
         if self._worker.overdue(now) > 0:
             self._worker.restart()
-        if self._searches.free() and self._is_due(now) and self._worker.ask(self._asked(), now):
-            self._searches.note(self._worker)
-            self._looked_at = now
-            self.looks += 1
+        if self._searches.free() and self._is_due(now):
+            self._put_off = not self._worker.ask(self._asked(), now)
+            if not self._put_off:
+                self._searches.note(self._worker)
+                self._looked_at = now
+                self.looks += 1
         return ()
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
@@ -206,7 +212,7 @@ class SaveFolders(Source):
         assert self._began is not None
         if self._worker.waiting or 0 <= now - self._looked_at < self._pause_s:
             return False
-        due = self._by_sign = False
+        due, self._by_sign = self._put_off, False
         while self._regular and now >= self._began + self._regular[0]:
             del self._regular[0]
             due = True

@@ -78,7 +78,7 @@ class Stacks(Source):
         self._clock = clock
         self._folders = _folders() if folders is None else tuple(folders)
         argv = (sys.executable, "-I", "-S", str(_CHILD))
-        self._child = JsonWorker(argv, deadline_s, walls="stacks")
+        self._child = JsonWorker(argv, deadline_s, walls="stacks", can_wait=True)
         self._asked: Suspect | None = None
         self._looked: dict[int, _Looked] = {}
         self._missed = 0

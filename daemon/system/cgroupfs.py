@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from . import mounts, procfs
+from .kept_file import KeptFile
 from .mounts import Mount
 
 UNLIMITED = 1 << 60
@@ -98,9 +99,9 @@ class Cgroup:
         self.name = name
         self.layout = layout
         self.inode = os.stat(directory).st_ino
-        self.events: procfs.KeptFile | None = None
+        self.events: KeptFile | None = None
         with contextlib.suppress(OSError):
-            self.events = procfs.KeptFile(f"{directory}/{layout.events}")
+            self.events = KeptFile(f"{directory}/{layout.events}")
 
     def limit(self) -> int | None:
         """Memory limit in bytes, ``None`` without one. Raises OSError."""
@@ -138,14 +139,14 @@ class Cgroup:
 class Gauge:
     """Reads the memory use of one control group, or of the whole box (``group`` is ``None``)."""
 
-    def __init__(self, group: Cgroup | None, meminfo: procfs.KeptFile) -> None:
+    def __init__(self, group: Cgroup | None, meminfo: KeptFile) -> None:
         self._meminfo = meminfo
         self._layout = group.layout if group else V2
-        self._files: tuple[procfs.KeptFile, ...] = ()
+        self._files: tuple[KeptFile, ...] = ()
         if group:
-            current = procfs.KeptFile(f"{group.directory}/{group.layout.current}", 64)
+            current = KeptFile(f"{group.directory}/{group.layout.current}", 64)
             try:
-                self._files = (current, procfs.KeptFile(f"{group.directory}/{_STAT}", _STAT_BYTES))
+                self._files = (current, KeptFile(f"{group.directory}/{_STAT}", _STAT_BYTES))
             except OSError:
                 current.close()
                 raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cgroupfs, procfs
+from . import cgroupfs, descriptors, procfs
+from .descriptors import Figures
 
 _INOTIFY = "/proc/sys/fs/inotify"
 
@@ -28,8 +28,7 @@ class Footprint:
     cpu_s: float
     children_cpu_s: float
     """Of those that live and those that have ended."""
-    descriptors: int
-    descriptors_limit: int
+    descriptors: Figures
     threads: int | None
     inotify_limit: int | None
     """Watches that the user may have (fs.inotify.max_user_watches)."""
@@ -41,7 +40,6 @@ def look() -> Footprint:
     own = procfs.stat(pid)
     children = [seen for child in procfs.children(pid) or () if (seen := procfs.stat(child))]
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used, limit = descriptors()
     rollup = procfs.read_or_none(f"{procfs.PROC}/self/smaps_rollup") or b""
     watches = procfs.read_or_none(f"{_INOTIFY}/max_user_watches", 32) or b""
     return Footprint(
@@ -51,8 +49,7 @@ def look() -> Footprint:
         left_bytes=memory_left(),
         cpu_s=own.cpu_s if own else 0.0,
         children_cpu_s=ended.ru_utime + ended.ru_stime + sum(seen.cpu_s for seen in children),
-        descriptors=used,
-        descriptors_limit=limit,
+        descriptors=descriptors.own.figures(),
         threads=own.threads if own else None,
         inotify_limit=procfs.number(watches, b""),
     )
@@ -62,15 +59,6 @@ def memory_left() -> int | None:
     """Bytes until the limit of our control group, or of the box; ``None`` when unknown."""
     known = (cgroupfs.memory_left(os.getpid()), cgroupfs.box_memory_left())
     return min((left for left in known if left is not None), default=None)
-
-
-def descriptors() -> tuple[int, int]:
-    """(open files, how many there may be)."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = 0
-    with contextlib.suppress(OSError):
-        used = len(os.listdir(f"{procfs.PROC}/self/fd")) - 1  # without the one that lists them
-    return used, soft
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import Any
 from . import procfs
 from .clock import Clock, SystemClock
 from .far import Far, FarMounts
+from .kept_file import KeptFile
 from .worker import JsonWorker
 
 DEADLINE_S = 10.0
@@ -150,9 +151,10 @@ class Guards:
         self.mounts = mounts or FarMounts()
         self._argv = tuple(argv)
         self._clock = clock or SystemClock()
-        self._turns: procfs.KeptFile | None = None
+        self._turns: KeptFile | None = None
         with contextlib.suppress(OSError):  # a kernel without it: then nothing counts as slow
-            self._turns = procfs.KeptFile(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+            path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
+            self._turns = KeptFile(path, use=None)  # one for all logs, each of which reads it twice
         self._guards: dict[tuple[str, str], Guard] = {}
 
     def of(self, path: str, now: float) -> Far | None:

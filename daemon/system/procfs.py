@@ -14,6 +14,8 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .descriptors import own
+
 PROC = "/proc"
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -73,33 +75,9 @@ class Ranks(NamedTuple):
     world_size: int | None
 
 
-class KeptFile:
-    """A small file that is read repeatedly through one descriptor.
-
-    A descriptor of a file in /proc belongs to one process: when that is gone, reading raises
-    ProcessLookupError, even if another process has the pid now.
-    """
-
-    __slots__ = ("_fd", "_limit")
-
-    def __init__(self, path: str, limit: int = _SMALL) -> None:
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._limit = limit
-
-    def read(self) -> bytes:
-        """The whole file as it is now, up to ``limit`` bytes; raises OSError."""
-        return os.pread(self._fd, self._limit, 0)
-
-    def close(self) -> None:
-        """Close the file; safe to call twice."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-
 def read_file(path: str, limit: int = _SMALL) -> bytes:
     """The first ``limit`` bytes of a file; raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    fd = own.open_file(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         data = os.read(fd, min(limit, _CHUNK))
         if limit <= _SMALL or not data:

@@ -27,8 +27,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import descriptors
+from .descriptors import Spare, Use
+
 LONGEST_LINE = 1 << 20
 """Longest answer in bytes. 16 GPUs with 100 processes each need 60 KiB."""
+_PIPES, _AT_START = 3, 6
+"""Descriptors of a living child, and while one is started."""
 _WORDS = 2048
 _CHUNK = 1 << 16
 _ANSWERS_AT_ONCE = 64
@@ -53,7 +58,9 @@ class JsonWorker:
     ``deadline_s``: seconds that an answer may take; ``start_deadline_s`` (default: the same): the
     first answer of a new process. ``env`` replaces the environment. ``walls``: what it gives up, by
     its name in :mod:`.walls` (empty: nothing); ``folders``: where it may change files, if its walls
-    list some. Both may be changed later, and hold from the next start on.
+    list some. Both may be changed later, and hold from the next start on. ``can_wait``: where
+    descriptors are scarce, it is started later, and ended when it has nothing to do. ``spare``: holds
+    the descriptors of a start from now on, for a child that must not wait for them.
     """
 
     def __init__(
@@ -64,8 +71,17 @@ class JsonWorker:
         start_deadline_s: float | None = None,
         walls: str = "usual",
         folders: Sequence[str] = (),
+        *,
+        can_wait: bool = False,
+        spare: Spare | None = None,
     ) -> None:
         _made.add(self)
+        self.can_wait = can_wait
+        self.waits = False
+        """It was not started for want of descriptors."""
+        self._spare = spare
+        if spare is not None:
+            spare.hold(_AT_START)
         self.walls = walls
         self.folders = tuple(folders)
         self.argv = tuple(argv)
@@ -139,6 +155,7 @@ class JsonWorker:
         fresh = self.pid is None
         if fresh and not self._start():
             return False
+        descriptors.own.forget(self)
         self._unsent = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         self._due = mono + (self.start_deadline_s if fresh else self.deadline_s)
         self._send()
@@ -165,6 +182,8 @@ class JsonWorker:
         if found:
             self._due = None
             self._answered = True
+            if self.can_wait and not hung_up:
+                descriptors.own.offer(self, Use.IDLE_CHILD, _PIPES)
         if hung_up:
             self._bury(failed=False)
         else:
@@ -186,14 +205,34 @@ class JsonWorker:
     def close(self) -> None:
         """Kill the child and forget it; safe to call twice."""
         self.restart()
+        self.waits = False
+        if self._spare is not None:
+            self._spare.give()
         if self._killed is not None:
             _left.add(self._killed)  # other workers reap it: this object is not used any more
 
+    def give_back(self) -> bool:
+        """End the child, which has nothing to do now; the next question starts another one."""
+        self._bury(failed=False, idle=True)
+        return True
+
+    def _has_room(self) -> bool:
+        """Whether there are descriptors for a start. Only a child that cannot wait takes those that
+        are kept for something more useful than speed, and the last ones."""
+        if not self.can_wait:
+            if not descriptors.own.make_room(_AT_START) and self._spare is not None:
+                self._spare.give()
+            return True  # if that was not enough, the start says so
+        spare = _AT_START + descriptors.own.reserved // 4
+        self.waits = not descriptors.own.make_room(spare, below=Use.QUIET_LOG)
+        return not self.waits
+
     def _start(self) -> bool:
-        if self._killed is not None or self._mono < self._not_before:
+        if self._killed is not None or self._mono < self._not_before or not self._has_room():
             return False
+        limit = str(descriptors.limit_of_children())
         walls = (self.walls, str(len(self.folders)), *self.folders)
-        argv = (sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *walls, *self.argv)
+        argv = (sys.executable, "-I", "-S", _LEASH, str(os.getpid()), limit, *walls, *self.argv)
         theirs: list[int] = []
         ours: list[int] = []
         try:
@@ -216,6 +255,8 @@ class JsonWorker:
             return False
         finally:
             _close(*theirs)
+            if self._spare is not None:
+                self._spare.hold(_AT_START - _PIPES)
         for fd in ours:
             os.set_blocking(fd, False)
         self._stdin, self._stdout, self._stderr = ours
@@ -291,8 +332,9 @@ class JsonWorker:
         if self.pid is not None and self._answered and self._mono - self._born > _STEADY_S:
             self._pause_s = _FIRST_PAUSE_S
 
-    def _bury(self, failed: bool) -> None:
+    def _bury(self, failed: bool, *, idle: bool = False) -> None:
         """End the child, read the rest of its stderr and close its pipes."""
+        descriptors.own.forget(self)
         pid, self.pid = self.pid, None
         if pid is not None and not self._reap(pid):
             # The child leads its session: helpers that it started go with it.
@@ -300,11 +342,17 @@ class JsonWorker:
                 with contextlib.suppress(OSError):
                     end(pid, signal.SIGKILL)
             self._killed = None if self._reap(pid) else pid
+        if idle and self._killed is not None:  # it did nothing in which it could be stuck
+            _left.add(self._killed)
+            self._killed = None
         self._listen()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = -1
+        if self._spare is not None:
+            self._spare.hold(_AT_START)
         # None (not known yet) is usual for a child that ends by itself: its pipe closes first.
-        if failed or self._due is not None or self.exit_status not in (0, None):
+        ended = self._due is not None or self.exit_status not in (0, None)
+        if failed or (ended and not idle):
             self._be_patient()
         self._due = None
         self._unsent = b""
@@ -326,7 +374,7 @@ class JsonWorker:
 
 
 _left: set[int] = set()
-"""Killed children of closed workers that still existed then; still to be reaped."""
+"""Killed children of closed workers, and of idle ones, that are still to be reaped."""
 
 
 def _gone(pid: int) -> bool:

@@ -1,15 +1,17 @@
 """The child's side of :mod:`.worker`: low priority, ending with the parent, one answer per line.
 
-Run by its path (``python -I -S worker_main.py PARENT WALLS COUNT FOLDER… PROGRAM ARG…``) this is the
-leash: a small program that executes PROGRAM in its place, with an own session, a low priority, a
-death signal for when the process PARENT ends, and the walls of that name (:mod:`.walls`; empty:
-none), with COUNT folders. It has to start fast, so it imports little.
+Run by its path (``python -I -S worker_main.py PARENT FILES WALLS COUNT FOLDER… PROGRAM ARG…``) this
+is the leash: a small program that executes PROGRAM in its place, with an own session, a low priority,
+a death signal for when the process PARENT ends, at most FILES open files (as its soft limit), and the
+walls of that name (:mod:`.walls`; empty: none), with COUNT folders. It has to start fast, so it imports
+little.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 
@@ -72,12 +74,17 @@ def serve(answer_to: Callable[[bytes], dict[str, Any]], quiet_s: Callable[[], fl
             sys.stdout.flush()
 
 
-def leash(parent: int, walls: str, folders: list[str], argv: list[str]) -> NoReturn:
+def leash(parent: int, files: int, walls: str, folders: list[str], argv: list[str]) -> NoReturn:
     """Execute the program ``argv`` in place of this one, as a worker of process ``parent``."""
     os.setsid()
     die_with_parent(parent)
     os.nice(NICE)
     os.closerange(3, 65536)
+    try:
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    except (OSError, ValueError):  # somebody has changed the limits of this process meanwhile
+        pass
     if walls:
         # Imported as what lies beside this program: the package is not known here.
         sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
@@ -89,5 +96,11 @@ def leash(parent: int, walls: str, folders: list[str], argv: list[str]) -> NoRet
 
 
 if __name__ == "__main__":
-    _count = int(sys.argv[3])
-    leash(int(sys.argv[1]), sys.argv[2], sys.argv[4 : 4 + _count], sys.argv[4 + _count :])
+    _count = int(sys.argv[4])
+    leash(
+        int(sys.argv[1]),
+        int(sys.argv[2]),
+        sys.argv[3],
+        sys.argv[5 : 5 + _count],
+        sys.argv[5 + _count :],
+    )

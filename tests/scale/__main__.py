@@ -51,7 +51,7 @@ def _measure(box: Box, name: str, seconds: float) -> Row:
         lasted, cpu = time.monotonic() - began, measure.cpu_s(pid) - cpu
         rss, pss = measure.own_rss(pid), measure.pss_bytes(pid)
         opened = measure.descriptors(pid)
-    daemon = box.ask("overview")["daemon"]
+    daemon, told = box.ask("overview")["daemon"], box.ask("doctor")
     return {
         "scene": name,
         "set_up_s": round(set_up_s, 1),
@@ -60,6 +60,10 @@ def _measure(box: Box, name: str, seconds: float) -> Row:
         "rss_mib": round(rss / 2**20, 1),
         "pss_mib": round(pss / 2**20, 1),
         "descriptors": opened,
+        "descriptors_limit": told["footprint"]["descriptors_limit"],
+        "descriptors_kept": told["footprint"]["descriptors_kept"],
+        "descriptors_without": told["footprint"]["descriptors_without"],
+        "runs": told["runs"]["living"],
         **pinger.figures(),
         "ping_longest_at_set_up_s": setting_up.figures()["ping_longest_s"],
         "longest_turn_s": daemon.get("longest_turn_s"),
@@ -105,6 +109,8 @@ def _line(row: Row) -> str:
     return (
         f"{row['scene']:12} cpu {row['cpu_cores']:.3f}  rss {row['rss_mib']:.1f}  pss {row['pss_mib']:.1f} MiB"
         f"  ping p50 {row['ping_p50_s']:.3f} p99 {row['ping_p99_s']:.3f} longest {row['ping_longest_s']:.2f} s"
+        f"  {row['runs']} runs with {row['descriptors']} of {row['descriptors_limit']} descriptors open,"
+        f" {row['descriptors_kept']} kept for speed, {row['descriptors_without']} more wanted"
         f"  longest turn {row['longest_turn_s']} s  NaN told after {'NEVER' if told is None else told} s"
         f"{'' if _kept(row) else '  TOO SLOW'}"
     )

@@ -42,6 +42,15 @@ def test_every_source_is_an_incident_of_its_own(story: Story) -> None:
     assert {f.key for f in story.asks("blind")} == {LOG, "nvml"}
 
 
+@pytest.mark.parametrize("words", ["/data/train.log: Too many open files", "no descriptor is left"])
+def test_a_lack_of_descriptors_is_told_once(story: Story, words: str) -> None:
+    story.source(LOG, "failed", 60, detail=words)
+    story.source("processes", "impaired", 60, detail="one process is hidden")
+    assert {f.key for f in story.asks("blind")} == {LOG, "processes"}
+    story.source("own:descriptors", "impaired", 60, detail="nearly none left")
+    assert {f.key for f in story.asks("blind")} == {"own:descriptors", "processes"}
+
+
 def test_a_driver_that_hangs_while_the_run_goes_on(story: Story) -> None:
     story.source("nvml", "stalled", detail="no answer").train(60)
     (finding,) = story.asks("blind")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.box import own_checks
 from middlewatch.daemon.box.own_checks import LEAST_BYTES, LEAST_INODES, Check, verdict
+from middlewatch.daemon.system.descriptors import Figures, Use
 from middlewatch.daemon.system.footprint import Footprint, StateDisk
 
 CAP = 64 << 20
@@ -28,8 +29,7 @@ SMALL: dict[str, Any] = {
     "left_bytes": GIB,
     "cpu_s": 1.0,
     "children_cpu_s": 0.0,
-    "descriptors": 16,
-    "descriptors_limit": 1024,
+    "descriptors": Figures(16, 1024, 0, 128, (0,) * len(Use)),
     "threads": 2,
     "inotify_limit": 65536,
 }
@@ -77,9 +77,25 @@ def test_memory(left: int | None, rss: int, judged: str) -> None:
     assert own_checks.check_memory(own).state == judged
 
 
-@pytest.mark.parametrize(("used", "judged"), [(16, "ok"), (90, "odd"), (120, "bad"), (128, "bad")])
-def test_descriptors(used: int, judged: str) -> None:
-    assert own_checks.check_descriptors(used, 128).state == judged
+@pytest.mark.parametrize(
+    ("used", "kept", "without", "judged"),
+    [
+        (16, 0, None, "ok"),
+        (90, 0, None, "odd"),
+        (120, 0, None, "bad"),
+        (128, 0, None, "bad"),
+        (96, 70, None, "ok"),
+        (96, 70, Use.PROCESS, "odd"),
+        (96, 70, Use.LOG, "odd"),
+        (96, 70, Use.MAIN_EXIT, "bad"),
+    ],
+)
+def test_descriptors(used: int, kept: int, without: Use | None, judged: str) -> None:
+    lacking = tuple(3 * (use is without) for use in Use)
+    check = own_checks.check_descriptors(Figures(used, 128, kept, 32, lacking))
+    assert check.state == judged
+    assert f"{used} of 128 open, {kept} of them kept" in check.detail
+    assert ("how 3 processes end" in check.detail) == (without is Use.MAIN_EXIT)
 
 
 def test_inotify_that_is_used_up_is_odd_and_a_mount_without_it_is_not() -> None:
@@ -94,7 +110,7 @@ def test_inotify_that_is_used_up_is_odd_and_a_mount_without_it_is_not() -> None:
 
 def worker(**more: Any) -> dict[str, Any]:
     row = {"name": "disk", "alive": True, "pid": 7, "starts": 1, "stuck_pid": None}
-    return row | {"start_error": "", "exit_status": None} | more
+    return row | {"start_error": "", "exit_status": None, "waits": False} | more
 
 
 def test_workers() -> None:
@@ -106,6 +122,9 @@ def test_workers() -> None:
         ("workers", "ok"),
     ]
     assert "pid 9" in checks[0].detail
+    (told,) = own_checks.check_workers([worker(name="verifier", alive=False, waits=True)])
+    assert told.state == "odd"
+    assert "not started before descriptors are free: verifier" in told.detail
 
 
 def source(state: str, **more: Any) -> dict[str, Any]:

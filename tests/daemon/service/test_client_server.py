@@ -19,6 +19,7 @@ from middlewatch.daemon.service import server as server_module
 from middlewatch.daemon.service.server import MAX_BACKLOG, MAX_CLIENTS, Server
 from middlewatch.daemon.system import jsonlines
 from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.descriptors import own
 from middlewatch.daemon.system.errors import DaemonUnreachable, Refused, UsageError
 from middlewatch.daemon.system.loop import Loop
 
@@ -253,6 +254,25 @@ def test_followers_are_not_shown_the_door(house: House) -> None:
         house.ask("ping")
         house.publish("news")
         assert line_of(follower)["data"] == "news"
+
+
+def test_who_follows_leaves_room_for_questions(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 128 descriptors 16 may be connected."""
+    monkeypatch.setattr(own, "_limit", lambda: 128)
+    with contextlib.ExitStack() as stack:
+        answers = []
+        for _ in range(20):
+            sock = stack.enter_context(house.call())
+            sock.sendall(b'{"op":"follow"}\n')
+            answers.append(jsonlines.decode(sock.recv(4096)))
+        assert [answer["ok"] for answer in answers] == [True] * 12 + [False] * 8
+        assert answers[-1]["error"] == "12 clients follow already"
+        for n in range(20):
+            stack.enter_context(house.call())
+            assert house.ask("ping", n=n) == {"n": n}
+        assert len(house.server._clients) <= 16
 
 
 def test_out_of_descriptors_it_does_not_spin(house: House) -> None:

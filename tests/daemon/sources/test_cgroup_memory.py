@@ -28,6 +28,7 @@ from middlewatch.sentinels.kit import MemorySample
 
 from ..cgroup_box import HYBRID_MOUNT, MIB, NO_LIMIT, PID, V1_MOUNT, V2_MOUNT, FakeBox
 
+pytestmark = pytest.mark.usefixtures("with_and_without_descriptors")
 Watch = Callable[..., CgroupMemory]
 
 

@@ -16,6 +16,8 @@ from middlewatch.daemon.sources.cpu_quota import SETTLE_EVERY, CpuQuota
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import CpuQuotaSample
 
+pytestmark = pytest.mark.usefixtures("with_and_without_descriptors")
+
 PID = 42
 V2 = "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
 V1 = "30 1 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct"

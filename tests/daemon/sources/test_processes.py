@@ -24,6 +24,7 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 
 from ...fakes.clock import FakeClock
 
+pytestmark = pytest.mark.usefixtures("with_and_without_descriptors")
 STAT = (
     "{pid} ({name}) {state} {ppid} 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 {threads} 0 {ticks}"
     " 1000000 250 1 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 {status}\n"

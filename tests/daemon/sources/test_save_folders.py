@@ -21,7 +21,8 @@ from middlewatch.daemon.sources.save_folders import (
     SaveFolders,
     Searches,
 )
-from middlewatch.daemon.system import procfs
+from middlewatch.daemon.system import descriptors, procfs
+from middlewatch.daemon.system.descriptors import Descriptors
 from middlewatch.sentinels.kit import CheckpointSaved
 
 WRITER = """
@@ -111,6 +112,19 @@ def test_it_looks_often_at_first_and_rarely_later(stage: Stage) -> None:
     stage.turns(1)
     assert stage.turns(REGULAR_S[-1]) == len(REGULAR_S)
     assert stage.turns(3 * LATER_S) == 3
+
+
+def test_a_look_that_must_wait_for_descriptors_is_made_up_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.turns(REGULAR_S[-1] + 1)
+    with monkeypatch.context() as scarce:
+        scarce.setattr(descriptors, "own", Descriptors(limit=lambda: 0))
+        stage.source.close()
+        assert stage.turns(LATER_S) == 0
+        assert stage.source._worker.waits
+    assert stage.turns(3) == 1
+    assert stage.turns(20) == 0
 
 
 def test_a_folder_that_comes_late(stage: Stage) -> None:

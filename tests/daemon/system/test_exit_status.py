@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from middlewatch.daemon.system import exit_status
+from middlewatch.daemon.system.descriptors import LEAST_RESERVE, Descriptors, Use
 from middlewatch.daemon.system.exit_status import ExitStatuses
 
 
@@ -97,3 +98,77 @@ def test_nothing_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
         exits.follow([process.pid])
         process.communicate(b"\n")
         assert exits.status(process.pid) is None
+
+
+def _room_for(few: int, kind: str) -> Descriptors:
+    """A budget in which only descriptors of one kind count, and ``few`` more may be kept."""
+
+    def count() -> int:
+        links = []
+        for fd in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # the one that lists them
+                links.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return sum(link.startswith(kind) for link in links)
+
+    limit = count() + few + LEAST_RESERVE
+    return Descriptors(lambda: limit, count)
+
+
+def _tells(exits: ExitStatuses) -> None:
+    """Skips unless the kernel tells how a reaped process ended."""
+    probe = _waiting("exit 3")
+    exits.follow([probe.pid])
+    probe.communicate(b"\n")
+    told = exits.status(probe.pid)
+    exits.forget(probe.pid)
+    if told is None:
+        pytest.skip("this kernel, or our rights, give no status")
+
+
+def test_the_main_process_goes_before_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is room for two pidfds, and no connector, which would need but one descriptor."""
+    monkeypatch.setattr(exit_status, "_CONNECTOR", 31)
+    budget = _room_for(2, "anon_inode:[pidfd]")
+    with contextlib.closing(ExitStatuses(budget)) as exits:
+        _tells(exits)
+        workers, main = [_waiting("exit 4") for _ in range(3)], _waiting("exit 5")
+        exits.follow([p.pid for p in workers])
+        assert [exits.lacks(p.pid) for p in workers] == [False, False, True]
+        exits.follow([main.pid], Use.MAIN_EXIT)
+        assert [exits.lacks(p.pid) for p in workers] == [True, False, True]
+        assert not exits.lacks(main.pid)
+        assert budget.figures().without[Use.EXIT] == 2
+        workers[0].communicate(b"\n")
+        assert exits.status(workers[0].pid) is None
+        exits.forget(workers[0].pid)
+        workers[1].communicate(b"\n")
+        assert not budget.make_room(99), "all are given back, and it is not enough"
+        assert exits.status(workers[1].pid) == 4 << 8, "it had ended before"
+        assert exits.lacks(main.pid)
+        exits.try_again([workers[2].pid])
+        assert exits.lacks(main.pid), "it does not live, as far as the caller knows"
+        exits.try_again([main.pid, workers[2].pid])
+        for process, status in ((main, 5), (workers[2], 4)):
+            assert not exits.lacks(process.pid)
+            process.communicate(b"\n")
+            assert exits.status(process.pid) == status << 8
+        exits.close()
+        assert not any(budget.figures().without)
+
+
+def test_the_connector_takes_one_descriptor_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exit_status, "_PIDFD_SINCE", (999, 0))
+    budget = _room_for(1, "socket:")
+    with contextlib.closing(ExitStatuses(budget)) as exits:
+        _tells(exits)
+        ends = [_waiting("exit 4") for _ in range(3)]
+        exits.follow(p.pid for p in ends)
+        assert not any(exits.lacks(p.pid) for p in ends)
+        ends[0].communicate(b"\n")
+        assert not budget.make_room(99)
+        assert exits.status(ends[0].pid) == 4 << 8, "it was sent before"
+        assert exits.lacks(ends[1].pid)
+        ends[1].communicate(b"\n")
+        exits.try_again([ends[2].pid])
+        ends[2].communicate(b"\n")
+        assert [exits.status(p.pid) for p in ends] == [4 << 8, None, 4 << 8]

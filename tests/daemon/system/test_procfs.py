@@ -114,21 +114,6 @@ def test_what_is_gone_is_none() -> None:
     assert procfs.ranks(pid) == (None, None, None)
 
 
-def test_a_kept_file_belongs_to_the_process_not_to_the_pid() -> None:
-    child = subprocess.Popen(["sleep", "30"])
-    file = procfs.KeptFile(f"/proc/{child.pid}/stat")
-    try:
-        assert procfs.parse_stat(file.read())
-        assert procfs.parse_stat(file.read())
-        child.kill()
-        child.wait()
-        with pytest.raises(ProcessLookupError):
-            file.read()
-    finally:
-        file.close()
-        file.close()
-
-
 @pytest.mark.parametrize(("code", "status"), [("raise SystemExit(3)", 3 << 8), ("pass", 0)])
 def test_exit_status_of_a_real_zombie(code: str, status: int) -> None:
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from middlewatch.daemon.system import descriptors
+from middlewatch.daemon.system.descriptors import LEAST_RESERVE, Descriptors, Spare, Use
 from middlewatch.daemon.system.worker import LONGEST_LINE, JsonWorker
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
@@ -340,3 +342,66 @@ def test_what_a_closed_one_leaves_is_reaped_by_the_others() -> None:
     with child_of(ECHO) as other:
         other.ask({"n": 2}, 0.0)
         until(lambda: other.stuck_pid is None and not Path(f"/proc/{pid}").exists())
+
+
+def test_a_child_has_the_limit_that_the_daemon_was_started_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(descriptors, "_before", 77)
+    limits = (
+        "import resource; print('{\"soft\": %d}' % resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    with child_of(limits) as child:
+        assert child.ask({}, 0.0)
+        assert heard(child) == [{"soft": 77}]
+
+
+def test_where_descriptors_are_scarce_a_child_that_can_wait_is_ended_and_started_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = 100
+    budget = Descriptors(limit=lambda: (descriptors._open_now() or 0) + free)
+    monkeypatch.setattr(descriptors, "own", budget)
+    urgent = JsonWorker(python(ECHO), 5.0)
+    child = JsonWorker(python(ECHO), 5.0, can_wait=True)
+    try:
+        for one in (urgent, child):
+            assert one.ask({"n": 1}, 0.0)
+            assert not budget._kept[Use.IDLE_CHILD], "it is needed"
+            assert heard(one) == [{"n": 1}]
+        free = LEAST_RESERVE - 1
+        budget.settle()
+        assert urgent.alive
+        assert not child.alive
+        until(lambda: child.stuck_pid is None)
+        free = 8
+        assert not child.ask({"n": 2}, 0.1)
+        assert (child.waits, child.start_error) == (True, "")
+        assert urgent.ask({"n": 2}, 0.1)
+        free = LEAST_RESERVE
+        assert child.ask({"n": 2}, 0.2), "nothing has failed: there is no pause"
+        assert not child.waits
+        assert heard(child) == [{"n": 2}]
+        assert child.starts == 2
+    finally:
+        urgent.close()
+        child.close()
+        until(lambda: urgent.stuck_pid is None and child.stuck_pid is None)
+    assert not budget._kept[Use.IDLE_CHILD]
+
+
+def test_a_child_that_must_not_wait_has_its_descriptors_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(descriptors, "own", Descriptors(limit=lambda: 0))
+    before = descriptors.own.figures().used
+    child = JsonWorker(python(ECHO), 5.0, spare=Spare())
+    for start in range(2):
+        assert descriptors.own.figures().used == before + 6
+        assert child.ask({"n": start}, 100.0 * start)
+        assert descriptors.own.figures().used == before + 6, "three are held for the next start"
+        assert heard(child) == [{"n": start}]
+        child.restart()
+        until(lambda: child.stuck_pid is None)
+    child.close()
+    assert descriptors.own.figures().used == before

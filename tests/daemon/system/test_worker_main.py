@@ -20,7 +20,7 @@ def ran(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_leash_becomes_the_program_in_a_session_of_its_own() -> None:
     code = "import os; print(os.getpid() == os.getsid(0), os.nice(0), os.getppid())"
-    argv = [*LEASH, str(os.getpid()), "", "0", sys.executable, "-c", code]
+    argv = [*LEASH, str(os.getpid()), "1024", "", "0", sys.executable, "-c", code]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     nice = min(19, os.nice(0) + worker_main.NICE)
     assert done.stdout.split() == ["True", str(nice), str(os.getpid())], done.stderr
@@ -30,7 +30,7 @@ def test_the_leash_of_a_parent_that_is_gone_starts_nothing() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     done = subprocess.run(
-        [*LEASH, str(gone.pid), "", "0", "echo", "started"],
+        [*LEASH, str(gone.pid), "1024", "", "0", "echo", "started"],
         capture_output=True,
         text=True,
         check=False,
@@ -39,7 +39,7 @@ def test_the_leash_of_a_parent_that_is_gone_starts_nothing() -> None:
 
 
 def test_a_program_that_is_not_there_is_named() -> None:
-    argv = [*LEASH, str(os.getpid()), "", "0", "/no/such/program"]
+    argv = [*LEASH, str(os.getpid()), "1024", "", "0", "/no/such/program"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "/no/such/program: No such file or directory\n")
 
