@@ -10,6 +10,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
+from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
 from ..report.last_save import last_good
@@ -134,7 +135,7 @@ class Alerter:
             message = messages.finished(name, host, self._context.status(watched))
             self._push(replace(message, key=f"{run} finished"), run)
         if watched.state == "failed":
-            mine = [i for i in self._context.incidents.all() if i.concerns(run)]
+            mine = sorted(self._context.incidents.of_run(run), key=age)
             ended = watched.ended_at or 0.0
             # A fatal trouble that was pushed after the end was found by the end.
             if not any(i.tells_end or (i.fatal and (i.alerted_at or 0.0) >= ended) for i in mine):
