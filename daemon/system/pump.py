@@ -8,8 +8,10 @@ overdue) or ``unsupported`` (this box does not have the thing; tried again every
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from middlewatch.sentinels.kit import Observation, SourceState
 from middlewatch.sentinels.kit.observations import SourceStateName
@@ -25,6 +27,9 @@ UNSUPPORTED_RETRY_S = 600.0
 BREATH = 2.0
 """A source with a backlog is not called for twice as long as its turn took, so that reading an old
 log to its end takes at most a third of a core from the training. Our choice."""
+URGENT_SHARE = 4.0
+"""Sources that are urgent get so many times the time of others that are due: where the processors are
+busy and there are hundreds of runs, their logs are read before their control groups. Our choice."""
 Take = Callable[[Iterable[Observation]], None]
 
 
@@ -155,22 +160,38 @@ class _Shared:
     def __init__(self, identity: int, call: Callback) -> None:
         self.identity = identity
         self.call = call
-        self.sources: list[Pumped] = []
+        self.sources: dict[Pumped, None] = {}
+        """In order; a dict, as hundreds leave and come back with every batch of events."""
+        self.going = False
+        """They are being told, over several turns of the loop."""
+
+
+class _Group(NamedTuple):
+    """Sources that are read in the same round."""
+
+    every_s: float
+    urgent: bool
+
+
+def _group(source: Source) -> _Group:
+    return _Group(source.every_s, source.urgent)
 
 
 class Pump:
-    """Calls all sources. Those with the same interval share one timer."""
+    """Calls all sources. Those with the same interval share one timer, those that are urgent another."""
 
     def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
         self.loop = loop
         self.clock = clock
         self.isolation = Isolation(tell_bug)
         """What failed by a mistake of ours: sources, and whatever else the daemon can do without."""
-        self._by_interval: dict[float, list[Pumped]] = {}
-        self._timers: dict[float, Timer] = {}
+        self._groups: dict[_Group, dict[Pumped, None]] = {}
+        self._timers: dict[_Group, Timer] = {}
         self._fds: dict[int, _Shared] = {}
-        self._under_way: set[float] = set()
-        """Intervals whose sources are being read, over several turns of the loop."""
+        self._fresh: deque[Pumped] = deque()
+        """Sources that were never read."""
+        self._under_way: set[_Group] = set()
+        """Groups whose sources are being read, over several turns of the loop."""
 
     def add(self, source: Source, take: Take, of: str = "") -> Pumped:
         """Call ``source`` from now on, the first time at once; ``take`` gets its observations.
@@ -178,33 +199,42 @@ class Pump:
         ``of``: the run that it is about, if it is not one of the box.
         """
         pumped = Pumped(source, self, take, of)
-        every = source.every_s
-        self._by_interval.setdefault(every, []).append(pumped)
-        if every not in self._timers:
-            self._timers[every] = self.loop.every(every, partial(self._turn, every))
-        self.loop.later(0.0, pumped.read)
+        group = _group(source)
+        self._groups.setdefault(group, {})[pumped] = None
+        if group not in self._timers:
+            self._timers[group] = self.loop.every(source.every_s, partial(self._turn, group))
+        self._fresh.append(pumped)
+        if len(self._fresh) == 1:
+            self.loop.later(0.0, self._begin)
         return pumped
+
+    def _begin(self) -> None:
+        """Read what is new for the first time; three hundred runs that are taken up have thousands."""
+        self.loop.each(self._first_reads())
+
+    def _first_reads(self) -> Iterator[Callback]:
+        while self._fresh:
+            yield self._fresh[0].read
+            self._fresh.popleft()
 
     def remove(self, pumped: Pumped) -> None:
         """Call this source no more, and close it."""
-        for same in self._by_interval.values():
-            if pumped in same:
-                same.remove(pumped)
+        self._groups.get(_group(pumped.source), {}).pop(pumped, None)
         pumped.close()
 
-    def _turn(self, every: float) -> None:
-        if every not in self._under_way:
-            self._under_way.add(every)
-            self.loop.each(self._reads(every))
+    def _turn(self, group: _Group) -> None:
+        if group not in self._under_way:
+            self._under_way.add(group)
+            self.loop.each(self._reads(group), URGENT_SHARE if group.urgent else 1.0)
 
-    def _reads(self, every: float) -> Iterator[Callback]:
-        for pumped in tuple(self._by_interval[every]):
+    def _reads(self, group: _Group) -> Iterator[Callback]:
+        for pumped in tuple(self._groups[group]):
             yield pumped.read
-        self._under_way.discard(every)
+        self._under_way.discard(group)
 
     def all(self) -> list[Pumped]:
         """All sources."""
-        return [p for group in self._by_interval.values() for p in group]
+        return [p for group in self._groups.values() for p in group]
 
     def rewire(self, pumped: Pumped) -> None:
         """Wait on the descriptors that the source has now."""
@@ -220,8 +250,7 @@ class Pump:
             if shared is None or shared.identity != identity:
                 shared = self._fds[fd] = _Shared(identity, partial(self._ready, fd))
                 self.loop.watch(fd, shared.call)
-            if pumped not in shared.sources:
-                shared.sources.append(pumped)
+            shared.sources[pumped] = None
         pumped.fds = set(wanted)
 
     def unwire(self, pumped: Pumped) -> None:
@@ -234,12 +263,25 @@ class Pump:
         shared = self._fds.get(fd)
         if shared is None or pumped not in shared.sources:
             return
-        shared.sources.remove(pumped)
+        del shared.sources[pumped]
         if not shared.sources:
             self.loop.unwatch(fd, shared.call)
             del self._fds[fd]
 
     def _ready(self, fd: int) -> None:
+        """Tell the sources that wait on this descriptor: the first now, which reads what is there, and
+        all others in a round of the loop: hundreds of logs share that of inotify."""
         shared = self._fds.get(fd)
-        for pumped in tuple(shared.sources) if shared else ():
-            self.loop.serve(partial(pumped.ready, fd))
+        if shared is None:
+            return
+        first, *others = shared.sources
+        self.loop.serve(partial(first.ready, fd))
+        if others and not shared.going:
+            shared.going = True
+            self.loop.each(self._tells(shared, fd, others), URGENT_SHARE)
+
+    def _tells(self, shared: _Shared, fd: int, others: list[Pumped]) -> Iterator[Callback]:
+        for pumped in others:
+            if pumped in shared.sources:
+                yield partial(pumped.ready, fd)
+        shared.going = False
