@@ -22,7 +22,7 @@ from ..config.run_spec import RunSpec, run_id
 from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
-from ..judge.incidents import Change, Incidents
+from ..judge.incidents import Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
@@ -33,7 +33,7 @@ from ..sources.save_folders import Searches
 from ..system import bounded, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
-from ..system.loop import Callback, Loop, Timer
+from ..system.loop import Callback, Loop
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
 from ..system.store import Store
@@ -44,6 +44,7 @@ from .attribution import Attribution
 from .context import Context
 from .finding import Finding
 from .handlers import Handlers
+from .judging import Judging
 from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
@@ -52,7 +53,7 @@ from .server import Server
 from .watched_run import WatchedRun
 
 SAVE_S = 50.0
-"""Status page, index and store are refreshed at least this often (contract: a minute)."""
+"""Seconds between two times at which reminders are sent and the store is trimmed."""
 
 
 class App:
@@ -76,28 +77,36 @@ class App:
         self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
-        self._engine = Engine(enabled, config.limits, incidents, self.context.pump.isolation)
+        engine = Engine(enabled, config.limits, incidents, self.context.pump.isolation)
         hang = config.limits.get("hang")
-        self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
-        self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
         self._attribution = Attribution(self.context)
         incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
-        self._judging: dict[str, Timer] = {}
-        self._ticking = False
         self._searches = Searches()
         self._restorer = restorer
         self._alerter = Alerter(self.context, self._loop, self.log_line, restorer)
         self._publisher = Publisher(self.context, self.log_line)
+        self._judging = Judging(
+            self.context,
+            self._loop,
+            engine,
+            self._alerter,
+            self._publisher,
+            self._attribution,
+            lambda change: self._server.publish(change),
+            hang if "hang" in enabled else None,
+            getattr(hang, "floor_s", 60.0) / 2,
+        )
         self._finding = Finding(
             self.context,
             self._alerter,
             self.watch,
             self._publisher.publish,
-            self._tell,
+            self._judging.tell,
             self.log_line,
         )
+        self._judging.finding = self._finding
         self._own = OwnReport(self.context, self._alerter.outbox, self._inotify, lock)
         switch = self._finding.switch
         answers = Handlers(
@@ -167,11 +176,7 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._watch_of_loop.close, *self._savings(), self._alerter.outbox.close]
-        parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.guards.close]
-        parts += [self.context.durability.close, self.context.store.close]
-        for part in parts:
+        for part in self._endings():
             self._loop.serve(part)
         self.log_line("stopped")
         # Last, because `middlewatch stop` waits until the socket is gone, and the next daemon may
@@ -179,6 +184,17 @@ class App:
         self._server.close()
         self._loop.close()
         os.close(self._own.lock)
+
+    def _endings(self) -> Iterator[Callback]:
+        yield self._watch_of_loop.close
+        yield from self._judging.closings()
+        yield from self._publisher.last()
+        yield from self._savings()
+        yield self._alerter.outbox.close
+        for pumped in self.context.pump.all():
+            yield pumped.close
+        yield from (self._inotify.close, self.context.guards.close)
+        yield from (self.context.durability.close, self.context.store.close)
 
     def log_line(self, text: str) -> None:
         """One line (or a traceback) to stderr: the journal, or the daemon's log."""
@@ -251,7 +267,7 @@ class App:
             ends = self.context.config.watch.ends(watched.facts.started_at)
             watched.guards, watched.listing = context.guards, context.listing
             watched.start_sources(
-                self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
+                self.context.pump, self._inotify, lambda: self._judging.soon(run), ends
             )
         return watched
 
@@ -269,90 +285,20 @@ class App:
         if run in self.context.runs:
             self._publisher.publish(self.context.runs[run])
 
-    # -- judging ------------------------------------------------------------------------
-
-    def _judge_soon(self, run: str) -> None:
-        if run not in self._judging:
-            self._judging[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
-
-    def _judge(self, run: str, *, tick: bool) -> None:
-        soon = self._judging.pop(run, None)
-        if soon is not None:
-            soon.cancel()
-        watched = self.context.runs.get(run)
-        if watched is None or not watched.alive or not (tick or watched.fresh):
-            return  # the run has ended, or the tick has judged it already
-        self._loop.serve(partial(self._finding.look_at, watched))
-        now, incidents = self._clock.now(), self.context.incidents
-        fresh, watched.fresh = watched.fresh, set()
-        view = watched.view(now)
-        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.log_line_text)
-        open_now = incidents.open(run)
-        watched.look_closer(view, self._closer_after_s, self._hang)
-        changed = watched.update_state(view, open_now)
-        for change in changes:
-            self._loop.serve(partial(self._tell, watched, change))
-        ended = not watched.alive
-        due = changes or changed or self._publisher.is_due(watched)
-        if ended:  # the last push names the newest good checkpoint; its files are written after it
-            self._publisher.reindex(watched)
-        elif due:
-            self._publisher.publish(watched)
-        if ended or due:
-            self._loop.serve(partial(self._alerter.correct_saves, watched))
-        if ended:
-            watched.stop_sources(self.context.pump)
-            self._loop.serve(partial(self._finding.ended, watched))
-            self._alerter.alert_end(watched)
-            self._attribution.watch_disks()
-            self._publisher.publish(watched)
-
-    def _linger(self, watched: WatchedRun) -> None:
-        """Follow the last saves of an ended run until they have a verdict; then let it rest."""
-        if not watched.saves.open:
-            if watched.index_stale:
-                self._publisher.publish(watched)
-            watched.rest(self._clock.now())
-            return
-        watched.note_checkpoints()
-        if self._publisher.is_due(watched):
-            self._publisher.publish(watched)
-            self._alerter.correct_saves(watched)
-        if not watched.saves.waits(self._clock.now()):
-            watched.saves.stop(self.context.pump)
-
-    def _tell(self, watched: WatchedRun, change: Change) -> None:
-        self._alerter.alert(watched, change)
-        if change.kind != "joined":  # `incidents --follow` does not show these
-            incident = self.context.incident_json(change.incident)
-            self._server.publish({"change": change.kind, "incident": incident})
+    # -- in time ------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        if not self._ticking:
-            self._ticking = True
-            self._attribution.share_memory()
-            self._loop.each(self._judgements())
+        self._judging.tick()
         self._care.mind_store()
         self._alerter.pump()
 
-    def _judgements(self) -> Iterator[Callback]:
-        """One look at every run; with many of them over several turns of the loop."""
-        for watched in self.context.living_runs():
-            yield partial(self._judge, watched.spec.id, tick=True)
-        for watched in tuple(self.context.runs.values()):
-            if not watched.alive and not watched.resting:
-                yield partial(self._linger, watched)
-        self._ticking = False
-
     def _save(self) -> None:
-        """Write every status page and index again, send reminders, trim the store."""
+        """Send reminders, trim the store. Pages and indexes are written in their own time."""
         self._loop.each(self._savings())
 
     def _savings(self) -> Iterator[Callback]:
-        for watched in self.context.living_runs():
-            yield partial(self._publisher.publish, watched)
         yield self._alerter.tell_lost_store
-        yield self._alerter.remind
+        yield from self._alerter.reminders()
         yield self._save_kernel_log
         yield self._publisher.tidy
 

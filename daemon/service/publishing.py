@@ -5,7 +5,9 @@ A change is pushed first and written afterwards, so that a full or slow disk del
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from ..system.bounded import bounded
 from ..system.clock import iso
 from ..system.errors import Refused
 from ..system.files import write_beside_others, write_whole
+from ..system.loop import Callback
 from .context import Context
 from .watched_run import WatchedRun
 
@@ -27,6 +30,12 @@ FORGET_S = 7 * 86400.0
 """Ended runs and resolved incidents are dropped from memory after a week (our choice)."""
 MANY_SAVES = 500
 """From so many saves on, writing the files of a run is worth a pause: it takes 0.05 s."""
+PAGE_S = 50.0
+"""Seconds between two writings of the files of a run of which nothing has changed but its numbers
+(contract: a minute). Each run has a moment of its own in them, so that a disk is asked for the pages of
+three hundred runs one by one, and not for all of them at once."""
+LAST_S = 5.0
+"""Seconds for pages that nothing has changed on, when the daemon ends: ``middlewatch stop`` waits for 20."""
 RESTS = 20
 """A pause is so many times as long as writing took: with 20,000 saves that takes a second. Meanwhile the
 files are written for a change of the run, not for one more save. Our choice: a twentieth of a core."""
@@ -43,10 +52,13 @@ class Publisher:
         self._log_line = log_line
         self._complained = ""
         self._indexes: dict[str, dict[str, Any]] = {}
+        self._beats: dict[str, int] = {}
+        """Run -> the number of the :data:`PAGE_S` in which its files were written last."""
         self._due: dict[str, float] = {}
         """Run -> monotonic seconds before which one more save is no reason to write its files."""
         self._left: set[str] = set()
         """Runs whose files could not be written."""
+        self._writing_left = False
         self.copies = FarCopies(context.guards)
 
     def publish(self, watched: WatchedRun, *, anew: bool = False) -> None:
@@ -56,6 +68,7 @@ class Publisher:
         """
         now, context, run = self._context.clock.now(), self._context, watched.spec.id
         began = context.clock.monotonic()
+        self._beats[run] = self._beat(run)
         self.reindex(watched)
         trouble = self._write(watched, now, anew=anew)
         context.store.put("run", run, watched.save(), now)
@@ -79,6 +92,38 @@ class Publisher:
         due = self._due.get(watched.spec.id, 0.0)
         return watched.index_stale and self._context.clock.monotonic() >= due
 
+    def is_old(self, watched: WatchedRun) -> bool:
+        """Whether the files of a run are to be written because their time has come."""
+        run = watched.spec.id
+        return self._beats.get(run) != self._beat(run)
+
+    def _beat(self, run: str) -> int:
+        own = zlib.crc32(run.encode("utf-8", "surrogateescape")) / 2**32
+        return math.floor(self._context.clock.monotonic() / PAGE_S + own)
+
+    def last(self) -> Iterator[Callback]:
+        """The files of all living runs, once more before the daemon ends. What it has to know of them when
+        it starts again comes first, in one transaction, then changed indexes. A disk may be too slow for
+        three hundred pages: the rest stays as it is after :data:`LAST_S` seconds, a minute old at most."""
+        yield self._keep_all
+        until = self._context.clock.monotonic() + LAST_S
+        living = self._context.living_runs()
+        fresh = {run.spec.id for run in living if self._is_new(run)}
+        for watched in sorted(living, key=lambda run: run.spec.id not in fresh):
+            if watched.spec.id in fresh or self._context.clock.monotonic() < until:
+                yield partial(self.publish, watched)
+
+    def _is_new(self, watched: WatchedRun) -> bool:
+        """Whether the index of a run is another one than that which was written."""
+        return self._indexes.get(watched.spec.id) != _bare(watched.index)
+
+    def _keep_all(self) -> None:
+        context = self._context
+        for watched in context.living_runs():
+            self.reindex(watched)
+            context.store.put("run", watched.spec.id, watched.save(), context.clock.now())
+        context.store.flush()
+
     def want(self, watched: WatchedRun) -> None:
         """Write the files of a run that has ended, if what is there is not the truth (a full disk)."""
         run, state = watched.spec.id, self._context.state
@@ -92,10 +137,21 @@ class Publisher:
 
     def write_left(self) -> None:
         """Write the files that could not be written, of runs that may be no longer watched."""
-        for run in list(self._left):
-            watched = self._context.runs.get(run)
-            if watched is None or not self._write(watched, self._context.clock.now(), anew=True):
-                self._left.discard(run)
+        if self._left and not self._writing_left:
+            self._writing_left = True
+            self._context.pump.loop.each(self._lefts())
+
+    def _lefts(self) -> Iterator[Callback]:
+        try:
+            for run in list(self._left):
+                yield partial(self._write_left, run)
+        finally:
+            self._writing_left = False
+
+    def _write_left(self, run: str) -> None:
+        watched = self._context.runs.get(run)
+        if watched is None or not self._write(watched, self._context.clock.now(), anew=True):
+            self._left.discard(run)
 
     def _write(self, watched: WatchedRun, now: float, *, anew: bool) -> str:
         """Write page and index, as they are known; returns what is in the way, or nothing."""
@@ -116,7 +172,9 @@ class Publisher:
                 if folder == own:
                     context.state.make_run(run)
                     for name, content in texts.items():
-                        write_whole(str(own / name), content, private=True)
+                        # After a crash of the box the page of a minute ago tells as much.
+                        index = name == NAMES[1]
+                        write_whole(str(own / name), content, durable_name=index, private=True)
                 else:  # whom a second copy is for, its folder and the umask decide
                     write_beside_others(str(folder), texts)
             except (OSError, Refused) as error:
@@ -163,6 +221,7 @@ class Publisher:
                 context.store.drop("run", run)
                 self._indexes.pop(run, None)
                 self._due.pop(run, None)
+                self._beats.pop(run, None)
                 del context.runs[run]
         context.incidents.forget_resolved(now - FORGET_S)
         for incident in context.incidents.open():

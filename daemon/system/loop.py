@@ -108,7 +108,7 @@ class Loop:
         until = max(until, before + ROUND_S / 2)
         while self._rounds:
             one = min(self._rounds, key=_spent)
-            call = next(one.calls, None)
+            call = self._next(one)
             if call is None:
                 self._rounds.remove(one)
                 continue
@@ -118,6 +118,14 @@ class Loop:
             before = mono
             if mono >= until:
                 return
+
+    def _next(self, one: _Round) -> Callback | None:
+        """Its next call; ``None`` if there is no other, or its author made a mistake."""
+        try:
+            return next(one.calls, None)
+        except Exception as error:  # noqa: BLE001 - a bug must not end the loop
+            self._tell(error)
+            return None
 
     def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
         """Call whenever ``fd`` is readable (or writable)."""

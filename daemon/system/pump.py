@@ -228,9 +228,11 @@ class Pump:
             self.loop.each(self._reads(group), URGENT_SHARE if group.urgent else 1.0)
 
     def _reads(self, group: _Group) -> Iterator[Callback]:
-        for pumped in tuple(self._groups[group]):
-            yield pumped.read
-        self._under_way.discard(group)
+        try:
+            for pumped in tuple(self._groups[group]):
+                yield pumped.read
+        finally:
+            self._under_way.discard(group)
 
     def all(self) -> list[Pumped]:
         """All sources."""
@@ -281,7 +283,9 @@ class Pump:
             self.loop.each(self._tells(shared, fd, others), URGENT_SHARE)
 
     def _tells(self, shared: _Shared, fd: int, others: list[Pumped]) -> Iterator[Callback]:
-        for pumped in others:
-            if pumped in shared.sources:
-                yield partial(pumped.ready, fd)
-        shared.going = False
+        try:
+            for pumped in others:
+                if pumped in shared.sources:
+                    yield partial(pumped.ready, fd)
+        finally:
+            shared.going = False

@@ -7,7 +7,13 @@ from functools import partial
 
 import pytest
 
-from middlewatch.daemon.system.loop import LONGEST_OVER_S, ROUND_S, TELL_AGAIN_S, Loop
+from middlewatch.daemon.system.loop import (
+    LONGEST_OVER_S,
+    ROUND_S,
+    TELL_AGAIN_S,
+    Callback,
+    Loop,
+)
 
 from ...fakes.clock import FakeClock
 
@@ -311,3 +317,14 @@ def test_the_longest_turn_is_forgotten_after_a_while(bench: Bench) -> None:
     for _ in range(2):
         bench.after(LONGEST_OVER_S)
     assert bench.loop.longest_turn_s == 0.0
+
+
+def test_a_bug_in_a_round_itself_ends_that_round_only(bench: Bench) -> None:
+    def broken() -> Iterator[Callback]:
+        yield partial(bench.note, "first")
+        raise KeyError("ours")
+
+    bench.loop.each(broken())
+    bench.loop.each(partial(bench.note, str(number)) for number in range(3))
+    assert sorted(bench.after(0.0)) == ["0", "1", "2", "first"]
+    assert [type(bug) for bug in bench.bugs] == [KeyError]

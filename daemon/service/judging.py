@@ -1,0 +1,182 @@
+"""When each run is judged, what follows from it, and what is done about a run that has ended.
+
+A run is judged once a second, and at once when something urgent was seen. All that is done for every run
+is a round of the loop, so that a client is heard however many runs there are. A run that has ended is
+told first; closing its sources and writing its files comes after the pushes of all that end with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from middlewatch.sentinels.kit.pace.suspects import HangLimits
+
+from ..judge.engine import Engine
+from ..judge.incidents import Change
+from ..system.loop import Callback, Loop, Timer
+from .alerting import Alerter
+from .attribution import Attribution
+from .context import Context
+from .finding import Finding
+from .publishing import Publisher
+from .watched_run import WatchedRun
+
+SHARE = 2.0
+"""Judging gets twice the time of other rounds, and half of that of reading logs: where time is short, a
+run is judged by what was just read of it, once and not twice. Our choice."""
+
+
+class Judging:
+    """Judges all runs of a daemon. ``follow`` gets what those who follow the incidents are sent."""
+
+    def __init__(
+        self,
+        context: Context,
+        loop: Loop,
+        engine: Engine,
+        alerter: Alerter,
+        publisher: Publisher,
+        attribution: Attribution,
+        follow: Callable[[dict[str, Any]], None],
+        hang: HangLimits | None,
+        closer_after_s: float,
+    ) -> None:
+        """``hang``: the limits of the rule about hangs, ``None`` if it is switched off; from
+        ``closer_after_s`` seconds of silence on, the processes of a run are looked at more closely."""
+        self._context = context
+        self._loop = loop
+        self._engine = engine
+        self._alerter = alerter
+        self._publisher = publisher
+        self._attribution = attribution
+        self._follow = follow
+        self._hang = hang
+        self._closer_after_s = closer_after_s
+        self.finding: Finding | None = None
+        self._soon: dict[str, Timer] = {}
+        self._ticking = self._writing = False
+        self._changed: dict[str, WatchedRun] = {}
+        """Runs whose files are to be written because of a change, which was told already."""
+        self._ended: dict[str, WatchedRun] = {}
+        """Runs whose end was told, and whose sources and files still have to be closed and written."""
+
+    # -- when -----------------------------------------------------------------------------
+
+    def soon(self, run: str) -> None:
+        """Judge a run as soon as what is under way is done."""
+        if run not in self._soon:
+            self._soon[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
+
+    def tick(self) -> None:
+        """Called once a second: judge every run, and write the pages that are due."""
+        if not self._ticking:
+            self._ticking = True
+            self._attribution.share_memory()
+            self._loop.each(self._judgements(), SHARE)
+        self._write()
+
+    def _judgements(self) -> Iterator[Callback]:
+        """One look at every run; with many of them over several turns of the loop."""
+        try:
+            for watched in self._context.living_runs():
+                yield partial(self._judge, watched.spec.id, tick=True)
+            for watched in tuple(self._context.runs.values()):
+                if not (watched.alive or watched.resting or watched.spec.id in self._ended):
+                    yield partial(self._linger, watched)
+        finally:
+            self._ticking = False
+
+    def _write(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self._loop.each(self._writings())
+
+    def _writings(self) -> Iterator[Callback]:
+        """The files of runs that have changed, or are due; a disk takes some 30 ms for each."""
+        try:
+            for watched in self._context.living_runs():
+                yield from self._changes()
+                if watched.alive and self._publisher.is_old(watched):
+                    yield partial(self._publisher.publish, watched)
+            yield from self._changes()
+        finally:
+            self._writing = False
+
+    def _changes(self) -> Iterator[Callback]:
+        while self._changed:
+            yield partial(self._publisher.publish, self._changed.pop(next(iter(self._changed))))
+
+    # -- one run --------------------------------------------------------------------------
+
+    def _judge(self, run: str, *, tick: bool) -> None:
+        soon = self._soon.pop(run, None)
+        if soon is not None:
+            soon.cancel()
+        watched = self._context.runs.get(run)
+        if watched is None or not watched.alive or not (tick or watched.fresh):
+            return  # the run has ended, or the tick has judged it already
+        if self.finding is not None:
+            self._loop.serve(partial(self.finding.look_at, watched))
+        now = self._context.clock.now()
+        fresh, watched.fresh = watched.fresh, set()
+        view = watched.view(now)
+        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.log_line_text)
+        watched.look_closer(view, self._closer_after_s, self._hang)
+        changed = watched.update_state(view, self._context.incidents.open(run))
+        for change in changes:
+            self._loop.serve(partial(self.tell, watched, change))
+        if not watched.alive:
+            self._changed.pop(run, None)
+            self._end(watched)
+        elif changes or changed or self._publisher.is_due(watched):
+            self._changed[run] = watched
+            self._write()
+            if watched.saves.promised:
+                self._publisher.reindex(watched)
+                self._loop.serve(partial(self._alerter.correct_saves, watched))
+
+    def tell(self, watched: WatchedRun, change: Change) -> None:
+        """Push a change if it is worth that, store it, and send it to those who follow."""
+        self._alerter.alert(watched, change)
+        if change.kind != "joined":  # `incidents --follow` does not show these
+            incident = self._context.incident_json(change.incident)
+            self._follow({"change": change.kind, "incident": incident})
+
+    def _end(self, watched: WatchedRun) -> None:
+        """Tell what is to be told of an end, and let the rest come later."""
+        self._publisher.reindex(watched)  # the last push names the newest good checkpoint
+        self._loop.serve(partial(self._alerter.correct_saves, watched))
+        if self.finding is not None:
+            self._loop.serve(partial(self.finding.ended, watched))
+        self._loop.serve(partial(self._alerter.alert_end, watched))
+        self._ended[watched.spec.id] = watched
+        if len(self._ended) == 1:
+            self._loop.each(self.closings())
+
+    def closings(self) -> Iterator[Callback]:
+        """What is left to do about the runs that have ended, one after the other."""
+        while self._ended:
+            run, watched = next(iter(self._ended.items()))
+            yield partial(self._close, watched)
+            self._ended.pop(run, None)
+
+    def _close(self, watched: WatchedRun) -> None:
+        watched.stop_sources(self._context.pump)
+        self._attribution.watch_disks()
+        self._publisher.publish(watched)
+
+    def _linger(self, watched: WatchedRun) -> None:
+        """Follow the last saves of an ended run until they have a verdict; then let it rest."""
+        if not watched.saves.open:
+            if watched.index_stale:
+                self._publisher.publish(watched)
+            watched.rest(self._context.clock.now())
+            return
+        watched.note_checkpoints()
+        if self._publisher.is_due(watched):
+            self._publisher.publish(watched)
+            self._alerter.correct_saves(watched)
+        if not watched.saves.waits(self._context.clock.now()):
+            watched.saves.stop(self._context.pump)
