@@ -29,7 +29,7 @@ from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
 from ..sources.own_part import LOOK_S
-from ..sources.save_folders import Searches
+from ..sources.searches import Searches
 from ..system import bounded, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify

@@ -19,7 +19,8 @@ from ..config.run_spec import RunSpec
 from ..config.save_folder import SaveFolder
 from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
-from ..sources.save_folders import NOTICE_S, SaveFolders, Searches
+from ..sources.save_folders import NOTICE_S, SaveFolders
+from ..sources.searches import Searches
 from ..system.clock import Clock
 from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
