@@ -1,6 +1,7 @@
 """When each run is judged, what follows from it, and what is done about a run that has ended.
 
-A run is judged once a second, and at once when something urgent was seen. All that is done for every run
+A run is judged once a second, and at once when something urgent was seen; both are one judgement where
+they meet. All that is done for every run
 is a round of the loop, so that a client is heard however many runs there are. A run that has ended is
 told first; closing its sources and writing its files comes after the pushes of all that end with it.
 """
@@ -15,7 +16,7 @@ from middlewatch.sentinels.kit.pace.suspects import HangLimits
 
 from ..judge.engine import Engine
 from ..judge.incidents import Change
-from ..system.loop import Callback, Loop, Timer
+from ..system.loop import Callback, Loop
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
@@ -26,6 +27,9 @@ from .watched_run import WatchedRun
 SHARE = 2.0
 """Judging gets twice the time of other rounds, and half of that of reading logs: where time is short, a
 run is judged by what was just read of it, once and not twice. Our choice."""
+QUIET_EVERY = 4
+"""Each fourth run that is judged is one that is due, even while something urgent is seen of others all
+the time. Our choice."""
 
 
 class Judging:
@@ -55,8 +59,14 @@ class Judging:
         self._hang = hang
         self._closer_after_s = closer_after_s
         self.finding: Finding | None = None
-        self._soon: dict[str, Timer] = {}
-        self._ticking = self._writing = False
+        self._urgent: dict[str, None] = {}
+        """Runs of which something urgent was seen since they were judged, in order."""
+        self._ticks: dict[str, None] = {}
+        """Runs that are still to be judged in this second."""
+        self._lingering: list[WatchedRun] = []
+        """Runs that have ended and are still to be looked at in this second."""
+        self._judging = self._writing = False
+        self._judged = 0
         self._changed: dict[str, WatchedRun] = {}
         """Runs whose files are to be written because of a change, which was told already."""
         self._ended: dict[str, WatchedRun] = {}
@@ -65,28 +75,42 @@ class Judging:
     # -- when -----------------------------------------------------------------------------
 
     def soon(self, run: str) -> None:
-        """Judge a run as soon as what is under way is done."""
-        if run not in self._soon:
-            self._soon[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
+        """Judge a run before those of which nothing urgent was seen."""
+        self._urgent[run] = None
+        self._judge_all()
 
     def tick(self) -> None:
         """Called once a second: judge every run, and write the pages that are due."""
-        if not self._ticking:
-            self._ticking = True
+        if not (self._ticks or self._lingering):  # else there was not the time for all
             self._attribution.share_memory()
-            self._loop.each(self._judgements(), SHARE)
+            for run, watched in self._context.runs.items():
+                if watched.alive:
+                    self._ticks[run] = None
+                elif not (watched.resting or run in self._ended):
+                    self._lingering.append(watched)
+            self._judge_all()
         self._write()
 
+    def _judge_all(self) -> None:
+        if not self._judging:
+            self._judging = True
+            self._loop.each(self._judgements(), SHARE)
+
     def _judgements(self) -> Iterator[Callback]:
-        """One look at every run; with many of them over several turns of the loop."""
+        """What is to be judged, over several turns of the loop if that is much."""
         try:
-            for watched in self._context.living_runs():
-                yield partial(self._judge, watched.spec.id, tick=True)
-            for watched in tuple(self._context.runs.values()):
-                if not (watched.alive or watched.resting or watched.spec.id in self._ended):
-                    yield partial(self._linger, watched)
+            while self._urgent or self._ticks or self._lingering:
+                if not (self._urgent or self._ticks):
+                    yield partial(self._linger, self._lingering.pop())
+                    continue
+                self._judged += 1
+                quiet = self._judged % QUIET_EVERY == 0 and self._ticks
+                run = next(iter(quiet or self._urgent or self._ticks))
+                self._urgent.pop(run, None)
+                tick = self._ticks.pop(run, self) is None
+                yield partial(self._judge, run, tick=tick)
         finally:
-            self._ticking = False
+            self._judging = False
 
     def _write(self) -> None:
         if not self._writing:
@@ -111,12 +135,9 @@ class Judging:
     # -- one run --------------------------------------------------------------------------
 
     def _judge(self, run: str, *, tick: bool) -> None:
-        soon = self._soon.pop(run, None)
-        if soon is not None:
-            soon.cancel()
         watched = self._context.runs.get(run)
         if watched is None or not watched.alive or not (tick or watched.fresh):
-            return  # the run has ended, or the tick has judged it already
+            return
         if self.finding is not None:
             self._loop.serve(partial(self.finding.look_at, watched))
         now = self._context.clock.now()

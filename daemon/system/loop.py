@@ -101,6 +101,9 @@ class Loop:
         """
         least = min((one.spent_s for one in self._rounds), default=0.0)
         self._rounds.append(_Round(calls, share, least))
+        self._rounds.sort(
+            key=_share, reverse=True
+        )  # of two that had as much, the larger share is first
 
     def _serve_rounds(self, until: float) -> None:
         """Serve rounds until this time, or half of a round longer where deadlines took it all."""
@@ -248,6 +251,10 @@ class Loop:
 
 def _spent(one: _Round) -> float:
     return one.spent_s
+
+
+def _share(one: _Round) -> float:
+    return one.share
 
 
 def _place(error: Exception) -> str:

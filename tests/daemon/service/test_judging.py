@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,17 +14,19 @@ from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.engine import Engine
-from middlewatch.daemon.judge.incidents import Incidents
+from middlewatch.daemon.judge.incidents import Change, Incidents
 from middlewatch.daemon.service.alerting import Alerter
 from middlewatch.daemon.service.attribution import Attribution
 from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.judging import Judging
 from middlewatch.daemon.service.publishing import PAGE_S, Publisher
 from middlewatch.daemon.service.watched_run import LATE_RECORD_S, WatchedRun
+from middlewatch.daemon.sources.searches import Searches
+from middlewatch.daemon.system.inotify import Inotify
 from middlewatch.daemon.system.loop import ROUND_S, Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
-from middlewatch.sentinels.kit import ProcessEnded, Step, discover
+from middlewatch.sentinels.kit import ProcessEnded, Step, View, discover
 
 from ...fakes.clock import FakeClock
 
@@ -45,11 +48,11 @@ class Desk:
         self.context = Context(state, config, self.clock, self.store, Incidents(), pump)
         self.alerter = Alerter(self.context, self.loop, lambda line: None)
         self.publisher = Publisher(self.context, pytest.fail)
-        engine = Engine(discover(), {}, self.context.incidents, pump.isolation)
+        self.engine = Engine(discover(), {}, self.context.incidents, pump.isolation)
         self.judging = Judging(
             self.context,
             self.loop,
-            engine,
+            self.engine,
             self.alerter,
             self.publisher,
             Attribution(self.context),
@@ -65,6 +68,12 @@ class Desk:
         watched = WatchedRun(spec, self.context.box, self.clock)
         self.context.runs[spec.id] = watched
         return watched
+
+    def follow(self, watched: WatchedRun, inotify: Inotify) -> None:
+        """Read its logs, and judge it when a step is seen."""
+        watched.saves.searches = Searches(most=0)  # nobody looks where it saves
+        run = watched.spec.id
+        watched.start_sources(self.context.pump, inotify, lambda: self.judging.soon(run), {})
 
     def turns(self, count: int) -> None:
         for _ in range(count):
@@ -123,6 +132,60 @@ def test_the_pushes_of_all_that_end_together_come_before_the_files_of_any(
         assert f"files {watched.spec.id}" in desk.done[first:]
         page = desk.context.state.status_page(watched.spec.id).read_text()
         assert page.startswith(f"# {watched.spec.id}: finished")
+
+
+def test_a_run_that_logs_is_judged_once_a_second_and_not_twice(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what was just read of it and by the silence of everything else at the same time."""
+    inotify = Inotify()
+    logs = [tmp_path / f"{number}.log" for number in range(RUNS)]
+    for number, log in enumerate(logs):
+        log.write_text("")
+        spec = RunSpec(name=f"run{number}", id=f"run{number}-1a", logs=(str(log),))
+        watched = WatchedRun(spec, desk.context.box, desk.clock)
+        desk.context.runs[spec.id] = watched
+        desk.follow(watched, inotify)
+    desk.loop.every(1.0, desk.judging.tick)
+    desk.turns(5)
+    judged: list[tuple[str, bool, bool]] = []
+    judge = desk.engine.judge
+
+    def noted(run: str, view: View, fresh: set[type], *, tick: bool, **more: Any) -> list[Change]:
+        judged.append((run, tick, Step in fresh))
+        return judge(run, view, fresh, tick=tick, **more)
+
+    monkeypatch.setattr(desk.engine, "judge", noted)
+    for step in range(1, 6):
+        for log in logs:
+            with log.open("a") as file:
+                file.write(f"step {step}/100 loss 2.5 lr 3e-04\n")
+        desk.clock.jump(1.0)
+        desk.turns(5)
+    assert len(judged) <= 5 * RUNS + 2
+    assert all(tick for _, tick, _ in judged[2:])
+    assert sum(seen for _, _, seen in judged) == 5 * RUNS
+    inotify.close()
+
+
+def test_runs_that_are_silent_are_judged_although_others_always_have_something(desk: Desk) -> None:
+    loud, silent = desk.watch(0), [desk.watch(number) for number in range(1, RUNS)]
+    judged: list[str] = []
+    look_closer = WatchedRun.look_closer
+
+    def again(self: WatchedRun, *more: Any) -> None:
+        judged.append(self.spec.id)
+        desk.clock.jump(ROUND_S)  # so slow is the box
+        look_closer(self, *more)
+        loud.add_observations([Step(desk.clock.now(), float(len(judged)), {"train_loss": 2.0})])
+        desk.judging.soon(loud.spec.id)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WatchedRun, "look_closer", again)
+        desk.judging.tick()
+        desk.turns(4 * RUNS)
+    assert {run.spec.id for run in silent} <= set(judged)
+    assert judged.count(loud.spec.id) >= 2 * RUNS
 
 
 def test_the_pages_of_many_runs_are_spread_evenly_over_the_minute(desk: Desk) -> None:
