@@ -18,7 +18,7 @@ from ..checkpoints.ranking import RankingRules
 from ..report.index_file import index_text
 from ..report.status_page import page
 from ..sources.far_copies import FarCopies
-from ..system.bounded import bounded
+from ..system.bounded import CPU_S, SHORT_CPU_S, bounded
 from ..system.clock import iso
 from ..system.errors import Refused
 from ..system.files import write_beside_others, write_whole
@@ -191,10 +191,11 @@ class Publisher:
         context, isolation, run = self._context, self._context.pump.isolation, watched.spec.id
         if isolation.left_out("page", run, now):
             return ""
+        most_s = isolation.cpu_s("page", CPU_S, SHORT_CPU_S, now)
         try:
-            text = bounded(partial(_page, context, watched, now))
+            text = bounded(partial(_page, context, watched, now), most_s)
         except Exception as error:  # noqa: BLE001 - a mistake in our words
-            isolation.failed("page", run, error, now)
+            isolation.failed("page", run, error, now, code="page")
             return ""
         isolation.worked("page", run, now)
         return text

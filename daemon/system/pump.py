@@ -16,7 +16,7 @@ from typing import NamedTuple
 from middlewatch.sentinels.kit import Observation, SourceState
 from middlewatch.sentinels.kit.observations import SourceStateName
 
-from .bounded import SOURCE_CPU_S, bounded
+from .bounded import SHORT_SOURCE_CPU_S, SOURCE_CPU_S, bounded
 from .clock import Clock
 from .errors import Unsupported
 from .isolation import Isolation
@@ -75,8 +75,10 @@ class Pumped:
 
     def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
         now, began = self._pump.clock.now(), self._pump.clock.monotonic()
+        isolation, code = self._pump.isolation, type(self.source).__name__
+        most_s = isolation.cpu_s(code, SOURCE_CPU_S, SHORT_SOURCE_CPU_S, now)
         try:
-            seen = bounded(lambda: list(look(now)), SOURCE_CPU_S)
+            seen = bounded(lambda: list(look(now)), most_s)
             late, impaired = self.source.stalled(now), self.source.impaired
         except Unsupported as error:
             self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
@@ -86,10 +88,10 @@ class Pumped:
         except TelemetryLost as error:
             self._say(now, "failed", str(error))
         except Exception as error:  # noqa: BLE001 - a bug fails this source only
-            self._pump.isolation.failed("source", self.name, error, now)
+            isolation.failed("source", self.name, error, now, code=code)
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
-            self._pump.isolation.worked("source", self.name, now)
+            isolation.worked("source", self.name, now)
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
             if late:
                 self._say(now, "stalled", late)
