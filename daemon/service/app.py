@@ -48,7 +48,7 @@ from .judging import Judging
 from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
-from .restoring import Restorer, spec_of
+from .restoring import Restorer, spec_of, with_index
 from .server import Server
 from .watched_run import WatchedRun
 
@@ -133,8 +133,9 @@ class App:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
+        indexes = dict(context.store.all("index"))
         for run, doc in context.store.all("run"):
-            self._loop.serve(partial(self._take_up, run, doc))
+            self._loop.serve(partial(self._take_up, run, with_index(doc, indexes.pop(run, None))))
         self._loop.serve(self._alerter.tell_lost_store)
         self._loop.serve(self._publisher.tidy)
         self._loop.serve(self._finding.begin)

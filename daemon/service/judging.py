@@ -65,7 +65,7 @@ class Judging:
         """Runs that are still to be judged in this second."""
         self._lingering: list[WatchedRun] = []
         """Runs that have ended and are still to be looked at in this second."""
-        self._judging = self._writing = False
+        self._judging = self._writing = self._closing = False
         self._judged = 0
         self._changed: dict[str, WatchedRun] = {}
         """Runs whose files are to be written because of a change, which was told already."""
@@ -123,14 +123,14 @@ class Judging:
             for watched in self._context.living_runs():
                 yield from self._changes()
                 if watched.alive and self._publisher.is_old(watched):
-                    yield partial(self._publisher.publish, watched)
+                    yield from self._publisher.steps(watched)
             yield from self._changes()
         finally:
             self._writing = False
 
     def _changes(self) -> Iterator[Callback]:
         while self._changed:
-            yield partial(self._publisher.publish, self._changed.pop(next(iter(self._changed))))
+            yield from self._publisher.steps(self._changed.pop(next(iter(self._changed))))
 
     # -- one run --------------------------------------------------------------------------
 
@@ -152,11 +152,15 @@ class Judging:
             self._changed.pop(run, None)
             self._end(watched)
         elif changes or changed or self._publisher.is_due(watched):
-            self._changed[run] = watched
-            self._write()
-            if watched.saves.promised:
-                self._publisher.reindex(watched)
-                self._loop.serve(partial(self._alerter.correct_saves, watched))
+            self._take_down(watched)
+
+    def _take_down(self, watched: WatchedRun) -> None:
+        """Have the files of a run written; what is to be pushed about its saves comes first."""
+        if watched.saves.promised:
+            self._publisher.reindex(watched)
+            self._loop.serve(partial(self._alerter.correct_saves, watched))
+        self._changed[watched.spec.id] = watched
+        self._write()
 
     def tell(self, watched: WatchedRun, change: Change) -> None:
         """Push a change if it is worth that, store it, and send it to those who follow."""
@@ -173,31 +177,35 @@ class Judging:
             self._loop.serve(partial(self.finding.ended, watched))
         self._loop.serve(partial(self._alerter.alert_end, watched))
         self._ended[watched.spec.id] = watched
-        if len(self._ended) == 1:
+        if not self._closing:
+            self._closing = True
             self._loop.each(self.closings())
 
     def closings(self) -> Iterator[Callback]:
         """What is left to do about the runs that have ended, one after the other."""
-        while self._ended:
-            run, watched = next(iter(self._ended.items()))
-            yield partial(self._close, watched)
-            self._ended.pop(run, None)
+        try:
+            while self._ended:
+                run, watched = next(iter(self._ended.items()))
+                yield partial(self._close, watched)
+                yield from self._publisher.steps(watched)
+                self._ended.pop(run, None)
+        finally:
+            self._closing = False
 
     def _close(self, watched: WatchedRun) -> None:
         watched.stop_sources(self._context.pump)
         self._attribution.watch_disks()
-        self._publisher.publish(watched)
 
     def _linger(self, watched: WatchedRun) -> None:
         """Follow the last saves of an ended run until they have a verdict; then let it rest."""
         if not watched.saves.open:
             if watched.index_stale:
-                self._publisher.publish(watched)
-            watched.rest(self._context.clock.now())
+                self._take_down(watched)
+            else:
+                watched.rest(self._context.clock.now())
             return
         watched.note_checkpoints()
         if self._publisher.is_due(watched):
-            self._publisher.publish(watched)
-            self._alerter.correct_saves(watched)
+            self._take_down(watched)
         if not watched.saves.waits(self._context.clock.now()):
             watched.saves.stop(self._context.pump)

@@ -29,7 +29,8 @@ from .watched_run import WatchedRun
 FORGET_S = 7 * 86400.0
 """Ended runs and resolved incidents are dropped from memory after a week (our choice)."""
 MANY_SAVES = 500
-"""From so many saves on, writing the files of a run is worth a pause: it takes 0.05 s."""
+"""From so many saves on, writing the files of a run is worth a pause: it takes 0.05 s. Its index has a
+document of its own in the store, which is written when it changed."""
 PAGE_S = 50.0
 """Seconds between two writings of the files of a run of which nothing has changed but its numbers
 (contract: a minute). Each run has a moment of its own in them, so that a disk is asked for the pages of
@@ -39,6 +40,9 @@ LAST_S = 5.0
 RESTS = 20
 """A pause is so many times as long as writing took: with 20,000 saves that takes a second. Meanwhile the
 files are written for a change of the run, not for one more save. Our choice: a twentieth of a core."""
+STEPS = 4
+"""Into so many steps the writing of such a run is cut: its index, page, index file, and the store. Each
+takes 0.1 s for 20,000 saves."""
 NAMES = ("training_status.md", "checkpoints_index.json")
 KEEP_DOCS = 1000
 """Incidents, and messages, that the store keeps when it grew past its limit; the newest."""
@@ -52,6 +56,9 @@ class Publisher:
         self._log_line = log_line
         self._complained = ""
         self._indexes: dict[str, dict[str, Any]] = {}
+        """Run -> its index as it was written last, without the time."""
+        self._stored: dict[str, dict[str, Any]] = {}
+        """The same of the indexes that have a document of their own in the store."""
         self._beats: dict[str, int] = {}
         """Run -> the number of the :data:`PAGE_S` in which its files were written last."""
         self._due: dict[str, float] = {}
@@ -66,26 +73,64 @@ class Publisher:
 
         ``anew``: write the index although it did not change: the file may be lost.
         """
-        now, context, run = self._context.clock.now(), self._context, watched.spec.id
-        began = context.clock.monotonic()
+        for _ in self._steps(watched, anew=anew):
+            pass
+
+    def steps(self, watched: WatchedRun) -> Iterator[Callback]:
+        """The same as calls of the loop: one, or several for a run with very many saves."""
+        if len(watched.history.checkpoints) < MANY_SAVES:
+            yield partial(self.publish, watched)
+            return
+        work = self._steps(watched)
+        for _ in range(STEPS):
+            yield partial(next, work, None)
+
+    def _steps(self, watched: WatchedRun, *, anew: bool = False) -> Iterator[None]:
+        """The work of :meth:`publish`, cut at :data:`STEPS` places."""
+        context, run = self._context, watched.spec.id
+        mono, spent, trouble = context.clock.monotonic, 0.0, ""
         self._beats[run] = self._beat(run)
-        self.reindex(watched)
-        trouble = self._write(watched, now, anew=anew)
-        context.store.put("run", run, watched.save(), now)
-        if not context.store.flush():
-            trouble = f"the store cannot be written: {context.store.trouble}"
+        parts: tuple[Callable[[], str], ...] = (
+            partial(self.reindex, watched),
+            partial(self._write, watched, NAMES[:1]),
+            partial(self._write, watched, NAMES[1:], anew=anew),
+            partial(self._keep, watched, anew=anew),
+        )
+        for part in parts:
+            began = mono()
+            trouble = part() or trouble
+            spent += mono() - began
+            if part is not parts[-1]:
+                yield
         trouble = trouble or self.copies.trouble
         if trouble and trouble != self._complained:
             self._log_line(trouble)
         self._complained = trouble
         if len(watched.index["checkpoints"]) >= MANY_SAVES:
-            ended = context.clock.monotonic()
-            self._due[run] = ended + RESTS * (ended - began)
+            self._due[run] = mono() + RESTS * spent
 
-    def reindex(self, watched: WatchedRun) -> None:
-        """Build the index of a run anew, without writing it."""
+    def _keep(self, watched: WatchedRun, *, anew: bool = False) -> str:
+        """Commit what is known of a run; a very large index only if it changed."""
+        store = self._context.store
+        self._put(watched, anew=anew)
+        return "" if store.flush() else f"the store cannot be written: {store.trouble}"
+
+    def _put(self, watched: WatchedRun, *, anew: bool = False) -> None:
+        context, run, now = self._context, watched.spec.id, self._context.clock.now()
+        doc = watched.save()
+        if len(watched.index["checkpoints"]) >= MANY_SAVES:
+            index = doc.pop("index")
+            bare = _bare(index)
+            if anew or self._stored.get(run) != bare:
+                context.store.put("index", run, index, now)
+                self._stored[run] = bare
+        context.store.put("run", run, doc, now)
+
+    def reindex(self, watched: WatchedRun) -> str:
+        """Build the index of a run anew, without writing it; nothing can be in the way of that."""
         watched.index_stale = False
         watched.reindex(self._context.clock.now(), RankingRules.of(self._context.config))
+        return ""
 
     def is_due(self, watched: WatchedRun) -> bool:
         """Whether saves came, went or were judged, and it is time to write that."""
@@ -121,7 +166,7 @@ class Publisher:
         context = self._context
         for watched in context.living_runs():
             self.reindex(watched)
-            context.store.put("run", watched.spec.id, watched.save(), context.clock.now())
+            self._put(watched)
         context.store.flush()
 
     def want(self, watched: WatchedRun) -> None:
@@ -150,15 +195,15 @@ class Publisher:
 
     def _write_left(self, run: str) -> None:
         watched = self._context.runs.get(run)
-        if watched is None or not self._write(watched, self._context.clock.now(), anew=True):
+        if watched is None or not self._write(watched, NAMES, anew=True):
             self._left.discard(run)
 
-    def _write(self, watched: WatchedRun, now: float, *, anew: bool) -> str:
+    def _write(self, watched: WatchedRun, names: tuple[str, ...], *, anew: bool = False) -> str:
         """Write page and index, as they are known; returns what is in the way, or nothing."""
-        context, run = self._context, watched.spec.id
-        text = self._page(watched, now)
+        context, run, now = self._context, watched.spec.id, self._context.clock.now()
+        text = self._page(watched, now) if NAMES[0] in names else ""
         bare = _bare(watched.index)
-        fresh = anew or self._indexes.get(run) != bare
+        fresh = NAMES[1] in names and (anew or self._indexes.get(run) != bare)
         own = context.state.run(run)
         folders = [own]
         if context.config.watch.status_dir:
@@ -181,7 +226,7 @@ class Publisher:
                 trouble = f"cannot write {folder}: {getattr(error, 'strerror', None) or error}"
         if trouble:
             self._left.add(run)
-        else:
+        elif NAMES[1] in names:
             self._left.discard(run)
             self._indexes[run] = bare
         return trouble
@@ -220,6 +265,8 @@ class Publisher:
                     context.incidents.resolve(incident, now, "its run ended a week ago")
                     context.save_incident(incident)
                 context.store.drop("run", run)
+                context.store.drop("index", run)
+                self._stored.pop(run, None)
                 self._indexes.pop(run, None)
                 self._due.pop(run, None)
                 self._beats.pop(run, None)

@@ -22,7 +22,7 @@ from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
-from ..checkpoints.index import build
+from ..checkpoints.index import Settled, build
 from ..checkpoints.kept import kept_checkpoints
 from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import ENDED, RunSpec, RunState
@@ -115,6 +115,7 @@ class WatchedRun:
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
+        self._settled = Settled()
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
@@ -174,6 +175,7 @@ class WatchedRun:
         self._session = self._memory = self._processes = None
         self._pump = self.guards = None
         self._urgent = lambda: None
+        self._settled = Settled()
         self.logs.rest()
         self.saves.rest()
         self.history.rest()
@@ -289,6 +291,7 @@ class WatchedRun:
             rules=rules,
             started_at=self.facts.started_at,
             before=self.index,
+            settled=self._settled,
         )
         self.index["resumed_from"] = self.spec.resumed_from
         self.copies.into(self.index)
