@@ -49,9 +49,11 @@ from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
 from .restoring import Restorer, spec_of, with_index
-from .server import Server
+from .server import Handler, Server
 from .watched_run import WatchedRun
 
+TAKE_UP_SHARE = 8.0
+"""Taking up runs after a restart comes before the first looks of their sources. Our choice."""
 SAVE_S = 50.0
 """Seconds between two times at which reminders are sent and the store is trimmed."""
 
@@ -115,8 +117,13 @@ class App:
         self._care = OwnCare(
             self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line
         )
+        self._beginning = self._take_ups()
+        handlers = {
+            op: answer if op == "ping" else partial(self._after_beginning, answer)
+            for op, answer in answers.handlers().items()
+        }
         self._server = self._own.server = Server(
-            state.socket, self._loop, answers.handlers(), self.log_line, store.give_reserve
+            state.socket, self._loop, handlers, self.log_line, store.give_reserve
         )
 
     # -- life ---------------------------------------------------------------------------
@@ -124,22 +131,52 @@ class App:
     def run(self) -> None:
         """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
+        self.begin()
+        self._watch_of_loop.start()
+        bounded.install()
+        try:
+            self._loop.run()
+        finally:
+            sdnotify.notify("STOPPING=1")
+            bounded.uninstall()
+            self._close()
+
+    def begin(self) -> None:
+        """Have the loop take up what the store holds, and then watch. Three hundred runs are a second of
+        CPU: a client that only wants a sign of life gets it meanwhile."""
         context = self.context
         own = OwnLoop(self._watch_of_loop)
         copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
         for source in (Nvml(self._clock), self._kernel, own, *copies, *self._own.parts()):
             context.box_sources.append(context.pump.add(source, self._attribution.take))
+        self._judging.ready = False
+        self._loop.each(self._beginning, TAKE_UP_SHARE)
+
+    def _take_ups(self) -> Iterator[Callback]:
+        context = self.context
+        indexes = dict(context.store.all("index"))
+        for run, doc in context.store.all("run"):
+            yield partial(self._take_up, run, with_index(doc, indexes.pop(run, None)))
+        yield self._alerter.tell_lost_store
+        yield self._publisher.tidy
+        yield self._finding.begin
+        yield self._go_on
+
+    def _after_beginning(self, answer: Handler, question: Mapping[str, Any]) -> Any:
+        """The answer to a question about runs: all of them are taken up first."""
+        for call in self._beginning:
+            self._loop.serve(call)
+        return answer(question)
+
+    def _go_on(self) -> None:
+        """All runs are known: judge them from now on."""
+        context = self.context
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
-        indexes = dict(context.store.all("index"))
-        for run, doc in context.store.all("run"):
-            self._loop.serve(partial(self._take_up, run, with_index(doc, indexes.pop(run, None))))
-        self._loop.serve(self._alerter.tell_lost_store)
-        self._loop.serve(self._publisher.tidy)
-        self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
+        self._judging.ready = True
         self._loop.every(1.0, self._tick)
         self._loop.every(LOOK_S, self._care.mind_state)
         self._loop.every(SAVE_S, self._save)
@@ -154,14 +191,6 @@ class App:
         gc.collect()
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
-        self._watch_of_loop.start()
-        bounded.install()
-        try:
-            self._loop.run()
-        finally:
-            sdnotify.notify("STOPPING=1")
-            bounded.uninstall()
-            self._close()
 
     def _stop_soon(self) -> None:
         """Stop after a short delay, in which the client that asked gets its answer."""

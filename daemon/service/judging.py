@@ -59,6 +59,8 @@ class Judging:
         self._hang = hang
         self._closer_after_s = closer_after_s
         self.finding: Finding | None = None
+        self.ready = True
+        """False while runs are taken up after a restart: nothing is judged before all are known."""
         self._urgent: dict[str, None] = {}
         """Runs of which something urgent was seen since they were judged, in order."""
         self._ticks: dict[str, None] = {}
@@ -92,7 +94,7 @@ class Judging:
         self._write()
 
     def _judge_all(self) -> None:
-        if not self._judging:
+        if self.ready and not self._judging:
             self._judging = True
             self._loop.each(self._judgements(), SHARE)
 
