@@ -118,6 +118,7 @@ class App:
             self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line
         )
         self._beginning = self._take_ups()
+        self._asked = False
         handlers = {
             op: answer if op == "ping" else partial(self._after_beginning, answer)
             for op, answer in answers.handlers().items()
@@ -163,9 +164,13 @@ class App:
         yield self._go_on
 
     def _after_beginning(self, answer: Handler, question: Mapping[str, Any]) -> Any:
-        """The answer to a question about runs: all of them are taken up first."""
+        """The answer to a question about runs: all of them are taken up first, and looked at as far as
+        that is done in a turn of the loop."""
         for call in self._beginning:
             self._loop.serve(call)
+        if not self._asked:
+            self._asked = True
+            self._loop.catch_up()
         return answer(question)
 
     def _go_on(self) -> None:

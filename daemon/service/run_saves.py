@@ -134,6 +134,12 @@ class RunSaves:
         return [*found, trouble] if trouble else found
 
     @property
+    def looked(self) -> bool:
+        """False while the known folders are followed and were not looked at yet: after a restart it is
+        not the truth that there is nothing."""
+        return self.source is None or self.source.looked
+
+    @property
     def open(self) -> bool:
         """Whether the sources are open."""
         return bool(self._pumped)

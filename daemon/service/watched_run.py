@@ -172,8 +172,7 @@ class WatchedRun:
             return
         self.resting = True
         self._saved = {"session": self._session_state(), "cgroup": self._cgroup_state()}
-        self._session = self._memory = self._processes = None
-        self._pump = self.guards = None
+        self._session = self._memory = self._processes = self._pump = self.guards = None
         self._urgent = lambda: None
         self._settled = Settled()
         self.logs.rest()
@@ -203,7 +202,7 @@ class WatchedRun:
         A deleted checkpoint disappears here: no observation is made of it.
         """
         self._saves_seen = False
-        if self.saves.source is not None:
+        if self.saves.looked and self.saves.source is not None:
             self.history.saving_at = self.saves.source.growing()
             known = self.copies.marked(self._marked(self.saves.source.checkpoints()))
             if known != self.history.checkpoints:
@@ -281,7 +280,9 @@ class WatchedRun:
         return True
 
     def reindex(self, now: float, rules: RankingRules) -> None:
-        """Build the checkpoint index from what is on disk now."""
+        """Build the checkpoint index from what is on disk now, once that was looked at."""
+        if not self.saves.looked:
+            return
         self.index = build(
             self.spec.id,
             [doubted(c, self.history.not_finite_since) for c in self.history.checkpoints],
@@ -357,8 +358,7 @@ class WatchedRun:
         notes += self.saves.notes(self.clock.now())
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
-        notes += self.logs.notes()
-        return [mask(note) for note in notes]
+        return [mask(note) for note in (*notes, *self.logs.notes())]
 
     @property
     def memory(self) -> MemorySample | None:

@@ -117,6 +117,8 @@ class CheckpointDir(Source):
         self._asked_at = self._spent_s = 0.0
         """When the last reading began, and the seconds spent on reading since the last scan."""
         self._now = 0.0
+        self.looked = False
+        """It was read at least once: what it knows is what is there."""
         self.writer_gone = False
         """The run's main process has ended: a file that does not change will not be finished."""
 
@@ -154,7 +156,7 @@ class CheckpointDir(Source):
 
     def read(self, now: float) -> Iterable[CheckpointSeen]:
         """Scan the folders once. Raises OSError when folders exist and none can be read."""
-        self._now = now
+        self._now, self.looked = now, True
         found = [*self._take_answers(now), *self._look(self._search.scan(now), now)]
         found += self._hurry(now)
         self._due.fill(f for f in self._followed.values() if self._is_due(f, now))

@@ -196,6 +196,10 @@ class Loop:
             if now is not None and now.data == key.data:
                 self.serve(key.data)
 
+    def catch_up(self) -> None:
+        """Serve deadlines that are due now, as a turn does."""
+        self._serve_due(self.clock.monotonic())
+
     def _serve_due(self, mono: float) -> None:
         first_new = next(self._order)
         while self._heap and self._heap[0][0] <= mono and self._heap[0][1] < first_new:

@@ -8,7 +8,6 @@ overdue) or ``unsupported`` (this box does not have the thing; tried again every
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -190,8 +189,6 @@ class Pump:
         self._groups: dict[_Group, dict[Pumped, None]] = {}
         self._timers: dict[_Group, Timer] = {}
         self._fds: dict[int, _Shared] = {}
-        self._fresh: deque[Pumped] = deque()
-        """Sources that were never read."""
         self._under_way: set[_Group] = set()
         """Groups whose sources are being read, over several turns of the loop."""
 
@@ -205,19 +202,9 @@ class Pump:
         self._groups.setdefault(group, {})[pumped] = None
         if group not in self._timers:
             self._timers[group] = self.loop.every(source.every_s, partial(self._turn, group))
-        self._fresh.append(pumped)
-        if len(self._fresh) == 1:
-            self.loop.later(0.0, self._begin)
+        # A deadline, not a round: it comes before the next second, in which the run is judged.
+        self.loop.later(0.0, pumped.read)
         return pumped
-
-    def _begin(self) -> None:
-        """Read what is new for the first time; three hundred runs that are taken up have thousands."""
-        self.loop.each(self._first_reads())
-
-    def _first_reads(self) -> Iterator[Callback]:
-        while self._fresh:
-            yield self._fresh[0].read
-            self._fresh.popleft()
 
     def remove(self, pumped: Pumped) -> None:
         """Call this source no more, and close it."""

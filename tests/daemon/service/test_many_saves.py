@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.publishing import MANY_SAVES, RESTS, STEPS, Publisher
 from middlewatch.daemon.service.restoring import with_index
 from middlewatch.daemon.service.watched_run import WatchedRun
+from middlewatch.daemon.sources.searches import Searches
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
@@ -35,6 +37,8 @@ def saves(count: int, now: float) -> list[CheckpointSeen]:
 
 class Source:
     """The saves of a run, and how often somebody looked at all of them."""
+
+    looked = True
 
     def __init__(self, known: list[CheckpointSeen]) -> None:
         self.known = known
@@ -173,3 +177,28 @@ def test_one_more_save_is_one_more_entry(clock: FakeClock, watched: WatchedRun) 
     )  # the latest before
     assert json.dumps(before) == text
     assert [entry["tags"] for entry in new[-2:]] == [[], ["latest"]]
+
+
+def test_an_index_is_kept_until_its_folders_were_looked_at(
+    clock: FakeClock, watched: WatchedRun
+) -> None:
+    """A question right after a restart, and a page that is due then, must not forget what was known."""
+    source: Any = Source(saves(3, clock.now()))
+    watched.saves.source = source
+    watched.note_checkpoints()
+    watched.reindex(clock.now(), RankingRules())
+    spec = replace(watched.spec, checkpoint_dirs=("/w",))
+    again = WatchedRun(spec, BoxHistory(), clock, watched.save())
+    pump = Pump(Loop(clock, lambda error: pytest.fail(repr(error))), clock, pytest.fail)
+    again.saves.searches = Searches(most=0)
+    again.saves.start(pump)
+    again.note_checkpoints()
+    again.reindex(clock.now(), RankingRules())
+    assert again.index == watched.index
+    assert not again.index_stale
+    assert again.saves.source is not None
+    list(again.saves.source.read(clock.now()))
+    again.note_checkpoints()
+    again.reindex(clock.now(), RankingRules())
+    assert again.index["checkpoints"] == [], "they are gone"
+    again.saves.stop(pump)
