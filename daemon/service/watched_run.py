@@ -272,17 +272,17 @@ class WatchedRun:
                 self.ended_at = ending.at
                 self.history.ended = True
         self.note_checkpoints()
-        state, reason = judge_state(view, list(open_incidents), now)
-        if state == self.state:
-            self.reason = reason
-            return False
-        self.state, self.reason, self.since = state, reason, now
-        return True
+        before = self.state
+        self.state, self.reason = judge_state(view, list(open_incidents), now)
+        self.since = self.since if self.state == before else now
+        return self.state != before
 
     def reindex(self, now: float, rules: RankingRules) -> None:
         """Build the checkpoint index from what is on disk now, once that was looked at."""
         if not self.saves.looked:
             return
+        if self._saves_seen:
+            self.note_checkpoints()
         self.index = build(
             self.spec.id,
             [doubted(c, self.history.not_finite_since) for c in self.history.checkpoints],

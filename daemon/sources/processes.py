@@ -65,6 +65,7 @@ class Processes(Source):
 
     name = "processes"
     every_s = 1.0
+    urgent = True
 
     def __init__(
         self, spec: RunSpec, root: str = procfs.PROC, listing: Listing | None = None

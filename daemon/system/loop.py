@@ -197,7 +197,9 @@ class Loop:
                 self.serve(key.data)
 
     def catch_up(self) -> None:
-        """Serve deadlines that are due now, as a turn does."""
+        """What a turn does about rounds and deadlines, before anybody is heard: rounds first, as they
+        may bring deadlines."""
+        self._serve_rounds(self.clock.monotonic() + ROUND_S)
         self._serve_due(self.clock.monotonic())
 
     def _serve_due(self, mono: float) -> None:

@@ -28,7 +28,7 @@ BREATH = 2.0
 log to its end takes at most a third of a core from the training. Our choice."""
 URGENT_SHARE = 4.0
 """Sources that are urgent get so many times the time of others that are due: where the processors are
-busy and there are hundreds of runs, their logs are read before their control groups. Our choice."""
+busy and there are hundreds of runs, their logs and ends are read before their quotas. Our choice."""
 Take = Callable[[Iterable[Observation]], None]
 
 

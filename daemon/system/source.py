@@ -34,7 +34,8 @@ class Source:
 
     urgent: bool = False
     """What it sees may have to be told at once: it is read before others when there is not the time for
-    all. Constant, as ``every_s`` is."""
+    all. Of one run these are read together, in the order in which they were added: that a process has
+    ended, and how, is known before the next lines of its log. Constant, as ``every_s`` is."""
 
     def fds(self) -> Iterable[int]:
         """File descriptors to wait on; asked for again after every ``read`` and ``ready``."""
