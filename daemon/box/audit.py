@@ -104,7 +104,7 @@ def audit(
     return {
         "host": os.uname().nodename,
         "checks": [{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
-        "box": facts.box(history, memory, (), now),
+        "box": facts.box(history, memory, lambda mount: (), now),
         "cpu": cpu(),
         "machine": {**machine, "booted_at": iso(machine["booted_at"])},
         "platforms": [_platform(p) for p in places.platforms],

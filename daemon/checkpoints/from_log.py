@@ -33,6 +33,7 @@ def attach_metrics(
     steps: Sequence[Step],
     claims: Sequence[CheckpointSaved],
     remembered: Mapping[str, Mapping[str, Any]] | None = None,
+    settled: Mapping[str, Joined] | None = None,
 ) -> list[Joined]:
     """Fill in step and metrics from the log where the checkpoint has none; oldest first.
 
@@ -40,14 +41,19 @@ def attach_metrics(
     are the nearest at or before the save: by step number where the save has one, else by time.
     Those of an evaluation are taken only if the evaluation came after the previous save. A
     step in the name of a save takes precedence over the log, because the trainer wrote it.
+    ``settled``: by path, what was found before of saves about which the log says nothing new.
     """
     reports = sorted(steps, key=lambda s: s.at)
-    earliest = reports[0].at if reports else math.inf
-    lowest = min((r.number for r in reports if r.number is not None), default=math.inf)
+    earliest, lowest = reach(steps)
     by_name = _by_name(reports)
     found: list[Joined] = []
     before: CheckpointSeen | None = None
     for bare in sorted(checkpoints, key=lambda c: (c.saved_at, c.path)):
+        done = settled.get(bare.path) if settled else None
+        if done is not None:
+            found.append(done)
+            before = done.seen
+            continue
         known = (remembered or {}).get(bare.path, {})
         step, step_origin = bare.step, bare.step_origin or "checkpoint"
         if step is None:
@@ -66,6 +72,13 @@ def attach_metrics(
         found.append(Joined(seen, None if step is None else step_origin, origin))
         before = seen
     return found
+
+
+def reach(steps: Sequence[Step]) -> tuple[float, float]:
+    """The time of the oldest of these reports, and the lowest step: of saves before both the log says
+    nothing."""
+    earliest = min((report.at for report in steps), default=math.inf)
+    return earliest, min((r.number for r in steps if r.number is not None), default=math.inf)
 
 
 def _remembered_step(entry: Mapping[str, Any]) -> float | None:

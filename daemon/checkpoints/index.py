@@ -16,11 +16,57 @@ from middlewatch.sentinels.kit import CheckpointSaved, CheckpointSeen, Step, cod
 
 from ..config.secrets import mask
 from ..system.clock import iso
-from .from_log import Joined, attach_metrics
+from .from_log import Joined, attach_metrics, reach
 from .ranking import RankingRules, best_of, in_order, is_milestone, size_trend
 from .verify import bitrot
 
 SCHEMA = "middlewatch/checkpoints/v1"
+
+
+class Settled:
+    """What the newest index of a run said of each save: of thousands, most are as they were.
+
+    A save is not looked at again while it is the same observation, its entry is still in the index, and
+    the log that is remembered begins after it.
+    """
+
+    def __init__(self) -> None:
+        self._rules: RankingRules | None = None
+        self._known: dict[str, tuple[CheckpointSeen, Joined, dict[str, Any]]] = {}
+        """Path -> the observation, what it was joined to, and the entry that was made of it."""
+
+    def of(
+        self,
+        checkpoints: Sequence[CheckpointSeen],
+        known: Mapping[str, Mapping[str, Any]],
+        steps: Sequence[Step],
+        rules: RankingRules,
+    ) -> dict[str, Joined]:
+        """By path, those of the checkpoints of which nothing has changed."""
+        if rules != self._rules:
+            self._known.clear()
+        self._rules = rules
+        earliest, lowest = reach(steps)
+        found = {}
+        for given in checkpoints:
+            before = self._known.get(given.path)
+            if before is None or before[0] is not given or known.get(given.path) is not before[2]:
+                continue
+            step = before[1].seen.step
+            if step is not None and step < lowest and given.saved_at < earliest:
+                found[given.path] = before[1]
+        return found
+
+    def note(
+        self,
+        checkpoints: Sequence[CheckpointSeen],
+        joined: Mapping[str, Joined],
+        entries: Sequence[dict[str, Any]],
+    ) -> None:
+        """These are the entries of the newest index."""
+        given = {seen.path: seen for seen in checkpoints}
+        paths = ((entry["path"], entry) for entry in entries)
+        self._known = {path: (given[path], joined[path], entry) for path, entry in paths}
 
 
 def build(
@@ -33,6 +79,7 @@ def build(
     steps: Sequence[Step] = (),
     claims: Sequence[CheckpointSaved] = (),
     before: Mapping[str, Any] | None = None,
+    settled: Settled | None = None,
 ) -> dict[str, Any]:
     """The index as one JSON-ready dict; oldest checkpoint first.
 
@@ -40,29 +87,37 @@ def build(
     began (epoch seconds); what was saved before is of an older run and never the newest, however
     high its step. ``before``: the previous index. From it come what the log said about a save, as
     those lines may be gone, and the digest of the first reading: a different one now is bit rot.
+    ``settled``: of the index before, so that what is as it was costs nothing.
     """
-    rules = rules or RankingRules()
-    known = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
-    saved_at = {c.path: iso(c.saved_at) for c in checkpoints}
+    rules, given = rules or RankingRules(), checkpoints
+    every = {e["path"]: e for e in (before or {}).get("checkpoints", ())}
+    done = settled.of(given, every, steps, rules) if settled is not None else {}
+    saved_at = {c.path: iso(c.saved_at) for c in given if c.path not in done}
     # An entry is about the same save if its files have not been written since.
-    known = {p: e for p, e in known.items() if e["saved_at"] == saved_at.get(p)}
-    checkpoints = [_remembered(c, known.get(c.path, {})) for c in checkpoints]
-    joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, known)}
+    known = {p: e for p, e in every.items() if p in saved_at and e["saved_at"] == saved_at[p]}
+    checkpoints = [c if c.path in done else _remembered(c, known.get(c.path, {})) for c in given]
+    joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, known, done)}
     ordered = in_order([j.seen for j in joined.values()], started_at)
     sound = [c for c in ordered if c.state == "ok"]
     latest = ordered[-1].path if ordered else None
     best = best_of(sound, rules)
     entries = []
     for seen in ordered:
+        was = every[seen.path]["tags"] if seen.path in done else None
         tags = {
             "latest": seen.path == latest,
             "best": seen.path == best.path,
-            "milestone": is_milestone(seen, rules),
+            "milestone": is_milestone(seen, rules) if was is None else "milestone" in was,
         }
         told = [tag for tag, holds in tags.items() if holds]
-        entry = _entry(joined[seen.path], told, saved_at[seen.path])
-        entry["digest"] = seen.digest
+        if was is None:
+            entry = _entry(joined[seen.path], told, saved_at[seen.path])
+            entry["digest"] = seen.digest
+        else:  # never changed in place: the index before has it as well
+            entry = every[seen.path] if was == told else {**every[seen.path], "tags": told}
         entries.append(entry)
+    if settled is not None:
+        settled.note(given, joined, entries)
     return {
         "schema": SCHEMA,
         "run": run,

@@ -173,7 +173,9 @@ def _spellings(metric: str) -> list[str]:
 def is_milestone(seen: CheckpointSeen, rules: RankingRules) -> bool:
     """Whether its name or its step makes it a milestone."""
     name = seen.path.rpartition("/")[2]
-    if _MILESTONE.search(name) or any(fnmatchcase(name, p) for p in rules.milestones):
+    if _MILESTONE.search(name):
+        return True
+    if rules.milestones and any(fnmatchcase(name, p) for p in rules.milestones):
         return True
     every, step = rules.milestone_every_steps, seen.step
     return bool(every and step and math.isfinite(step) and step % every == 0)

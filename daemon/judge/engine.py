@@ -4,7 +4,8 @@ A sentinel is asked only when an observation of a type that it names (``on``) ar
 second if it judges silence (``every_tick``). One that raises, or computes for ever, has a bug: the
 others are asked all the same, and other runs are judged by it. After some failures in a row
 (:mod:`..system.isolation`) a finding of class ``blind`` says so, and it is not asked about this run
-for a while. One that computes for ever about several runs is asked about none: each costs two seconds.
+for a while. One that computed for ever about a run has less time about all others, and one that does so
+about several runs is asked about none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from middlewatch.sentinels.kit import Evidence, Finding, OpenIncident, Sentinel, Severity, View
 
 from ..config.secrets import mask, mask_values
-from ..system.bounded import Overrun, bounded
+from ..system.bounded import RULE_CPU_S, SHORT_CPU_S, Overrun, bounded
 from ..system.isolation import FAILURES, Isolation, Part
 from .incidents import Change, Incident, Incidents
 from .refutation import refuted
@@ -58,13 +59,16 @@ class Engine:
             if sentinel.accumulators and view.all_quiet(sentinel.accumulators):
                 asked[name] = sentinel.clears_after_s  # asked in effect: it has nothing to report
                 continue
-            part, everywhere = (isolation.get("rule", of) for of in (_part(name, run), name))
-            out = next((p for p in (part, everywhere) if p and p.left_out(view.now)), None)
-            if out is not None:
-                found.append((name, _broken(name, out)))
-                continue
+            part = everywhere = None
+            if isolation:  # rarely: no part of ours has ever failed
+                part, everywhere = (isolation.get("rule", of) for of in (_part(name, run), name))
+                out = next((p for p in (part, everywhere) if p and p.left_out(view.now)), None)
+                if out is not None:
+                    found.append((name, _broken(name, out)))
+                    continue
+            most_s = isolation.cpu_s(name, RULE_CPU_S, SHORT_CPU_S, view.now)
             try:
-                reported = bounded(partial(sentinel, view, self._limits.get(name)))
+                reported = bounded(partial(sentinel, view, self._limits.get(name)), most_s)
             except Exception as error:  # noqa: BLE001 - one broken sentinel must not stop the others
                 part = self._failed(name, run, error, view.now)
                 if part.in_row >= FAILURES:
@@ -120,15 +124,21 @@ class Engine:
         case = OpenIncident(one.trouble, one.key, one.opened_at, since, one.details)
         try:
             limits = self._limits.get(one.sentinel, sentinel.limits)
-            return bounded(partial(sentinel.recovered, view, limits, case))
+            most_s = self._isolation.cpu_s(one.sentinel, RULE_CPU_S, SHORT_CPU_S, view.now)
+            return bounded(partial(sentinel.recovered, view, limits, case), most_s)
         except Exception as error:  # noqa: BLE001 - the incident stays open; the others are judged
             self._failed(one.sentinel, one.run, error, view.now)
             return ""
 
     def _failed(self, name: str, run: str, error: Exception, now: float) -> Part:
+        isolation = self._isolation
         if run and isinstance(error, Overrun):
-            self._isolation.failed("rule", name, error, now, at_once=False)
-        return self._isolation.failed("rule", _part(name, run), error, now)
+            part, everywhere = isolation.get("rule", _part(name, run)), isolation.get("rule", name)
+            tried_again = everywhere is not None and everywhere.pause_s > 0.0
+            # The same run once more says nothing about the others.
+            if part is None or not part.in_row or tried_again:
+                isolation.failed("rule", name, error, now, at_once=False, code=name)
+        return isolation.failed("rule", _part(name, run), error, now, code=name)
 
     def _refute(
         self, run: str, view: View, reported: Collection[tuple[str, str]], asked: Collection[str]

@@ -23,7 +23,6 @@ from .incident import (
     Change,
     ChangeKind,
     Incident,
-    age,
     forget,
     holds,
     is_cause,
@@ -33,6 +32,7 @@ from .incident import (
     note,
     tag_of,
 )
+from .register import Register
 
 __all__ = [
     "MAX_EVIDENCE",
@@ -56,32 +56,29 @@ class Incidents:
         known: Iterable[Incident] = (),
         users: Callable[[str], Sequence[str]] = lambda place: (),
     ) -> None:
-        self._all: dict[str, Incident] = {i.id: i for i in known}
+        self._known = Register(known)
         self.users = users
         """The living runs that use a place of the box."""
 
     def all(self) -> list[Incident]:
         """Every incident, oldest first."""
-        return sorted(self._all.values(), key=age)
+        return self._known.all()
 
     def open(self, run: str | None = None) -> list[Incident]:
         """Incidents that are not resolved, oldest first; only those that concern ``run`` if given."""
-        found = [
-            i
-            for i in self._all.values()
-            if i.state != "resolved" and (run is None or i.concerns(run))
-        ]
-        return sorted(found, key=age) if len(found) > 1 else found
+        return self._known.open() if run is None else self._known.of_run(run)
+
+    def of_run(self, run: str) -> list[Incident]:
+        """All that concern ``run``, also those that are resolved."""
+        return [*self._known.resolved_of(run), *self._known.of_run(run)]
 
     def get(self, incident_id: str) -> Incident | None:
         """The incident with this id, if it is known."""
-        return self._all.get(incident_id)
+        return self._known.get(incident_id)
 
     def forget_resolved(self, before: float) -> None:
         """Drop incidents resolved before ``before`` (epoch seconds); the store has them."""
-        for incident in list(self._all.values()):
-            if incident.resolved_at is not None and incident.resolved_at < before:
-                del self._all[incident.id]
+        self._known.forget_resolved(before)
 
     def update(
         self,
@@ -142,7 +139,7 @@ class Incidents:
             told = self._of_box(run, sentinel, finding, now)
             if told is not None:
                 return told
-        same = self._same([(run, sentinel, key) for key in (finding.key, *finding.replaces)])
+        same = self._same(run, sentinel, (finding.key, *finding.replaces))
         if same:
             return self._again(same, finding, now)
         others = [i for i in self.open(run) if may_meet(finding, i)]
@@ -163,9 +160,10 @@ class Incidents:
             changes = [self._correct(worst, sentinel, finding, now)]
             return changes + [merge(worst, i, now) for i in symptoms if i is not worst]
         # What is left of a trouble that is over (a save that a full disk damaged) was told with it.
-        over = (i for i in self._all.values() if i.run == run and i.state == "resolved")
-        if finding.severity < Severity.CRITICAL and any(holds(i, sentinel, finding) for i in over):
-            return []
+        if finding.severity < Severity.CRITICAL:
+            over = (i for i in self._known.resolved_of(run) if i.run == run)
+            if any(holds(i, sentinel, finding) for i in over):
+                return []
         return [self._open(run, sentinel, finding, now)]
 
     def _of_box(self, run: str, sentinel: str, finding: Finding, now: float) -> list[Change] | None:
@@ -173,22 +171,17 @@ class Incidents:
 
         The run is one of those concerned then, and nothing is told anew. ``None``: there is none.
         """
-        holder = next(
-            (
-                i
-                for i in self._all.values()
-                if i.state != "resolved"
-                and (i.place, i.sentinel, i.key) == (finding.place, sentinel, finding.key)
-            ),
-            None,
-        )
+        there = self._known.at_place(finding.place)
+        named = (i for i in there if (i.sentinel, i.key) == (sentinel, finding.key))
+        holder = next(named, None)
         if holder is None:
             return None
         changes: list[Change] = []
         if not holder.concerns(run):
             holder.runs.append(run)
+            self._known.file(holder)
             changes.append(Change("joined", holder))
-        own = self._same([(run, sentinel, finding.key)])
+        own = self._same(run, sentinel, (finding.key,))
         if own is not None and own is not holder:
             changes.append(merge(holder, own, now))
         if holder.shared:
@@ -206,6 +199,7 @@ class Incidents:
             incident.runs = list(dict.fromkeys([incident.run, *users]))
         if incident.shared:  # the end of one run is not that of the others
             incident.fatal = False
+        self._known.file(incident)
 
     def _open(self, run: str, sentinel: str, finding: Finding, now: float) -> Change:
         incident = Incident(
@@ -227,12 +221,12 @@ class Incidents:
             details=dict(finding.details),
         )
         self._settle_place(incident, finding, now)
-        self._all[incident.id] = incident
         return Change("opened", incident)
 
-    def _same(self, wanted: Sequence[tuple[str, str, str]]) -> Incident | None:
-        found = (i for i in self._all.values() if i.fingerprint in wanted and i.state != "resolved")
-        return next(found, None)
+    def _same(self, run: str, sentinel: str, keys: Sequence[str]) -> Incident | None:
+        """The run's own open incident of this sentinel with one of these keys."""
+        own = (i for i in self._known.of_run(run) if (i.run, i.sentinel) == (run, sentinel))
+        return next((i for i in own if i.key in keys), None)
 
     def _again(self, incident: Incident, finding: Finding, now: float) -> list[Change]:
         incident.last_seen_at = now
@@ -338,6 +332,6 @@ class Incidents:
             fresh = hashlib.sha256(repr((*about, number)).encode("utf-8", "replace")).hexdigest()[
                 :6
             ]
-            if fresh not in self._all:
+            if fresh not in self._known:
                 return fresh
         raise AssertionError  # the count has no end

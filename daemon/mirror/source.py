@@ -50,10 +50,16 @@ class Copies:
 
     def into(self, index: Mapping[str, Any]) -> None:
         """Write the states into the entries of an index, and forget saves that are not in it."""
-        there = {saved_of(entry): entry for entry in index["checkpoints"]}
-        self.states = {saved: state for saved, state in self.states.items() if saved in there}
-        for saved, entry in there.items():
-            entry["mirrored"] = self.states.get(saved)
+        entries = index["checkpoints"]
+        if self.states:
+            there = set(map(saved_of, entries))
+            self.states = {saved: state for saved, state in self.states.items() if saved in there}
+        for place, entry in enumerate(entries):
+            state = self.states.get(saved_of(entry)) if self.states else None
+            if "mirrored" not in entry:
+                entry["mirrored"] = state
+            elif entry["mirrored"] != state:  # the index before has the same entry
+                entries[place] = {**entry, "mirrored": state}
 
     def marked(self, known: list[CheckpointSeen]) -> list[CheckpointSeen]:
         """``known`` with ``mirrored``: the destination that has a good copy, empty for none."""

@@ -6,7 +6,8 @@ disagree. Times are ISO 8601, unknown is ``None``, sizes are bytes, ratios are 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -19,7 +20,8 @@ from middlewatch.sentinels.kit import (
     ProcessesSeen,
     SourceState,
 )
-from middlewatch.sentinels.kit.saves.pattern import expect
+from middlewatch.sentinels.kit.saves.damage import written
+from middlewatch.sentinels.kit.saves.pattern import LOOKED_AT, expect
 
 from ..config.run_spec import RunSpec
 from ..config.secrets import mask, mask_values
@@ -201,14 +203,17 @@ def _durability(seen: CheckpointSeen | None) -> dict[str, Any] | None:
 
 
 def box(
-    history: BoxHistory, memory: MemorySample | None, saves: Iterable[CheckpointSeen], now: float
+    history: BoxHistory,
+    memory: MemorySample | None,
+    saves: Callable[[str], Iterable[CheckpointSeen]],
+    now: float,
 ) -> dict[str, Any]:
-    """GPUs, disks and memory."""
-    seen = list(saves)
+    """GPUs, disks and memory. ``saves``: those that may lie on a mount, newest first; asked for no more
+    than are needed to know what the next save takes."""
     return {
         "gpus": [_gpu(samples[-1], now) for _, samples in sorted(history.gpus.items())],
         "disks": [
-            _disk(samples[-1], seen, history, now) for _, samples in sorted(history.disks.items())
+            _disk(samples[-1], saves, history, now) for _, samples in sorted(history.disks.items())
         ],
         "memory": None if memory is None else _memory(memory, now),
     }
@@ -232,12 +237,16 @@ def _gpu(g: GpuSample, now: float) -> dict[str, Any]:
 
 
 def _disk(
-    d: DiskSample, saves: list[CheckpointSeen], history: BoxHistory, now: float
+    d: DiskSample,
+    saves: Callable[[str], Iterable[CheckpointSeen]],
+    history: BoxHistory,
+    now: float,
 ) -> dict[str, Any]:
     left = None
     if "checkpoints" in d.holds:
-        here = [c for c in saves if _mount_of(c.path, history.disks) == d.mount]
-        need = expect(here)
+        known = (c for c in saves(d.mount) if written(c))
+        here = (c for c in known if _mount_of(c.path, history.disks) == d.mount)
+        need = expect(list(islice(here, LOOKED_AT))[::-1])
         if need and need.bytes:
             left = d.free_bytes / need.bytes
             if d.free_inodes is not None and need.files:

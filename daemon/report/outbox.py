@@ -87,12 +87,16 @@ class Outbox:
         *,
         queued: Iterable[Queued] = (),
         new_id: Callable[[], str],
+        delivered: Callable[[], object] = lambda: None,
     ) -> None:
+        """``keep`` stores a message, ``delivered`` is called once after those that were sent together:
+        what was sent must not be sent again after a crash."""
         self.urls = urls
         self.mode = alerts.mode
         self.trouble = ""
         """Why the newest delivery failed; empty after one that worked."""
         self._keep = keep
+        self._delivered = delivered
         self._new_id = new_id
         before = sorted(queued, key=lambda q: q.created_at)
         # Without a URL queued messages stay in the store until there is one again.
@@ -209,6 +213,7 @@ class Outbox:
                 self._forget(queued)
                 queued.state, queued.sent_at, queued.error = "sent", now, ""
                 self._keep(queued)
+            self._delivered()
             self._release()
             return
         took = {url for url, r in zip(self._asked, results, strict=False) if r["ok"]}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
+from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
 from ..report.last_save import last_good
@@ -54,12 +55,11 @@ class Alerter:
             self._keep,
             queued=self._restorer.each("message", Queued.from_json).values(),
             new_id=lambda: secrets.token_hex(8),
+            delivered=context.store.flush,
         )
 
     def _keep(self, queued: Queued) -> None:
         self._context.store.put("message", queued.id, queued.to_json(), self._context.clock.now())
-        if queued.sent_at is not None:
-            self._context.store.flush()  # what was sent must not be sent again after a crash
         if queued.error:
             self._log_line(f"push {queued.id} failed (attempt {queued.attempts}): {queued.error}")
 
@@ -134,7 +134,7 @@ class Alerter:
             message = messages.finished(name, host, self._context.status(watched))
             self._push(replace(message, key=f"{run} finished"), run)
         if watched.state == "failed":
-            mine = [i for i in self._context.incidents.all() if i.concerns(run)]
+            mine = sorted(self._context.incidents.of_run(run), key=age)
             ended = watched.ended_at or 0.0
             # A fatal trouble that was pushed after the end was found by the end.
             if not any(i.tells_end or (i.fatal and (i.alerted_at or 0.0) >= ended) for i in mine):
@@ -155,33 +155,43 @@ class Alerter:
                 self.alert(watched, Change("opened", incident))
 
     def remind(self) -> None:
+        """All reminders that are due, at once."""
+        for call in self.reminders():
+            call()
+
+    def reminders(self) -> Iterator[Callable[[], None]]:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
 
         The reminders end when a person acknowledges the incident. An incident that opened during
         a silence is pushed for the first time when the silence is over.
         """
-        now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
         for incident in self._context.incidents.open():
-            watched = self._context.runs.get(incident.run)
-            if watched is None or not self._wants_reminder(incident):
-                continue
-            message = self._compose(watched, Change("opened", incident))
-            if incident.alerted_at is not None:
-                if not repeat:
-                    continue
-                wait = repeat[min(incident.reminders, len(repeat) - 1)]
-                if now - incident.alerted_at < wait:
-                    continue
-                incident.reminders += 1
-                title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
-                message = replace(message, title=title, key="")
-            if self._push(message, incident.run):
-                incident.alerted_at = now
-            self._context.save_incident(incident)
+            if self._wants_reminder(incident):
+                yield partial(self._remind, incident)
+
+    def _remind(self, incident: Incident) -> None:
+        now = self._context.clock.now()
+        watched = self._context.runs[incident.run]
+        message = self._compose(watched, Change("opened", incident))
+        if incident.alerted_at is not None:
+            incident.reminders += 1
+            title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
+            message = replace(message, title=title, key="")
+        if self._push(message, incident.run):
+            incident.alerted_at = now
+        self._context.save_incident(incident)
 
     def _wants_reminder(self, incident: Incident) -> bool:
+        now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
+        if incident.alerted_at is not None:
+            if not repeat:
+                return False
+            wait = repeat[min(incident.reminders, len(repeat) - 1)]
+            if now - incident.alerted_at < wait:
+                return False
         return (
-            incident.severity is Severity.CRITICAL
+            incident.run in self._context.runs
+            and incident.severity is Severity.CRITICAL
             and incident.state == "open"
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)

@@ -22,18 +22,18 @@ from ..config.run_spec import RunSpec, run_id
 from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
-from ..judge.incidents import Change, Incidents
+from ..judge.incidents import Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
 from ..sources.own_loop import OwnLoop
 from ..sources.own_part import LOOK_S
-from ..sources.save_folders import Searches
+from ..sources.searches import Searches
 from ..system import bounded, descriptors, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
 from ..system.inotify import Inotify
-from ..system.loop import Callback, Loop, Timer
+from ..system.loop import Callback, Loop
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
 from ..system.store import Store
@@ -44,16 +44,19 @@ from .attribution import Attribution
 from .context import Context
 from .finding import Finding
 from .handlers import Handlers
+from .judging import Judging
 from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
-from .restoring import Restorer, spec_of
+from .restoring import Restorer, spec_of, with_index
 from .run_container import docker_of
-from .server import Server
+from .server import Handler, Server
 from .watched_run import WatchedRun
 
+TAKE_UP_SHARE = 8.0
+"""Taking up runs after a restart comes before the first looks of their sources. Our choice."""
 SAVE_S = 50.0
-"""Status page, index and store are refreshed at least this often (contract: a minute)."""
+"""Seconds between two times at which reminders are sent and the store is trimmed."""
 
 
 class App:
@@ -78,28 +81,36 @@ class App:
         self.context.loop_watch = self._watch_of_loop
         self.context.durability = PathDurability.of_box(config)
         enabled = {n: s for n, s in discover().items() if n not in config.disabled}
-        self._engine = Engine(enabled, config.limits, incidents, self.context.pump.isolation)
+        engine = Engine(enabled, config.limits, incidents, self.context.pump.isolation)
         hang = config.limits.get("hang")
-        self._closer_after_s: float = getattr(hang, "floor_s", 60.0) / 2
-        self._hang = hang if "hang" in enabled else None
         self._inotify = Inotify()
         self._attribution = Attribution(self.context)
         incidents.users = self._attribution.users
         self._kernel = KernelLog(_kernel_events(), saved=dict(store.all("box")).get("kernel_log"))
-        self._judging: dict[str, Timer] = {}
-        self._ticking = False
         self._searches = Searches()
         self._restorer = restorer
         self._alerter = Alerter(self.context, self._loop, self.log_line, restorer)
         self._publisher = Publisher(self.context, self.log_line)
+        self._judging = Judging(
+            self.context,
+            self._loop,
+            engine,
+            self._alerter,
+            self._publisher,
+            self._attribution,
+            lambda change: self._server.publish(change),
+            hang if "hang" in enabled else None,
+            getattr(hang, "floor_s", 60.0) / 2,
+        )
         self._finding = Finding(
             self.context,
             self._alerter,
             self.watch,
             self._publisher.publish,
-            self._tell,
+            self._judging.tell,
             self.log_line,
         )
+        self._judging.finding = self._finding
         self._own = OwnReport(self.context, self._alerter.outbox, self._inotify, lock)
         switch = self._finding.switch
         answers = Handlers(
@@ -108,8 +119,14 @@ class App:
         self._care = OwnCare(
             self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line
         )
+        self._beginning = self._take_ups()
+        self._asked = False
+        handlers = {
+            op: answer if op == "ping" else partial(self._after_beginning, answer)
+            for op, answer in answers.handlers().items()
+        }
         self._server = self._own.server = Server(
-            state.socket, self._loop, answers.handlers(), self.log_line, store.give_reserve
+            state.socket, self._loop, handlers, self.log_line, store.give_reserve
         )
 
     # -- life ---------------------------------------------------------------------------
@@ -117,21 +134,57 @@ class App:
     def run(self) -> None:
         """Watch until asked to stop; then save and close everything."""
         self._listen_to_signals()
+        self.begin()
+        self._watch_of_loop.start()
+        bounded.install()
+        try:
+            self._loop.catch_up()  # whoever has started us finds a few runs under watch already
+            self._loop.run()
+        finally:
+            sdnotify.notify("STOPPING=1")
+            bounded.uninstall()
+            self._close()
+
+    def begin(self) -> None:
+        """Have the loop take up what the store holds, and then watch. Fifty runs are a tenth of a second
+        of CPU, three hundred a second: a client that only wants a sign of life gets it meanwhile."""
         context = self.context
         own = OwnLoop(self._watch_of_loop)
         copies = (self._publisher.copies,) if context.config.watch.status_dir else ()
         for source in (Nvml(self._clock), self._kernel, own, *copies, *self._own.parts()):
             context.box_sources.append(context.pump.add(source, self._attribution.take))
+        self._judging.ready = False
+        self._loop.each(self._beginning, TAKE_UP_SHARE)
+
+    def _take_ups(self) -> Iterator[Callback]:
+        context = self.context
+        indexes = dict(context.store.all("index"))
+        for run, doc in context.store.all("run"):
+            yield partial(self._take_up, run, with_index(doc, indexes.pop(run, None)))
+        yield self._alerter.tell_lost_store
+        yield self._publisher.tidy
+        yield self._finding.begin
+        yield self._go_on
+
+    def _after_beginning(self, answer: Handler, question: Mapping[str, Any]) -> Any:
+        """The answer to a question about runs: all of them are taken up first, and looked at as far as
+        that is done in a turn of the loop."""
+        for call in self._beginning:
+            self._loop.serve(call)
+        if not self._asked:
+            self._asked = True
+            self._loop.catch_up()
+        return answer(question)
+
+    def _go_on(self) -> None:
+        """All runs are known: judge them from now on."""
+        context = self.context
         if context.config.mirror.to:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
-        for run, doc in context.store.all("run"):
-            self._loop.serve(partial(self._take_up, run, doc))
-        self._loop.serve(self._alerter.tell_lost_store)
-        self._loop.serve(self._publisher.tidy)
-        self._loop.serve(self._finding.begin)
         self._attribution.watch_disks()
+        self._judging.ready = True
         self._loop.every(1.0, self._tick)
         self._loop.every(LOOK_S, self._care.mind_state)
         self._loop.every(SAVE_S, self._save)
@@ -146,14 +199,6 @@ class App:
         gc.collect()
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)  # few of the new objects are in reference cycles
-        self._watch_of_loop.start()
-        bounded.install()
-        try:
-            self._loop.run()
-        finally:
-            sdnotify.notify("STOPPING=1")
-            bounded.uninstall()
-            self._close()
 
     def _stop_soon(self) -> None:
         """Stop after a short delay, in which the client that asked gets its answer."""
@@ -169,12 +214,7 @@ class App:
 
     def _close(self) -> None:
         """Save and close all parts; an exception in one of them does not stop the others."""
-        parts = [self._watch_of_loop.close, *self._savings(), self._alerter.outbox.close]
-        parts += [pumped.close for pumped in self.context.pump.all()]
-        parts += [self._inotify.close, self.context.guards.close]
-        parts += [self.context.docker.close] if self.context.docker else []
-        parts += [self.context.durability.close, self.context.store.close]
-        for part in parts:
+        for part in self._endings():
             self._loop.serve(part)
         self.log_line("stopped")
         # Last, because `middlewatch stop` waits until the socket is gone, and the next daemon may
@@ -182,6 +222,19 @@ class App:
         self._server.close()
         self._loop.close()
         os.close(self._own.lock)
+
+    def _endings(self) -> Iterator[Callback]:
+        yield self._watch_of_loop.close
+        yield from self._judging.closings()
+        yield from self._publisher.last()
+        yield from self._savings()
+        yield self._alerter.outbox.close
+        for pumped in self.context.pump.all():
+            yield pumped.close
+        yield from (self._inotify.close, self.context.guards.close)
+        if self.context.docker:
+            yield self.context.docker.close
+        yield from (self.context.durability.close, self.context.store.close)
 
     def log_line(self, text: str) -> None:
         """One line (or a traceback) to stderr: the journal, or the daemon's log."""
@@ -255,7 +308,7 @@ class App:
             watched.guards, watched.listing = context.guards, context.listing
             watched.docker = context.docker
             watched.start_sources(
-                self.context.pump, self._inotify, lambda: self._judge_soon(run), ends
+                self.context.pump, self._inotify, lambda: self._judging.soon(run), ends
             )
         return watched
 
@@ -273,91 +326,21 @@ class App:
         if run in self.context.runs:
             self._publisher.publish(self.context.runs[run])
 
-    # -- judging ------------------------------------------------------------------------
-
-    def _judge_soon(self, run: str) -> None:
-        if run not in self._judging:
-            self._judging[run] = self._loop.later(0.0, lambda: self._judge(run, tick=False))
-
-    def _judge(self, run: str, *, tick: bool) -> None:
-        soon = self._judging.pop(run, None)
-        if soon is not None:
-            soon.cancel()
-        watched = self.context.runs.get(run)
-        if watched is None or not watched.alive or not (tick or watched.fresh):
-            return  # the run has ended, or the tick has judged it already
-        self._loop.serve(partial(self._finding.look_at, watched))
-        now, incidents = self._clock.now(), self.context.incidents
-        fresh, watched.fresh = watched.fresh, set()
-        view = watched.view(now)
-        changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.log_line_text)
-        open_now = incidents.open(run)
-        watched.look_closer(view, self._closer_after_s, self._hang)
-        changed = watched.update_state(view, open_now)
-        for change in changes:
-            self._loop.serve(partial(self._tell, watched, change))
-        ended = not watched.alive
-        due = changes or changed or self._publisher.is_due(watched)
-        if ended:  # the last push names the newest good checkpoint; its files are written after it
-            self._publisher.reindex(watched)
-        elif due:
-            self._publisher.publish(watched)
-        if ended or due:
-            self._loop.serve(partial(self._alerter.correct_saves, watched))
-        if ended:
-            watched.stop_sources(self.context.pump)
-            self._loop.serve(partial(self._finding.ended, watched))
-            self._alerter.alert_end(watched)
-            self._attribution.watch_disks()
-            self._publisher.publish(watched)
-
-    def _linger(self, watched: WatchedRun) -> None:
-        """Follow the last saves of an ended run until they have a verdict; then let it rest."""
-        if not watched.saves.open:
-            if watched.index_stale:
-                self._publisher.publish(watched)
-            watched.rest(self._clock.now())
-            return
-        watched.note_checkpoints()
-        if self._publisher.is_due(watched):
-            self._publisher.publish(watched)
-            self._alerter.correct_saves(watched)
-        if not watched.saves.waits(self._clock.now()):
-            watched.saves.stop(self.context.pump)
-
-    def _tell(self, watched: WatchedRun, change: Change) -> None:
-        self._alerter.alert(watched, change)
-        if change.kind != "joined":  # `incidents --follow` does not show these
-            incident = self.context.incident_json(change.incident)
-            self._server.publish({"change": change.kind, "incident": incident})
+    # -- in time ------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        if not self._ticking:
-            self._ticking = True
-            self._attribution.share_memory()
-            self._loop.each(self._judgements())
+        self._judging.tick()
         self._care.mind_store()
         self._alerter.pump()
         descriptors.own.settle()
 
-    def _judgements(self) -> Iterator[Callback]:
-        """One look at every run; with many of them over several turns of the loop."""
-        for watched in self.context.living_runs():
-            yield partial(self._judge, watched.spec.id, tick=True)
-        for watched in tuple(self.context.runs.values()):
-            if not watched.alive and not watched.resting:
-                yield partial(self._linger, watched)
-        self._ticking = False
-
     def _save(self) -> None:
-        """Write every status page and index again, send reminders, trim the store."""
+        """Send reminders, trim the store. Pages and indexes are written in their own time."""
         self._loop.each(self._savings())
 
     def _savings(self) -> Iterator[Callback]:
-        for watched in self.context.living_runs():
-            yield partial(self._publisher.publish, watched)
         yield self._alerter.tell_lost_store
-        yield self._alerter.remind
+        yield from self._alerter.reminders()
         yield self._save_kernel_log
         yield self._publisher.tidy
 

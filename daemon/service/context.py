@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import HandbookPage
+from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage
 
 from ..box import save_interval
 from ..box.durability import PathDurability
@@ -125,5 +126,11 @@ class Context:
     def box_report(self, watched: WatchedRun | None) -> dict[str, Any]:
         """GPUs, disks, and the memory of a run's cgroup."""
         memory = watched.memory if watched else None
-        saves = [c for r in self.living_runs() for c in r.history.checkpoints]
-        return facts.box(self.box, memory, saves, self.clock.now())
+        return facts.box(self.box, memory, self._saves_on, self.clock.now())
+
+    def _saves_on(self, mount: str) -> Iterator[CheckpointSeen]:
+        """The saves of all living runs that save on this mount, or of which that is not known."""
+        for run in reversed(self.living_runs()):
+            disks = run.history.disks
+            if not disks or (mount in disks and "checkpoints" in disks[mount][-1].holds):
+                yield from reversed(run.history.checkpoints)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from ..system.errors import MiddlewatchError
+from ..system.loop import Callback
 from . import state_lock
 from .alerting import Alerter
 from .context import Context
 from .finding import Finding
 from .own_report import OwnReport
 from .publishing import Publisher
+from .watched_run import WatchedRun
 
 
 class OwnCare:
@@ -42,19 +45,36 @@ class OwnCare:
         if context.store.lost_in_use == self._lost:
             return
         self._lost = context.store.lost_in_use
+        self._alerter.tell_lost_store()
+        context.pump.loop.each(self._put_again())
+
+    def _put_again(self) -> Iterator[Callback]:
+        """All that is known, in steps: three hundred runs with their files take seconds."""
+        context = self._context
         for incident in context.incidents.all():
             context.save_incident(incident)
-        for run, watched in list(context.runs.items()):
-            if watched.alive:
-                self._publisher.publish(watched, anew=True)
-            else:  # its sources are closed: nothing can be worked out anew
-                context.store.put("run", run, watched.save(), context.clock.now())
-                self._publisher.want(watched)
-        self._alerter.put_again()
+        yield self._alerter.put_again
+        yield self._put_finding
+        for watched in list(context.runs.values()):
+            yield partial(self._put_run, watched)
+        yield self._flush
+
+    def _put_run(self, watched: WatchedRun) -> None:
+        run, context = watched.spec.id, self._context
+        if run not in context.runs:
+            return
+        if watched.alive:
+            self._publisher.publish(watched, anew=True)
+        else:  # its sources are closed: nothing can be worked out anew
+            context.store.put("run", run, watched.save(), context.clock.now())
+            self._publisher.want(watched)
+
+    def _put_finding(self) -> None:
         if self._finding.on:
             self._finding.switch(True)
-        context.store.flush()
-        self._alerter.tell_lost_store()
+
+    def _flush(self) -> None:
+        self._context.store.flush()
 
     def mind_state(self) -> None:
         """Begin anew where the state directory should be, if it is another one or was deleted.

@@ -53,6 +53,14 @@ def spec_of(doc: Mapping[str, Any]) -> RunSpec:
     return RunSpec.from_json(doc["spec"])
 
 
+def with_index(doc: dict[str, Any], own: dict[str, Any] | None) -> dict[str, Any]:
+    """The document of a run with its index, which has a document of its own if it is very large."""
+    known = doc.get("index") or {}
+    if own and str(own.get("updated_at")) >= str(known.get("updated_at", "")):
+        return {**doc, "index": own}
+    return doc
+
+
 class Restorer:
     """Reads documents; ``lost`` are those that could not be read and were not told yet."""
 

@@ -19,7 +19,8 @@ from ..config.run_spec import RunSpec
 from ..config.save_folder import SaveFolder
 from ..judge.history import RunHistory
 from ..sources.checkpoint_dir import VERIFIER_ARGV, VERIFIER_DEADLINE_S, CheckpointDir
-from ..sources.save_folders import NOTICE_S, SaveFolders, Searches
+from ..sources.save_folders import NOTICE_S, SaveFolders
+from ..sources.searches import Searches
 from ..system.clock import Clock
 from ..system.guard import Guards
 from ..system.pump import Pump, Pumped
@@ -131,6 +132,12 @@ class RunSaves:
             found.append(f"who saved {shown} is not known: others work in that folder too")
         trouble = self._search.trouble(now) if self._search and self.open else ""
         return [*found, trouble] if trouble else found
+
+    @property
+    def looked(self) -> bool:
+        """False while the known folders are followed and were not looked at yet: after a restart it is
+        not the truth that there is nothing."""
+        return self.source is None or self.source.looked
 
     @property
     def open(self) -> bool:

@@ -20,7 +20,7 @@ from middlewatch.sentinels.kit.pace.silence import last_sign
 from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
 
 from ..box.durability import MarkDurability, PathDurability
-from ..checkpoints.index import build
+from ..checkpoints.index import Settled, build
 from ..checkpoints.kept import kept_checkpoints
 from ..checkpoints.ranking import RankingRules
 from ..config.run_spec import ENDED, RunSpec, RunState
@@ -106,9 +106,8 @@ class WatchedRun:
         self.end_alerted = self.state in ENDED
         self.resting = False
         self._lived_at: float = memory.get("lived_at", now)
-        self._saves_seen = False
-        self.index_stale = False
-        """Checkpoints came or went since the index was written."""
+        self._saves_seen = self.index_stale = False
+        """``index_stale``: checkpoints came or went since the index was written."""
         self._saved = memory
         self.logs = RunLogs(self, memory.get("log_tail", ()), memory.get("tails", {}))
         self.container = RunContainer(self, memory.get("container"))
@@ -116,6 +115,7 @@ class WatchedRun:
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
+        self._settled = Settled()
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
         self._session: Session | None = None
@@ -173,9 +173,9 @@ class WatchedRun:
             return
         self.resting = True
         self._saved = self._kept()
-        self._session = self._memory = self._processes = None
-        self._pump = self.guards = None
+        self._session = self._memory = self._processes = self._pump = self.guards = None
         self._urgent = lambda: None
+        self._settled = Settled()
         self.logs.rest()
         self.saves.rest()
         self.history.rest()
@@ -203,7 +203,7 @@ class WatchedRun:
         A deleted checkpoint disappears here: no observation is made of it.
         """
         self._saves_seen = False
-        if self.saves.source is not None:
+        if self.saves.looked and self.saves.source is not None:
             self.history.saving_at = self.saves.source.growing()
             known = self.copies.marked(self._marked(self.saves.source.checkpoints()))
             if known != self.history.checkpoints:
@@ -257,11 +257,9 @@ class WatchedRun:
     @property
     def lived_at(self) -> float:
         """When the main process was seen alive last (epoch seconds), also by an earlier daemon."""
-        pid = self.spec.pid
-        for sample in reversed(self.history.process_samples):
-            if any(process.pid == pid for process in sample.processes):
-                return sample.at
-        return self._lived_at
+        looks, pid = reversed(self.history.process_samples), self.spec.pid
+        lived = (look.at for look in looks if any(one.pid == pid for one in look.processes))
+        return next(lived, self._lived_at)
 
     def view(self, now: float) -> View:
         """The history as the sentinels see it at ``now``."""
@@ -282,15 +280,17 @@ class WatchedRun:
                 self.ended_at = ending.at
                 self.history.ended = True
         self.note_checkpoints()
-        state, reason = judge_state(view, list(open_incidents), now)
-        if state == self.state:
-            self.reason = reason
-            return False
-        self.state, self.reason, self.since = state, reason, now
-        return True
+        before = self.state
+        self.state, self.reason = judge_state(view, list(open_incidents), now)
+        self.since = self.since if self.state == before else now
+        return self.state != before
 
     def reindex(self, now: float, rules: RankingRules) -> None:
-        """Build the checkpoint index from what is on disk now."""
+        """Build the checkpoint index from what is on disk now, once that was looked at."""
+        if not self.saves.looked:
+            return
+        if self._saves_seen:
+            self.note_checkpoints()
         self.index = build(
             self.spec.id,
             [doubted(c, self.history.not_finite_since) for c in self.history.checkpoints],
@@ -300,6 +300,7 @@ class WatchedRun:
             rules=rules,
             started_at=self.facts.started_at,
             before=self.index,
+            settled=self._settled,
         )
         self.index["resumed_from"] = self.spec.resumed_from
         self.copies.into(self.index)
@@ -366,8 +367,7 @@ class WatchedRun:
         notes += self.saves.notes(self.clock.now())
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
-        notes += self.logs.notes()
-        return [mask(note) for note in notes]
+        return [mask(note) for note in (*notes, *self.logs.notes())]
 
     @property
     def memory(self) -> MemorySample | None:

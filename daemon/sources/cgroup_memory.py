@@ -79,6 +79,7 @@ class CgroupMemory(Source):
 
     name = "cgroup"
     every_s = 1.0
+    urgent = True
 
     def __init__(
         self,

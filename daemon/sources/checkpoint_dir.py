@@ -22,7 +22,7 @@ from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
-from .save_order import ByTime, DueQueue, MeetOrder
+from .save_order import ByTime, DataOrder, DueQueue, MeetOrder
 from .verifier import Verifier
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
@@ -104,7 +104,8 @@ class CheckpointDir(Source):
         self._settle_s = settle_s
         self._earlier = {str(entry.get("path")): entry for entry in earlier}
         self._followed: dict[str, Followed] = {}
-        self._order, self._due, self._sorted = MeetOrder(), DueQueue(), ByTime()
+        self._order, self._sorted = MeetOrder(), ByTime()
+        self._due, self._data = DueQueue(), DataOrder()
         self._asked: Followed | None = None
         self._reading = False
         """The outstanding question is to read the data, not only the structure."""
@@ -116,6 +117,8 @@ class CheckpointDir(Source):
         self._asked_at = self._spent_s = 0.0
         """When the last reading began, and the seconds spent on reading since the last scan."""
         self._now = 0.0
+        self.looked = False
+        """It was read at least once: what it knows is what is there."""
         self.writer_gone = False
         """The run's main process has ended: a file that does not change will not be finished."""
 
@@ -147,19 +150,21 @@ class CheckpointDir(Source):
         self._ask_next(now)
         if reading:
             self._spent_s += abs(now - self._asked_at)
-            if self._spent_s < READ_S:
+            if self._spent_s < READ_S and self._is_free():
                 self._ask_data(now)
         return found
 
     def read(self, now: float) -> Iterable[CheckpointSeen]:
         """Scan the folders once. Raises OSError when folders exist and none can be read."""
-        self._now = now
+        self._now, self.looked = now, True
         found = [*self._take_answers(now), *self._look(self._search.scan(now), now)]
         found += self._hurry(now)
         self._due.fill(f for f in self._followed.values() if self._is_due(f, now))
         self._ask_next(now)
         self._spent_s = 0.0
-        self._ask_data(now)
+        if self._is_free():
+            self._data.fill(self._followed.values(), self._reads)
+            self._ask_data(now)
         return found
 
     def stalled(self, now: float) -> str | None:
@@ -267,17 +272,8 @@ class CheckpointDir(Source):
         Only checkpoints saved since the run is watched, else the newest, are read: a restart of the
         daemon must not read all that are on disk.
         """
-        if self._asked is not None or self._verify.waiting:
-            return
-        whole = [f for f in self._followed.values() if f.seen and (f.seen.state == "ok" or f.again)]
-        whole = [f for f in whole if not self._search.is_stalled(f.path)]
-        fresh = [f for f in whole if f.fresh and not f.done]
-        # Finish the one that was begun: saves may come faster than one can be read.
-        first = (f for f in (fresh or whole) if f.began is not None and not f.done)
-        followed = next(first, None) or max(
-            fresh or whole, key=lambda f: f.fingerprint.newest_ns, default=None
-        )
-        if followed is None or followed.done or not followed.settled:
+        followed = self._data.first(self._reads)
+        if followed is None or not followed.settled:
             self._put_off_at = None
             return
         if followed.fingerprint.bytes > SMALL_BYTES and self._busy(now):
@@ -287,6 +283,18 @@ class CheckpointDir(Source):
         if self._verify.ask({"path": followed.path, "level": "finite"}, now):
             self._asked, self._reading, self._asked_at = followed, True, now
             followed.asked = followed.fingerprint
+
+    def _is_free(self) -> bool:
+        """True while the verifier has nothing to do."""
+        return self._asked is None and not self._verify.waiting
+
+    def _reads(self, followed: Followed) -> bool:
+        """Whether the data of a checkpoint is of interest, and can be read."""
+        if followed.seen is None or not (followed.seen.state == "ok" or followed.again):
+            return False
+        if self._followed.get(followed.path) is not followed:
+            return False
+        return not self._search.is_stalled(followed.path)
 
     def _busy(self, now: float) -> bool:
         """True while a save is probably being written."""

@@ -88,6 +88,7 @@ class LogTail(Source):
     """
 
     every_s = 1.0
+    urgent = True
 
     def __init__(
         self,

@@ -9,7 +9,6 @@ launcher.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator
 
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
@@ -19,6 +18,7 @@ from ..system import procfs
 from ..system.descriptors import Use, none_left
 from ..system.exit_status import ExitStatuses
 from ..system.kept_file import KeptFile
+from ..system.hidden import hidden, say_if_hidden
 from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
@@ -69,6 +69,7 @@ class Processes(Source):
 
     name = "processes"
     every_s = 1.0
+    urgent = True
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class Processes(Source):
         assert main is not None
         found = self._adopt(main, ticks)
         if found is None:
-            self._say_if_hidden(main)
+            say_if_hidden(main, self._root)
             self._main.gone()
         else:
             self._main.main = (main, found.ticks)
@@ -175,7 +176,7 @@ class Processes(Source):
         except (FileNotFoundError, ProcessLookupError):
             return None
         except PermissionError as error:
-            raise _hidden(pid, self._root) from error
+            raise hidden(pid, self._root) from error
         raw = _content(file)
         seen = procfs.parse_stat(raw)
         if (
@@ -292,18 +293,6 @@ class Processes(Source):
             return seen is not None and seen.start_ticks == identity[1]
         return False
 
-    def _say_if_hidden(self, pid: int) -> None:
-        """Raise PermissionError if ``pid`` exists but ``hidepid`` hides its directory."""
-        if self._root != procfs.PROC or procfs.exists(pid, self._root):
-            return
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        except OSError as error:
-            raise _hidden(pid, self._root) from error
-        raise _hidden(pid, self._root)
-
     # -- what they do -------------------------------------------------------------------
 
     def _look(self, process: _Process, raw: bytes) -> procfs.Stat | None:
@@ -394,8 +383,3 @@ def _content(file: KeptFile) -> bytes:
         if none_left(error):
             raise
         return b""
-
-
-def _hidden(pid: int, root: str) -> PermissionError:
-    what = f"process {pid} is hidden from us: {root} is mounted with hidepid"
-    return PermissionError(f"{what}; watch as root or as the user who runs the training")

@@ -18,12 +18,9 @@ from ..config.save_folder import SaveFolder, shape
 from ..system import procfs
 from ..system.processes import open_files
 from ..system.source import Source
-from ..system.worker import JsonWorker, module_argv
+from ..system.worker import JsonWorker
+from .searches import SEARCH_DEADLINE_S, Searches
 
-SEARCH_ARGV = module_argv("middlewatch.daemon.sources.programs.save_search")
-SEARCH_DEADLINE_S = 120.0
-"""Seconds for one look, as for a verdict of the verifier: it lists for two seconds at most, but has
-the lowest priority on a box whose processors are all busy."""
 REGULAR_S = (1.0, 4.0, 12.0, 30.0, 60.0, 120.0)
 """Seconds after the start of this watch at which it looks whatever happens: most runs save first
 in these minutes. Our choice."""
@@ -49,26 +46,6 @@ MOST_WRITERS = 16
 MOST_OPEN = 256
 """Open files looked at per process after a burst."""
 _KEPT_WRITING = 64
-AT_ONCE = 2
-"""Runs that are looked at at the same time. Each look is a process of 10 MB and half a second of CPU with
-its start: 300 of them at once kept a box of two cores busy for minutes. Our choice."""
-
-
-class Searches:
-    """How many runs look for their saves at the same time; the others wait for their next turn."""
-
-    def __init__(self, most: int = AT_ONCE) -> None:
-        self._most = most
-        self._asked: list[JsonWorker] = []
-
-    def free(self) -> bool:
-        """Whether one more may be asked now."""
-        self._asked = [worker for worker in self._asked if worker.waiting]
-        return len(self._asked) < self._most
-
-    def note(self, worker: JsonWorker) -> None:
-        """This one was asked."""
-        self._asked.append(worker)
 
 
 class SaveFolders(Source):
@@ -83,7 +60,6 @@ class SaveFolders(Source):
         writers: Callable[[], Sequence[int]],
         grown_at: Callable[[], float | None],
         take: Callable[[list[SaveFolder], list[str]], None],
-        worker: JsonWorker | None = None,
         root: str = procfs.PROC,
         searches: Searches | None = None,
     ) -> None:
@@ -95,11 +71,12 @@ class SaveFolders(Source):
         self._writers = writers
         self._grown_at = grown_at
         self._take = take
-        self._worker = worker or JsonWorker(
-            SEARCH_ARGV, SEARCH_DEADLINE_S, walls="save-search", can_wait=True
-        )
-        self._root = root
         self._searches = searches or Searches()
+        self._worker: JsonWorker | None = None
+        """The child that looks for this run now."""
+        self._stuck: JsonWorker | None = None
+        """One that could not be killed: no second one is started into the same trouble."""
+        self._root = root
         self._began: float | None = None
         self._regular = list(REGULAR_S)
         self._signs: deque[tuple[float, float]] = deque(maxlen=64)
@@ -136,7 +113,7 @@ class SaveFolders(Source):
     @property
     def busy(self) -> bool:
         """Whether a look is under way, or one after the end is still to come."""
-        return self._worker.waiting or any(seen == float("inf") for _, seen in self._signs)
+        return self._worker is not None or any(seen == float("inf") for _, seen in self._signs)
 
     def _sign(self, now: float) -> None:
         if not self._signs or self._signs[-1][1] < now - 1:
@@ -165,8 +142,8 @@ class SaveFolders(Source):
     # -- looking ------------------------------------------------------------------------
 
     def fds(self) -> Iterable[int]:
-        """The pipe of the child, while there is one."""
-        fd = self._worker.fileno()
+        """The pipe of the child that looks for this run."""
+        fd = None if self._worker is None else self._worker.fileno()
         return () if fd is None else (fd,)
 
     def read(self, now: float) -> Iterable[Observation]:
@@ -174,43 +151,73 @@ class SaveFolders(Source):
         if self._began is None:
             self._began = now
         self._watch_writing(now)
-        if self._worker.overdue(now) > 0:
-            self._worker.restart()
+        self._searches.look_after(now)
+        if self._worker is not None and self._worker.overdue(now) > 0:
+            self._lose(self._worker, f"a look took more than {SEARCH_DEADLINE_S:.0f} s")
+        if self._stuck is not None and self._stuck.stuck_pid is None:
+            self._stuck = None
         if self._searches.free() and self._is_due(now):
-            self._put_off = not self._worker.ask(self._asked(), now)
-            if not self._put_off:
-                self._searches.note(self._worker)
+            worker = self._searches.lend()
+            self._put_off = not worker.ask(self._asked(), now)
+            if self._put_off:
+                self._searches.give_back(worker)
+            else:
+                self._worker = worker
                 self._looked_at = now
                 self.looks += 1
         return ()
 
     def ready(self, fd: int, now: float) -> Iterable[Observation]:
         """Take the answer of the child."""
-        for answer in self._worker.answers():
+        worker = self._worker
+        if worker is None or fd != worker.fileno():
+            return ()  # it looks for another run meanwhile
+        answers = worker.answers()
+        if answers:
+            self._worker = None
+            self._searches.give_back(worker)
+        elif not worker.waiting:
+            self._lose(worker, "the child that looks has ended")
+        for answer in answers:
             self._error = str(answer.get("error") or "")
             found = [one for one in map(_folder, answer.get("folders") or ()) if one is not None]
             unclear = [str(path) for path in answer.get("unclear") or ()]
             if found:
                 self._pause_s = PAUSE_S
             elif self._by_sign:
-                self._pause_s = min(MOST_PAUSE_S, max(PAUSE_S, 2 * self._pause_s))
+                self._be_patient()
             self._take(found, unclear)
         return ()
+
+    def _lose(self, worker: JsonWorker, why: str) -> None:
+        """The child did not answer: it is not used for other runs, and this one waits for longer."""
+        self._worker = None
+        self._searches.drop(worker)
+        self._stuck = worker if worker.stuck_pid is not None else None
+        self._error = why
+        self._be_patient()
+
+    def _be_patient(self) -> None:
+        self._pause_s = min(MOST_PAUSE_S, max(PAUSE_S, 2 * self._pause_s))
 
     def trouble(self, now: float) -> str:
         """Why nothing is found at present; empty when all is well. A remark, not a failed source:
         a mount that does not answer is told by the source that watches it."""
-        late = self._worker.overdue(now)
+        late = 0.0 if self._worker is None else self._worker.overdue(now)
         why = f"a look is overdue by {late:.0f} s" if late > 0 else self._error
         return why and f"checkpoint folders are not looked for now: {why}"
 
     def close(self) -> None:
-        """End the child."""
-        self._worker.close()
+        """End a look that is under way."""
+        if self._worker is not None:
+            self._searches.drop(self._worker)
+            self._worker = None
 
     def _is_due(self, now: float) -> bool:
         assert self._began is not None
-        if self._worker.waiting or 0 <= now - self._looked_at < self._pause_s:
+        if self._worker is not None or self._stuck is not None:
+            return False
+        if 0 <= now - self._looked_at < self._pause_s:
             return False
         due, self._by_sign = self._put_off, False
         while self._regular and now >= self._began + self._regular[0]:

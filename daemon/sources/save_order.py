@@ -27,7 +27,7 @@ class DueQueue:
 
     def fill(self, due: Iterable[Followed]) -> None:
         """Hold these instead of what was left."""
-        self._due = sorted(due, key=lambda followed: followed.fingerprint.newest_ns)
+        self._due = sorted(due, key=_newest_ns)
 
     def take(self, still: Callable[[Followed], bool]) -> Followed | None:
         """The newest that is ``still`` due. What is not any more is dropped."""
@@ -40,6 +40,41 @@ class DueQueue:
     def put_back(self, followed: Followed) -> None:
         """It could not be asked about: it is the next again."""
         self._due.append(followed)
+
+
+class DataOrder:
+    """Whose data is read next: of the checkpoints saved since the run is watched the newest, else the
+    newest of all, and first the one that was begun: saves may come faster than one can be read.
+
+    It is filled once a scan, as :class:`DueQueue` is.
+    """
+
+    def __init__(self) -> None:
+        self._fresh: list[Followed] = []
+        """Saved since the run is watched, and not read; the newest last."""
+        self._newest: Followed | None = None
+        self._begun: Followed | None = None
+
+    def fill(self, known: Iterable[Followed], reads: Callable[[Followed], bool]) -> None:
+        """Choose among these, as far as ``reads`` says that their data is to be read."""
+        whole = [followed for followed in known if reads(followed)]
+        fresh = [followed for followed in whole if followed.fresh and not followed.done]
+        self._begun = next((f for f in fresh or whole if _is_begun(f)), None)
+        self._newest = max(whole, key=_newest_ns, default=None)
+        self._fresh = sorted(fresh, key=_newest_ns)
+
+    def first(self, reads: Callable[[Followed], bool]) -> Followed | None:
+        """The one to read now; it stays the first until it is done. ``None``: all that is to be read
+        was read."""
+        if self._begun is not None and _is_begun(self._begun) and reads(self._begun):
+            return self._begun
+        while self._fresh:
+            newest = self._fresh[-1]
+            if not newest.done and reads(newest):
+                return newest
+            self._fresh.pop()
+        last = self._newest
+        return last if last is not None and not last.done and reads(last) else None
 
 
 class MeetOrder:
@@ -82,6 +117,14 @@ class ByTime:
             self._seen = seen
             self._sorted = sorted(seen, key=lambda one: (one.saved_at, one.path))
         return self._sorted
+
+
+def _newest_ns(followed: Followed) -> int:
+    return followed.fingerprint.newest_ns
+
+
+def _is_begun(followed: Followed) -> bool:
+    return followed.began is not None and not followed.done
 
 
 def _by_numbers(path: str) -> list[tuple[int, str]]:

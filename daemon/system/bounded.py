@@ -2,7 +2,7 @@
 
 :func:`bounded` calls a function; after some seconds of CPU time in it, :class:`Overrun` is raised inside.
 The process has one timer for that (ITIMER_PROF), which counts the CPU time of the process and sends a
-signal every half second of it: a daemon that uses 1 % of a core gets one every 50 s, and a bounded call
+signal every quarter second of it: a daemon that uses 1 % of a core gets one every 25 s, and a bounded call
 costs no system call. Before :func:`install` was called nothing is interrupted.
 
 Only computing is interrupted, and only between two steps of the interpreter or of the ``re`` module:
@@ -23,10 +23,18 @@ R = TypeVar("R")
 CPU_S = 2.0
 """CPU seconds of a call that only computes. The longest ordinary one, 256 KiB of log text, takes 0.05 s;
 the loop answers nobody meanwhile, and commands wait for 5 s."""
+RULE_CPU_S = 1.0
+"""The same for a rule, of which the longest ordinary call takes a millisecond."""
 SOURCE_CPU_S = 30.0
 """The same for a look of a source, which is mostly work of the kernel: a folder of a million files is a
 few seconds. Our choice."""
-_TICK_S = 0.5
+SHORT_CPU_S = 0.5
+"""CPU seconds that are left to a rule, or the page of a run, after another call of the same code did not
+end: it may do so for each of three hundred runs."""
+SHORT_SOURCE_CPU_S = 5.0
+"""The same for sources of one kind."""
+_TICK_S = 0.25
+"""A call of :data:`SHORT_CPU_S` is two of them: so the end of one cannot hit a call that just began."""
 
 
 class Overrun(RuntimeError):

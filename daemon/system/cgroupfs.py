@@ -228,7 +228,8 @@ def directory_of(
             directory = directory.rpartition("/")[0]
         if os.path.exists(f"{directory}/{layout.current}") and directory not in existing:
             existing.append(directory)
-    for directory in existing:
+    # The list of processes may be all of the box, and is needed only to choose.
+    for directory in existing if len(existing) > 1 else ():
         with contextlib.suppress(OSError):
             if str(pid).encode() in procfs.read_file(f"{directory}/cgroup.procs", _PROCS).split():
                 return directory

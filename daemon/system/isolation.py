@@ -57,9 +57,15 @@ class Isolation:
         self._tell = tell
         self._parts: dict[tuple[str, str], Part] = {}
         self._told: set[tuple[str, str, str]] = set()
+        self._endless: dict[str, float] = {}
+        """Code of which a call did not end, by its name -> when that was last, epoch seconds."""
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self._parts.values())
+
+    def __bool__(self) -> bool:
+        """Whether any part has failed since the daemon started."""
+        return bool(self._parts)
 
     def get(self, kind: str, name: str) -> Part | None:
         """The part, if it has failed since the daemon started."""
@@ -70,10 +76,28 @@ class Isolation:
         part = self._parts.get((kind, name))
         return part is not None and part.left_out(now)
 
+    def cpu_s(self, code: str, usual_s: float, short_s: float, now: float) -> float:
+        """CPU seconds that a call of this code may take: ``short_s`` if another one did not end, about
+        whatever run it was, within the last hour."""
+        at = self._endless.get(code)
+        return usual_s if at is None or not 0 <= now - at < LONGEST_PAUSE_S else short_s
+
     def failed(
-        self, kind: str, name: str, error: Exception, now: float, *, at_once: bool = True
+        self,
+        kind: str,
+        name: str,
+        error: Exception,
+        now: float,
+        *,
+        at_once: bool = True,
+        code: str = "",
     ) -> Part:
-        """Note a failure. One that computes for ever is left out ``at_once``, others after some."""
+        """Note a failure. One that computes for ever is left out ``at_once``, others after some.
+
+        ``code``: what other parts run as well, see :meth:`cpu_s`.
+        """
+        if code and isinstance(error, Overrun):
+            self._endless[code] = now
         part = self._parts.setdefault((kind, name), Part(kind, name))
         part.failures += 1
         part.in_row += FAILURES if at_once and isinstance(error, Overrun) else 1

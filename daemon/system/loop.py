@@ -11,8 +11,7 @@ import heapq
 import itertools
 import math
 import selectors
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from .clock import Clock
 
@@ -20,6 +19,8 @@ Callback = Callable[[], None]
 ROUND_S = 0.1
 """Seconds of calls after which the rest waits for the next turn, so that a client is heard however many
 runs there are: a tenth of the second within which the daemon is to answer. Our choice."""
+LEAST_S = 1e-6
+"""Seconds that a call of a round counts at least, so that rounds of calls that take no time take turns."""
 LONGEST_OVER_S = 300.0
 """Seconds over which the longest turn is kept; then a new count begins beside the last one."""
 TELL_AGAIN_S = 3600.0
@@ -41,6 +42,18 @@ class Timer:
         self.active = False
 
 
+class _Round:
+    """Calls that are served one after the other, over several turns if they take long."""
+
+    __slots__ = ("calls", "share", "spent_s")
+
+    def __init__(self, calls: Iterable[Callback], share: float, spent_s: float) -> None:
+        self.calls = iter(calls)
+        self.share = share
+        self.spent_s = spent_s
+        """Seconds that it had, divided by its share."""
+
+
 class Loop:
     """Runs callbacks when their file descriptor is ready or their time has come."""
 
@@ -56,9 +69,7 @@ class Loop:
         """What is called now, for :mod:`.loop_watch`; ``None`` while the loop waits."""
         self.served = 0
         """Calls so far."""
-        self._rounds: deque[Iterator[Callback]] = deque()
-        self._going = False
-        """The rounds are being served, now or in the next turn."""
+        self._rounds: list[_Round] = []
         self._longest = (0.0, 0.0)
         """Seconds of the longest turn of the time that counts now, and of the one before."""
         self._longest_since = clock.monotonic()
@@ -80,28 +91,44 @@ class Loop:
         heapq.heappush(self._heap, (due, next(self._order), timer))
         return timer
 
-    def each(self, calls: Iterable[Callback]) -> None:
-        """Serve these calls in order, now; what is not done after :data:`ROUND_S` seconds is done in the
-        next turns, between which descriptors are served. ``calls`` is asked for one at a time. Several
-        such rounds take turns, one call each, within the same time."""
-        self._rounds.append(iter(calls))
-        if not self._going:
-            self._go()
+    def each(self, calls: Iterable[Callback], share: float = 1.0) -> None:
+        """Serve these calls in order, after the deadlines of this turn; what is not done after
+        :data:`ROUND_S` seconds is done in the next turns, between which descriptors are served. ``calls`` is
+        asked for one at a time.
 
-    def _go(self) -> None:
-        self._going = True
-        until = self.clock.monotonic() + ROUND_S
+        Several such rounds share the time: next is always the one that had least so far. One with
+        ``share`` 4 gets four times as much as one with 1, as long as both have something to do.
+        """
+        least = min((one.spent_s for one in self._rounds), default=0.0)
+        self._rounds.append(_Round(calls, share, least))
+        self._rounds.sort(
+            key=_share, reverse=True
+        )  # of two that had as much, the larger share is first
+
+    def _serve_rounds(self, until: float) -> None:
+        """Serve rounds until this time, or half of a round longer where deadlines took it all."""
+        before = self.clock.monotonic()
+        until = max(until, before + ROUND_S / 2)
         while self._rounds:
-            call = next(self._rounds[0], None)
+            one = min(self._rounds, key=_spent)
+            call = self._next(one)
             if call is None:
-                self._rounds.popleft()
+                self._rounds.remove(one)
                 continue
-            self._rounds.rotate(-1)
             self.serve(call)
-            if self.clock.monotonic() >= until:
-                self.later(0.0, self._go)
+            mono = self.clock.monotonic()
+            one.spent_s += max(LEAST_S, mono - before) / one.share
+            before = mono
+            if mono >= until:
                 return
-        self._going = False
+
+    def _next(self, one: _Round) -> Callback | None:
+        """Its next call; ``None`` if there is no other, or its author made a mistake."""
+        try:
+            return next(one.calls, None)
+        except Exception as error:  # noqa: BLE001 - a bug must not end the loop
+            self._tell(error)
+            return None
 
     def watch(self, fd: int, call: Callback, *, write: bool = False) -> None:
         """Call whenever ``fd`` is readable (or writable)."""
@@ -135,7 +162,8 @@ class Loop:
         self._stopped = False
 
     def turn(self, longest_s: float = 60.0) -> None:
-        """Wait for the next event or deadline (at most ``longest_s`` seconds); call what is due.
+        """Wait for the next event or deadline (at most ``longest_s`` seconds); call what is due, and go on
+        with the rounds.
 
         Deadlines that are left after :data:`ROUND_S` seconds wait for the next turn, earliest first:
         three hundred runs that end at once are one deadline each.
@@ -143,16 +171,38 @@ class Loop:
         wait = longest_s
         while self._heap and not self._heap[0][2].active:
             heapq.heappop(self._heap)  # cancelled: no reason to wake up for it
-        if self._heap:
+        if self._rounds:
+            wait = 0.0
+        elif self._heap:
             wait = min(wait, max(0.0, self._heap[0][0] - self.clock.monotonic()))
         ready = self._selector.select(wait)
         began = self.clock.monotonic()
+        self._serve_ready(ready)
+        if ready:
+            # A client that was let in has asked already: it need not wait for another turn.
+            served = {key.fd for key, _ in ready}
+            self._serve_ready(
+                [one for one in self._selector.select(0.0) if one[0].fd not in served]
+            )
+        mono = self.clock.monotonic()
+        self._serve_due(mono)
+        self._serve_rounds(mono + ROUND_S)
+        self._note_turn(began)
+
+    def _serve_ready(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
         for key, _ in ready:
             # An earlier callback may have closed this file and opened another with its number.
             now = self._selector.get_map().get(key.fd)
             if now is not None and now.data == key.data:
                 self.serve(key.data)
-        mono = self.clock.monotonic()
+
+    def catch_up(self) -> None:
+        """What a turn does about rounds and deadlines, before anybody is heard: rounds first, as they
+        may bring deadlines."""
+        self._serve_rounds(self.clock.monotonic() + ROUND_S)
+        self._serve_due(self.clock.monotonic())
+
+    def _serve_due(self, mono: float) -> None:
         first_new = next(self._order)
         while self._heap and self._heap[0][0] <= mono and self._heap[0][1] < first_new:
             due, _, timer = heapq.heappop(self._heap)
@@ -164,7 +214,6 @@ class Loop:
                 self._push(due + (missed + 1) * timer.every_s, timer)
             if self.clock.monotonic() - mono >= ROUND_S:
                 break
-        self._note_turn(began)
 
     def _note_turn(self, began: float) -> None:
         mono = self.clock.monotonic()
@@ -204,6 +253,14 @@ class Loop:
     def close(self) -> None:
         """Close the selector."""
         self._selector.close()
+
+
+def _spent(one: _Round) -> float:
+    return one.spent_s
+
+
+def _share(one: _Round) -> float:
+    return one.share
 
 
 def _place(error: Exception) -> str:

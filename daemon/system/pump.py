@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from middlewatch.sentinels.kit import Observation, SourceState
 from middlewatch.sentinels.kit.observations import SourceStateName
 
-from .bounded import SOURCE_CPU_S, bounded
+from .bounded import SHORT_SOURCE_CPU_S, SOURCE_CPU_S, bounded
 from .clock import Clock
 from .errors import Unsupported
 from .isolation import Isolation
@@ -25,6 +26,9 @@ UNSUPPORTED_RETRY_S = 600.0
 BREATH = 2.0
 """A source with a backlog is not called for twice as long as its turn took, so that reading an old
 log to its end takes at most a third of a core from the training. Our choice."""
+URGENT_SHARE = 4.0
+"""Sources that are urgent get so many times the time of others that are due: where the processors are
+busy and there are hundreds of runs, their logs and ends are read before their quotas. Our choice."""
 Take = Callable[[Iterable[Observation]], None]
 
 
@@ -70,8 +74,10 @@ class Pumped:
 
     def _guard(self, look: Callable[[float], Iterable[Observation]]) -> None:
         now, began = self._pump.clock.now(), self._pump.clock.monotonic()
+        isolation, code = self._pump.isolation, type(self.source).__name__
+        most_s = isolation.cpu_s(code, SOURCE_CPU_S, SHORT_SOURCE_CPU_S, now)
         try:
-            seen = bounded(lambda: list(look(now)), SOURCE_CPU_S)
+            seen = bounded(lambda: list(look(now)), most_s)
             late, impaired = self.source.stalled(now), self.source.impaired
         except Unsupported as error:
             self._not_before = self._pump.clock.monotonic() + UNSUPPORTED_RETRY_S
@@ -81,10 +87,10 @@ class Pumped:
         except TelemetryLost as error:
             self._say(now, "failed", str(error))
         except Exception as error:  # noqa: BLE001 - a bug fails this source only
-            self._pump.isolation.failed("source", self.name, error, now)
+            isolation.failed("source", self.name, error, now, code=code)
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
-            self._pump.isolation.worked("source", self.name, now)
+            isolation.worked("source", self.name, now)
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
             if late:
                 self._say(now, "stalled", late)
@@ -155,22 +161,36 @@ class _Shared:
     def __init__(self, identity: int, call: Callback) -> None:
         self.identity = identity
         self.call = call
-        self.sources: list[Pumped] = []
+        self.sources: dict[Pumped, None] = {}
+        """In order; a dict, as hundreds leave and come back with every batch of events."""
+        self.going = False
+        """They are being told, over several turns of the loop."""
+
+
+class _Group(NamedTuple):
+    """Sources that are read in the same round."""
+
+    every_s: float
+    urgent: bool
+
+
+def _group(source: Source) -> _Group:
+    return _Group(source.every_s, source.urgent)
 
 
 class Pump:
-    """Calls all sources. Those with the same interval share one timer."""
+    """Calls all sources. Those with the same interval share one timer, those that are urgent another."""
 
     def __init__(self, loop: Loop, clock: Clock, tell_bug: Callable[[str], None]) -> None:
         self.loop = loop
         self.clock = clock
         self.isolation = Isolation(tell_bug)
         """What failed by a mistake of ours: sources, and whatever else the daemon can do without."""
-        self._by_interval: dict[float, list[Pumped]] = {}
-        self._timers: dict[float, Timer] = {}
+        self._groups: dict[_Group, dict[Pumped, None]] = {}
+        self._timers: dict[_Group, Timer] = {}
         self._fds: dict[int, _Shared] = {}
-        self._under_way: set[float] = set()
-        """Intervals whose sources are being read, over several turns of the loop."""
+        self._under_way: set[_Group] = set()
+        """Groups whose sources are being read, over several turns of the loop."""
 
     def add(self, source: Source, take: Take, of: str = "") -> Pumped:
         """Call ``source`` from now on, the first time at once; ``take`` gets its observations.
@@ -178,33 +198,34 @@ class Pump:
         ``of``: the run that it is about, if it is not one of the box.
         """
         pumped = Pumped(source, self, take, of)
-        every = source.every_s
-        self._by_interval.setdefault(every, []).append(pumped)
-        if every not in self._timers:
-            self._timers[every] = self.loop.every(every, partial(self._turn, every))
+        group = _group(source)
+        self._groups.setdefault(group, {})[pumped] = None
+        if group not in self._timers:
+            self._timers[group] = self.loop.every(source.every_s, partial(self._turn, group))
+        # A deadline, not a round: it comes before the next second, in which the run is judged.
         self.loop.later(0.0, pumped.read)
         return pumped
 
     def remove(self, pumped: Pumped) -> None:
         """Call this source no more, and close it."""
-        for same in self._by_interval.values():
-            if pumped in same:
-                same.remove(pumped)
+        self._groups.get(_group(pumped.source), {}).pop(pumped, None)
         pumped.close()
 
-    def _turn(self, every: float) -> None:
-        if every not in self._under_way:
-            self._under_way.add(every)
-            self.loop.each(self._reads(every))
+    def _turn(self, group: _Group) -> None:
+        if group not in self._under_way:
+            self._under_way.add(group)
+            self.loop.each(self._reads(group), URGENT_SHARE if group.urgent else 1.0)
 
-    def _reads(self, every: float) -> Iterator[Callback]:
-        for pumped in tuple(self._by_interval[every]):
-            yield pumped.read
-        self._under_way.discard(every)
+    def _reads(self, group: _Group) -> Iterator[Callback]:
+        try:
+            for pumped in tuple(self._groups[group]):
+                yield pumped.read
+        finally:
+            self._under_way.discard(group)
 
     def all(self) -> list[Pumped]:
         """All sources."""
-        return [p for group in self._by_interval.values() for p in group]
+        return [p for group in self._groups.values() for p in group]
 
     def rewire(self, pumped: Pumped) -> None:
         """Wait on the descriptors that the source has now."""
@@ -220,8 +241,7 @@ class Pump:
             if shared is None or shared.identity != identity:
                 shared = self._fds[fd] = _Shared(identity, partial(self._ready, fd))
                 self.loop.watch(fd, shared.call)
-            if pumped not in shared.sources:
-                shared.sources.append(pumped)
+            shared.sources[pumped] = None
         pumped.fds = set(wanted)
 
     def unwire(self, pumped: Pumped) -> None:
@@ -234,12 +254,27 @@ class Pump:
         shared = self._fds.get(fd)
         if shared is None or pumped not in shared.sources:
             return
-        shared.sources.remove(pumped)
+        del shared.sources[pumped]
         if not shared.sources:
             self.loop.unwatch(fd, shared.call)
             del self._fds[fd]
 
     def _ready(self, fd: int) -> None:
+        """Tell the sources that wait on this descriptor: the first now, which reads what is there, and
+        all others in a round of the loop: hundreds of logs share that of inotify."""
         shared = self._fds.get(fd)
-        for pumped in tuple(shared.sources) if shared else ():
-            self.loop.serve(partial(pumped.ready, fd))
+        if shared is None:
+            return
+        first, *others = shared.sources
+        self.loop.serve(partial(first.ready, fd))
+        if others and not shared.going:
+            shared.going = True
+            self.loop.each(self._tells(shared, fd, others), URGENT_SHARE)
+
+    def _tells(self, shared: _Shared, fd: int, others: list[Pumped]) -> Iterator[Callback]:
+        try:
+            for pumped in others:
+                if pumped in shared.sources:
+                    yield partial(pumped.ready, fd)
+        finally:
+            shared.going = False

@@ -32,6 +32,11 @@ class Source:
     """True when ``read`` only sends a question and ``ready`` returns the answer: an empty first
     ``read`` then does not mean that the source works."""
 
+    urgent: bool = False
+    """What it sees may have to be told at once: it is read before others when there is not the time for
+    all. Of one run these are read together, in the order in which they were added: that a process has
+    ended, and how, is known before the next lines of its log. Constant, as ``every_s`` is."""
+
     def fds(self) -> Iterable[int]:
         """File descriptors to wait on; asked for again after every ``read`` and ``ready``."""
         return ()

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from middlewatch.daemon.judge import engine as engine_module
 from middlewatch.daemon.judge.engine import Engine, prove
 from middlewatch.daemon.judge.incidents import Incident, Incidents
-from middlewatch.daemon.system.bounded import Overrun
+from middlewatch.daemon.system.bounded import RULE_CPU_S, SHORT_CPU_S, Overrun
 from middlewatch.daemon.system.isolation import (
     FAILURES,
     FIRST_PAUSE_S,
@@ -181,8 +182,51 @@ def test_a_broken_rule_is_told_once_and_becomes_an_incident_of_our_own() -> None
     assert broken.asked == asked + 1
 
 
+def test_after_one_run_the_others_pay_less_for_a_rule_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody is answered while it computes: one second, then half of it about two more runs."""
+    rule, other = Rule(), Rule()
+    rule.error = Overrun("it did not end")
+    bench = Bench(rule=rule, other=other)
+    most: list[float] = []
+
+    def noted(call: Callable[[], Any], cpu_s: float) -> Any:
+        most.append(cpu_s)
+        return call()
+
+    monkeypatch.setattr(engine_module, "bounded", noted)
+    now = 100.0
+    for run in (f"run{n}" for n in range(300)):
+        bench.engine.findings(view(now), {Step}, tick=False, run=run)
+    assert rule.asked == FAILURES
+    assert most == [RULE_CPU_S] + [RULE_CPU_S, SHORT_CPU_S] * 2 + [RULE_CPU_S] * 298
+    most.clear()
+    for run in (
+        f"run{n}" for n in range(300)
+    ):  # and no more than one of them when it is tried again
+        bench.engine.findings(view(now + FIRST_PAUSE_S), {Step}, tick=False, run=run)
+    assert rule.asked == FAILURES + 1
+    assert most.count(SHORT_CPU_S) == 1
+
+
+def test_a_rule_without_end_about_one_run_is_asked_about_the_others_for_ever() -> None:
+    rule = Rule()
+    bench = Bench(rule=rule)
+    now = 100.0
+    for _ in range(2 * FAILURES):
+        now += LONGEST_PAUSE_S
+        rule.error = Overrun("it did not end")
+        bench.engine.findings(view(now), {Step}, tick=False, run="strange")
+        rule.error = None
+        for run in ("a", "b"):
+            found, asked = bench.engine.findings(view(now), {Step}, tick=False, run=run)
+            assert not found
+            assert asked
+
+
 def test_a_rule_that_computes_for_ever_about_several_runs_is_asked_about_none() -> None:
-    """Each would cost two seconds; after a pause one run is enough to see that it works again."""
+    """After a pause one run is enough to see that it works again."""
     rule = Rule()
     rule.error = Overrun("it did not end")
     bench = Bench(rule=rule)

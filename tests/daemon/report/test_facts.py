@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from middlewatch.sentinels.kit import (
     SourceState,
     Step,
 )
+from middlewatch.sentinels.kit.saves.pattern import LOOKED_AT
 
 NOW = 1_700_000_000.0
 
@@ -131,9 +133,23 @@ def test_how_many_saves_are_left_on_the_disk_that_holds_them() -> None:
     box = BoxHistory()
     for mount in ("/", "/data"):
         box.add(DiskSample(NOW - 5, mount, "ext4", 10**9, 1000, 900, 25, holds=("checkpoints",)))
-    disks = report.box(box, None, [saved(1, 100), saved(2, 100)], NOW)["disks"]
+    disks = report.box(box, None, lambda mount: [saved(2, 100), saved(1, 100)], NOW)["disks"]
     assert [(d["mount"], d["saves_left"]) for d in disks] == [("/", None), ("/data", 2.5)]
     assert disks[0]["age_s"] == 5.0
+
+
+def test_of_thousands_of_saves_only_the_newest_are_looked_at() -> None:
+    box = BoxHistory()
+    box.add(DiskSample(NOW, "/data", "ext4", 10**9, 1000, 900, 25, holds=("checkpoints",)))
+    looked: list[int] = []
+
+    def newest_first(mount: str) -> Iterator[CheckpointSeen]:
+        for step in range(15_000, 0, -1):
+            looked.append(step)
+            yield saved(step, 500)
+
+    assert report.box(box, None, newest_first, NOW)["disks"][0]["saves_left"] == 2.0
+    assert len(looked) == LOOKED_AT
 
 
 def test_gpus_and_memory() -> None:
@@ -141,7 +157,7 @@ def test_gpus_and_memory() -> None:
     for index in (1, 0):
         box.add(GpuSample(NOW, index, name="H100", util_ratio=None, lost=index == 1))
     memory = MemorySample(NOW, "/", None, 5, 4, None)
-    shown = report.box(box, memory, (), NOW)
+    shown = report.box(box, memory, lambda mount: (), NOW)
     assert [(g["index"], g["lost"], g["util_ratio"]) for g in shown["gpus"]] == [
         (0, False, None),
         (1, True, None),

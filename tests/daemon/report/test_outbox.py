@@ -45,9 +45,16 @@ class Desk:
     ) -> None:
         self.clock = FakeClock()
         self.stored: list[str] = []
+        self.delivered: list[int] = []
+        """How many versions of messages were stored at each time that some were delivered."""
         ids = itertools.count()
         self.outbox = Outbox(
-            urls, Alerts(mode=mode), self._keep, queued=queued, new_id=lambda: f"id{next(ids)}"
+            urls,
+            Alerts(mode=mode),
+            self._keep,
+            queued=queued,
+            new_id=lambda: f"id{next(ids)}",
+            delivered=lambda: self.delivered.append(len(self.stored)),
         )
 
     def _keep(self, queued: Queued) -> None:
@@ -206,6 +213,7 @@ def test_fifty_deaths_at_once_are_one_push_with_a_list(desk: Any, receiver: Rece
     sent = [d.push(message) for message in deaths(51)]
     d.until(lambda: not d.outbox.busy())
     assert {q.state for q in sent} == {"sent"}
+    assert d.delivered == [51 + 1, 51 + 51], "one transaction for all that were sent together"
     first, rest = (g.data for g in receiver.got)
     assert first["title"] == sent[0].message.title
     assert rest["title"] == "[CRITICAL] 50 at once: process_killed"

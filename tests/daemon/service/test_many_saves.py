@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from middlewatch.daemon.checkpoints.ranking import RankingRules
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.history import BoxHistory
 from middlewatch.daemon.judge.incidents import Incidents
 from middlewatch.daemon.service.context import Context
-from middlewatch.daemon.service.publishing import MANY_SAVES, RESTS, Publisher
+from middlewatch.daemon.service.publishing import MANY_SAVES, RESTS, STEPS, Publisher
+from middlewatch.daemon.service.restoring import with_index
 from middlewatch.daemon.service.watched_run import WatchedRun
+from middlewatch.daemon.sources.searches import Searches
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
@@ -32,6 +37,8 @@ def saves(count: int, now: float) -> list[CheckpointSeen]:
 
 class Source:
     """The saves of a run, and how often somebody looked at all of them."""
+
+    looked = True
 
     def __init__(self, known: list[CheckpointSeen]) -> None:
         self.known = known
@@ -101,3 +108,97 @@ def test_one_more_save_is_written_when_writing_has_paused(
     assert publisher.is_due(watched)
     store.close()
     loop.close()
+
+
+def test_the_files_of_very_many_saves_are_written_in_steps(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """And the index once a change: in the store it is a document of its own, and read from there."""
+    loop = Loop(clock, lambda error: pytest.fail(repr(error)))
+    state = StateDir(tmp_path / "state")
+    state.take()
+    store = Store(state.store, state.reserve, tmp_path)
+    pump = Pump(loop, clock, pytest.fail)
+    context = Context(state, parse("", ""), clock, store, Incidents(), pump)
+    watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), context.box, clock)
+    context.runs["gpt-1"] = watched
+    publisher = Publisher(context, pytest.fail)
+    watched.history.checkpoints = saves(3, clock.now())
+    assert len(list(publisher.steps(watched))) == 1
+    watched.history.checkpoints = saves(MANY_SAVES, clock.now())
+
+    def written() -> set[str]:
+        """Kinds of documents that writing the files has put into the store."""
+        before = dict(store._dirty)
+        flush, store.flush = store.flush, lambda: True  # type: ignore[method-assign]
+        calls = list(publisher.steps(watched))
+        assert len(calls) == STEPS
+        for call in calls:
+            call()
+        store.flush = flush  # type: ignore[method-assign]
+        changed = {
+            kind for (kind, _), doc in store._dirty.items() if before.get((kind, "gpt-1")) != doc
+        }
+        store.flush()
+        return changed
+
+    assert written() == {"run", "index"}
+    assert written() == {"run"}, "nothing has changed"
+    watched.history.checkpoints = [
+        *watched.history.checkpoints,
+        saves(MANY_SAVES + 1, clock.now())[-1],
+    ]
+    assert written() == {"run", "index"}
+    doc, index = (dict(store.all(kind))["gpt-1"] for kind in ("run", "index"))
+    assert "index" not in doc
+    assert len(with_index(doc, index)["index"]["checkpoints"]) == MANY_SAVES + 1
+    newer = {**doc, "index": {**index, "updated_at": "2999", "checkpoints": []}}
+    assert with_index(newer, index) == newer, "a rescan has put it there"
+    text = state.checkpoint_index("gpt-1").read_text()
+    assert len(json.loads(text)["checkpoints"]) == MANY_SAVES + 1
+    store.close()
+    loop.close()
+
+
+def test_one_more_save_is_one_more_entry(clock: FakeClock, watched: WatchedRun) -> None:
+    """What was told of the others is not worked out again, and the index before is left as it was."""
+    source: Any = Source(saves(MANY_SAVES, clock.now()))
+    watched.saves.source = source
+    watched.note_checkpoints()
+    watched.reindex(clock.now(), RankingRules())
+    before = watched.index
+    text = json.dumps(before)
+    source.known = [*source.known, saves(MANY_SAVES + 1, clock.now())[-1]]
+    watched.note_checkpoints()
+    watched.reindex(clock.now(), RankingRules())
+    old, new = before["checkpoints"], watched.index["checkpoints"]
+    assert (
+        sum(one is not other for one, other in zip(old, new, strict=False)) == 1
+    )  # the latest before
+    assert json.dumps(before) == text
+    assert [entry["tags"] for entry in new[-2:]] == [[], ["latest"]]
+
+
+def test_an_index_is_kept_until_its_folders_were_looked_at(
+    clock: FakeClock, watched: WatchedRun
+) -> None:
+    """A question right after a restart, and a page that is due then, must not forget what was known."""
+    source: Any = Source(saves(3, clock.now()))
+    watched.saves.source = source
+    watched.note_checkpoints()
+    watched.reindex(clock.now(), RankingRules())
+    spec = replace(watched.spec, checkpoint_dirs=("/w",))
+    again = WatchedRun(spec, BoxHistory(), clock, watched.save())
+    pump = Pump(Loop(clock, lambda error: pytest.fail(repr(error))), clock, pytest.fail)
+    again.saves.searches = Searches(most=0)
+    again.saves.start(pump)
+    again.note_checkpoints()
+    again.reindex(clock.now(), RankingRules())
+    assert again.index == watched.index
+    assert not again.index_stale
+    assert again.saves.source is not None
+    list(again.saves.source.read(clock.now()))
+    again.note_checkpoints()
+    again.reindex(clock.now(), RankingRules())
+    assert again.index["checkpoints"] == [], "they are gone"
+    again.saves.stop(pump)

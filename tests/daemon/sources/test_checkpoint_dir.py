@@ -745,3 +745,28 @@ def test_one_more_verdict_costs_the_same_beside_many(
     # Once a scan all that are known may be looked at, twice; and each when it is asked about and answered.
     assert len(looked_at) <= count * (2 * scans + 4)
     assert scans < count / 10
+
+
+def test_reading_one_more_costs_the_same_beside_many(
+    out: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 60
+    out.mkdir()
+    watch.look()
+    for step in range(count):
+        (out / f"step_{step}.safetensors").write_bytes(tensors(1))
+    looked_at: list[str] = []
+    really = FolderSearch.is_stalled
+
+    def counted(search: FolderSearch, path: str) -> bool:
+        looked_at.append(path)
+        return really(search, path)
+
+    monkeypatch.setattr(FolderSearch, "is_stalled", counted)
+    scans = 0
+    while [seen.level for seen in watch.source.checkpoints()].count("finite") < count:
+        watch.look(2.0)
+        scans += 1
+    # Once a scan all may be looked at, three times; and each when it is asked about and answered, twice.
+    assert len(looked_at) <= count * (3 * scans + 8)
+    assert scans < count / 10

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.sources.cpu_quota import SETTLE_EVERY, CpuQuota
+from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.sentinels.kit import CpuQuotaSample
 
@@ -170,3 +171,22 @@ def test_a_real_process_that_is_throttled(group: Path) -> None:
         burner.wait()
         if burner.stdin:
             burner.stdin.close()
+
+
+def test_the_processes_of_a_group_are_not_listed_where_no_other_can_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The root group has all processes of the box: 300 runs would list them 300 times."""
+    box = Box(tmp_path, V2, "0::/")
+    box.group("", cpu__stat=stat2(5), cpu__max="max 100000", cgroup__procs=PID)
+    read: list[str] = []
+    read_file = procfs.read_file
+
+    def noted(path: str, *limit: int) -> bytes:
+        read.append(path.rpartition("/")[2])
+        return read_file(path, *limit)
+
+    monkeypatch.setattr(procfs, "read_file", noted)
+    assert one(box.source()).cgroup == "/"
+    assert "cgroup.procs" not in read
+    assert "cpu.max" in read

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -19,8 +21,8 @@ from middlewatch.daemon.sources.save_folders import (
     MOST_PAUSE_S,
     REGULAR_S,
     SaveFolders,
-    Searches,
 )
+from middlewatch.daemon.sources.searches import AT_ONCE, Searches
 from middlewatch.daemon.system import descriptors, procfs
 from middlewatch.daemon.system.descriptors import Descriptors
 from middlewatch.sentinels.kit import CheckpointSaved
@@ -89,7 +91,7 @@ class Stage:
     def answer(self, source: SaveFolders, now: float) -> None:
         """Wait for the child of this source."""
         deadline = time.monotonic() + 180
-        while source._worker.waiting and time.monotonic() < deadline:
+        while source._worker is not None and time.monotonic() < deadline:
             for fd in source.fds():
                 if select.select([fd], [], [], 0.2)[0]:
                     source.ready(fd, now)
@@ -195,7 +197,7 @@ def test_what_two_looks_say_of_one_folder() -> None:
 
 
 def test_few_of_many_runs_are_looked_at_at_once(stage: Stage) -> None:
-    """Each look is a process: of six runs that are due, two are asked, then the next two."""
+    """Of six runs that are due, two are asked, then the next two, by the same two children."""
     together = Searches()
     sources = [
         SaveFolders(stage.question, list, lambda: None, stage.take, searches=together)
@@ -214,3 +216,47 @@ def test_few_of_many_runs_are_looked_at_at_once(stage: Stage) -> None:
         for source in sources:
             source.close()
     assert looked == [0, 2, 4, 6]  # the first turn only begins the watch
+    assert [worker.starts for worker in together._idle] == [1] * AT_ONCE
+
+
+def test_a_child_that_ended_by_itself_is_reaped_and_another_started(stage: Stage) -> None:
+    stage.turns(2)
+    (child,) = stage.source._searches._idle
+    pid = child.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 180
+    while child.alive and time.monotonic() < deadline:
+        stage.now += 1.0
+        stage.source.read(stage.now)
+        time.sleep(0.01)
+    assert procfs.start_ticks(pid) is None
+    stage.do("os.makedirs('work/late'); open('work/late/step_1.pt', 'wb').write(b'x' * 50000)")
+    stage.turns(6)
+    assert stage.found
+    assert child.starts == 2
+
+
+def test_a_child_that_dies_over_one_run_is_not_lent_to_another(stage: Stage) -> None:
+    together = Searches()
+    one, two = (
+        SaveFolders(stage.question, list, lambda: None, stage.take, searches=together)
+        for _ in range(2)
+    )
+    one.read(stage.now)
+    now = stage.now + 2.0
+    one.read(now)
+    lost = one._worker
+    assert lost is not None
+    assert lost.pid is not None
+    os.kill(lost.pid, signal.SIGKILL)
+    stage.answer(one, now)
+    assert one.trouble(now).endswith("the child that looks has ended")
+    two.read(now)
+    two.read(now + 2.0)
+    assert two._worker is not None
+    assert two._worker is not lost
+    stage.answer(two, now + 2.0)
+    assert two.trouble(now + 2.0) == ""
+    one.close()
+    two.close()

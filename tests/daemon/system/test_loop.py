@@ -7,7 +7,13 @@ from functools import partial
 
 import pytest
 
-from middlewatch.daemon.system.loop import LONGEST_OVER_S, ROUND_S, TELL_AGAIN_S, Loop
+from middlewatch.daemon.system.loop import (
+    LONGEST_OVER_S,
+    ROUND_S,
+    TELL_AGAIN_S,
+    Callback,
+    Loop,
+)
 
 from ...fakes.clock import FakeClock
 
@@ -192,6 +198,22 @@ def test_what_one_callback_closes_another_is_not_called_for(bench: Bench) -> Non
             os.close(read)
 
 
+def test_what_a_client_sends_after_it_has_connected_is_read_in_the_same_turn(bench: Bench) -> None:
+    outer, outer_write = os.pipe()
+    inner, inner_write = os.pipe()
+
+    def connected() -> None:
+        bench.note(os.read(outer, 9).decode())
+        bench.loop.watch(inner, lambda: bench.note(os.read(inner, 9).decode()))
+
+    bench.loop.watch(outer, connected)
+    os.write(outer_write, b"hello")
+    os.write(inner_write, b"ping")
+    assert bench.after(0) == ["hello", "ping"]
+    for fd in (outer, outer_write, inner, inner_write):
+        os.close(fd)
+
+
 def test_run_goes_on_until_stop(bench: Bench) -> None:
     bench.loop.later(0, lambda: bench.note("x"))
     bench.loop.later(0, bench.loop.stop)
@@ -214,10 +236,10 @@ def test_a_long_round_leaves_room_for_what_comes_meanwhile(bench: Bench) -> None
         bench.clock.jump(ROUND_S / 3.5)
 
     bench.loop.each(partial(call, number) for number in range(12))
-    assert bench.called == ["0", "1", "2", "3"]
+    assert bench.after(0.0) == ["0", "1", "2", "3"]
     bench.loop.later(0.0, lambda: bench.note("another"))
-    assert bench.after(0.0) == ["4", "5", "6", "7"]
-    assert bench.after(0.0) == ["another", "8", "9", "10", "11"]
+    assert bench.after(0.0) == ["another", "4", "5", "6", "7"]
+    assert bench.after(0.0) == ["8", "9", "10", "11"]
 
 
 def test_many_deadlines_at_once_leave_room_for_what_comes_meanwhile(bench: Bench) -> None:
@@ -236,6 +258,17 @@ def test_many_deadlines_at_once_leave_room_for_what_comes_meanwhile(bench: Bench
     assert bench.after(0.0) == ["another"]
 
 
+def test_deadlines_without_end_leave_something_to_a_round(bench: Bench) -> None:
+    def again() -> None:
+        bench.clock.jump(2 * ROUND_S)
+        bench.loop.later(0.0, again)
+
+    bench.loop.later(0.0, again)
+    bench.loop.each(partial(bench.note, str(number)) for number in range(3))
+    called = [word for _ in range(3) for word in bench.after(0.0)]
+    assert called == ["0", "1", "2"]
+
+
 def test_rounds_take_turns(bench: Bench) -> None:
     """A long round of writing does not keep the round of reading waiting."""
 
@@ -244,11 +277,37 @@ def test_rounds_take_turns(bench: Bench) -> None:
         bench.clock.jump(ROUND_S / 1.5)
 
     bench.loop.each(partial(call, f"write {number}") for number in range(4))
-    assert bench.called == ["write 0", "write 1"]
+    assert bench.after(0.0) == ["write 0", "write 1"]
     bench.loop.each(partial(call, f"read {number}") for number in range(2))
     assert bench.after(0.0) == ["write 2", "read 0"]
     assert bench.after(0.0) == ["write 3", "read 1"]
     assert bench.after(0.0) == []
+
+
+def test_a_round_of_short_calls_is_not_slowed_by_one_of_long_calls(bench: Bench) -> None:
+    """Time is shared, not the number of calls: a write takes as long as thirty reads."""
+
+    def call(word: str, seconds: float) -> None:
+        bench.note(word)
+        bench.clock.jump(seconds)
+
+    bench.loop.each(partial(call, "write", 0.03) for _ in range(30))
+    bench.loop.each(partial(call, "read", 0.001) for _ in range(90))
+    bench.called.clear()
+    first = [word for _ in range(3) for word in bench.after(0.0)]
+    assert first.count("read") == 90
+    assert 3 <= first.count("write") <= 9
+
+
+def test_a_round_with_a_larger_share_gets_more_time(bench: Bench) -> None:
+    def call(word: str) -> None:
+        bench.note(word)
+        bench.clock.jump(ROUND_S / 50)
+
+    bench.loop.each(partial(call, "other") for _ in range(300))
+    bench.loop.each((partial(call, "urgent") for _ in range(300)), share=4.0)
+    called = [word for _ in range(4) for word in bench.after(0.0)]
+    assert 3.5 <= called.count("urgent") / called.count("other") <= 4.5
 
 
 def test_the_longest_turn_is_forgotten_after_a_while(bench: Bench) -> None:
@@ -258,3 +317,14 @@ def test_the_longest_turn_is_forgotten_after_a_while(bench: Bench) -> None:
     for _ in range(2):
         bench.after(LONGEST_OVER_S)
     assert bench.loop.longest_turn_s == 0.0
+
+
+def test_a_bug_in_a_round_itself_ends_that_round_only(bench: Bench) -> None:
+    def broken() -> Iterator[Callback]:
+        yield partial(bench.note, "first")
+        raise KeyError("ours")
+
+    bench.loop.each(broken())
+    bench.loop.each(partial(bench.note, str(number)) for number in range(3))
+    assert sorted(bench.after(0.0)) == ["0", "1", "2", "first"]
+    assert [type(bug) for bug in bench.bugs] == [KeyError]

@@ -9,7 +9,7 @@ import pytest
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.daemon.system.inotify import Inotify
 from middlewatch.daemon.system.isolation import FAILURES, FIRST_PAUSE_S
-from middlewatch.daemon.system.loop import Loop
+from middlewatch.daemon.system.loop import ROUND_S, Loop
 from middlewatch.daemon.system.pump import UNSUPPORTED_RETRY_S, Pump
 from middlewatch.daemon.system.source import Source, TelemetryLost
 from middlewatch.sentinels.kit import LogGrowth, Observation, SourceState
@@ -344,6 +344,80 @@ def test_one_inotify_of_two_sources(bench: Bench, tmp_path: Path) -> None:
     bench.wait(0.0)
     assert two.hints == 2
     inotify.close()
+
+
+def test_hundreds_that_share_a_descriptor_are_told_over_several_turns(bench: Bench) -> None:
+    class Slow(Scripted):
+        def ready(self, fd: int, now: float) -> Iterable[Observation]:
+            self.heard.append(fd)
+            if not any(other.heard for other in sources if other is not self):
+                os.read(fd, 100)  # as with inotify: the first one reads for all
+            bench.clock.jump(ROUND_S / 20)
+            return ()
+
+    sources: list[Slow] = []
+    read, write = os.pipe()
+    for _ in range(300):
+        sources.append(Slow())
+        sources[-1].descriptors = (read,)
+        bench.pump.add(sources[-1], bench.taken.extend)
+    bench.loop.turn(0.0)
+    os.write(write, b"x")
+    turns: list[int] = []
+    while sum(turns) < len(sources):
+        before = sum(len(one.heard) for one in sources)
+        bench.loop.turn(0.0)
+        turns.append(sum(len(one.heard) for one in sources) - before)
+    assert max(turns) <= 22
+    assert all(one.heard == [read] for one in sources)
+    os.close(read)
+    os.close(write)
+
+
+# ------------------------------------------------------------------------ many
+
+
+def test_first_looks_of_many_are_spread_over_turns(bench: Bench) -> None:
+    def look() -> Iterable[Observation]:
+        bench.clock.jump(ROUND_S / 4)
+        return ()
+
+    sources = [Scripted(look) for _ in range(40)]
+    for source in sources:
+        bench.pump.add(source, bench.taken.extend)
+    bench.loop.turn(0.0)
+    assert 4 <= sum(one.reads for one in sources) <= 5
+    gone = bench.pump.add(Scripted(), bench.taken.extend)
+    bench.pump.remove(gone)
+    for _ in range(10):
+        bench.loop.turn(0.0)
+    assert [one.reads > 0 for one in sources] == [True] * 40
+    assert isinstance(gone.source, Scripted)
+    assert gone.source.reads == 0
+
+
+def test_urgent_sources_are_read_before_hundreds_of_others(bench: Bench) -> None:
+    """Where one look at all takes seconds, the logs are not the last to be read."""
+
+    class Urgent(Scripted):
+        urgent = True
+
+    def look() -> Iterable[Observation]:
+        bench.clock.jump(ROUND_S / 100)
+        return ()
+
+    others, urgent = [Scripted(look) for _ in range(900)], [Urgent(look) for _ in range(90)]
+    for source in (*others, *urgent):
+        bench.pump.add(source, bench.taken.extend)
+    while not all(source.reads for source in (*others, *urgent)):
+        bench.loop.turn(0.0)
+    reads = [source.reads for source in others]
+    bench.clock.jump(1.0)
+    for _ in range(2):
+        bench.loop.turn(0.0)
+    assert all(source.reads >= 2 for source in urgent)
+    again = sum(one.reads for one in others) - sum(reads)
+    assert 0 < again < 150
 
 
 # ------------------------------------------------------------------------ the end
