@@ -17,8 +17,8 @@ from ..config.run_spec import RunSpec
 from ..system import procfs
 from ..system.descriptors import Use, none_left
 from ..system.exit_status import ExitStatuses
-from ..system.kept_file import KeptFile
 from ..system.hidden import hidden, say_if_hidden
+from ..system.kept_file import KeptFile
 from ..system.listing import Listing
 from ..system.sockets import SocketBytes
 from ..system.source import Source
