@@ -61,6 +61,7 @@ def find(
     """
     on_gpu = any(pid in processes for pid in gpu_pids)
     found = {}
+    logs: dict[str, bool] = {}
     for pid, process in processes.items():
         if pid == own_pid or not process.argv:
             continue
@@ -72,8 +73,10 @@ def find(
             continue
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
         looks = pid in gpu_pids or heavy or looks_like_training(process)
-        if looks or (_runs_python(process) and reports_training(process)):
+        if looks or (_runs_python(process) and reports_training(process, logs)):
             found[pid] = process
+        else:
+            process.forget()
     return found
 
 

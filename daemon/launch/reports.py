@@ -21,12 +21,22 @@ REPORTS = 5
 _LEARNT = re.compile(r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entropy")
 
 
-def reports_training(process: Process) -> bool:
-    """True when stdout or stderr of the process goes to a local file with such reports."""
-    return any(
-        file is not None and file.regular and file.writable and _reports(file)
-        for file in (process.file(1), process.file(2))
-    )
+def reports_training(process: Process, known: dict[str, bool] | None = None) -> bool:
+    """True when stdout or stderr of the process goes to a local file with such reports.
+
+    ``known``: the logs that were read for other processes; a thousand workers share one.
+    """
+    for file in (process.file(1), process.file(2)):
+        if file is None or not (file.regular and file.writable):
+            continue
+        if known is None or process.is_elsewhere:  # the same name may be another file there
+            reports = _reports(file)
+        else:
+            reports = known[file.target] if file.target in known else _reports(file)
+            known[file.target] = reports
+        if reports:
+            return True
+    return False
 
 
 def _reports(file: OpenFile) -> bool:

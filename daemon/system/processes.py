@@ -145,9 +145,9 @@ class Process:
         container."""
         return f"{self._proc}/{self.pid}/cwd"
 
-    @cached_property
     def maps(self) -> bytes:
-        """The text of /proc/PID/maps, at most :data:`MAPS_BYTES`."""
+        """The text of /proc/PID/maps, at most :data:`MAPS_BYTES`; read at every call, and not kept:
+        300 KiB of each of 5,000 workers would be 1.5 GB."""
         return procfs.maps(self.pid, self._proc, MAPS_BYTES)
 
     @cached_property
@@ -164,6 +164,11 @@ class Process:
     def files(self) -> tuple[OpenFile, ...]:
         """Its open files, by number; empty when they may not be read."""
         return tuple(open_files(self.pid, self._proc))
+
+    def forget(self) -> None:
+        """Drop what is large and is read again when it is asked for: environment and open files."""
+        for name in ("environ", "files"):
+            self.__dict__.pop(name, None)
 
     def file(self, fd: int) -> OpenFile | None:
         """The open file with this number; ``None`` without one."""

@@ -23,13 +23,13 @@ PATIENCE_S = 120.0
 class House:
     """A real server on a real socket, its loop turning in a thread."""
 
-    def __init__(self, path: Path, more: Mapping[str, Handler] = {}) -> None:
+    def __init__(self, path: Path, more: Mapping[str, Handler] | None = None) -> None:
         self.path = path
         self.bugs: list[str] = []
         self.loop = Loop(SystemClock(), lambda error: self.bugs.append(repr(error)))
         self.asked: list[str] = []
         self._jobs: list[Callable[[], None]] = []
-        self.server = Server(path, self.loop, {**self.handlers(), **more}, self.bugs.append)
+        self.server = Server(path, self.loop, {**self.handlers(), **(more or {})}, self.bugs.append)
         wake, self._bell = os.pipe()
         self._fds = (wake, self._bell)
         self.loop.watch(wake, lambda: self._work(wake))
