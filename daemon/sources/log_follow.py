@@ -20,17 +20,20 @@ one (:mod:`.far_worker`).
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 from collections.abc import Callable
 
+from ..system.errors import Unsupported
 from ..system.places import NotTheirs
 from .log_file import (
     CHUNK_BYTES,
     FilePosition,
     Identity,
     OpenLog,
+    bytes_after,
     find,
     find_copy,
     last_line,
@@ -41,10 +44,15 @@ from .log_file import (
 )
 
 READ_BYTES = 256 * 1024
-"""Bytes after which one call stops reading, so that a large backlog does not delay other sources:
-the parsers need 50 ms for it when every line has metrics (5 MiB/s), 2 ms when few have."""
+"""Bytes after which one call stops reading, so that a large backlog does not delay other sources, and
+clients: the parsers need 2 ms for it when few lines have metrics. Where every line has, the caller has
+enough before."""
 SIP_BYTES = 16 * 1024
-"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time."""
+"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time. Where every
+line has metrics, it is all that is read in a call."""
+BACKLOG_SIP_BYTES = 20 * 1024
+"""The same while there is more to read: more than what counts for the rhythm of a log
+(:data:`..parsers.recurring.MOST_BYTES`)."""
 TICK_S = 2.0
 """Coarsest time stamps of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
 this time may change again with the same modification time."""
@@ -94,10 +102,13 @@ class Follower:
         """Bytes read by the newest call; skipped ones count too."""
         self.size = 0
         """Bytes in the file at the newest look."""
+        self.unread = 0
+        """Bytes behind the place at the newest look, of this file and those that follow it."""
         self.from_start = from_start
         self._adopted, self._released = adopted, released
         self._resume = place
         self._file: OpenLog | None = None
+        self._sip = SIP_BYTES
         self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
 
     @property
@@ -115,20 +126,50 @@ class Follower:
             return False
         return _stamp(look) == self._seen
 
-    def advance(self, feed: Feed, now: float, limit: int = READ_BYTES) -> None:
-        """Read, from file to file, up to the end of the newest or about ``limit`` bytes.
+    def advance(
+        self,
+        feed: Feed,
+        now: float,
+        limit: int = READ_BYTES,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Read, from file to file, up to the end of the newest or about ``limit`` bytes, or until the
+        caller has ``enough``.
 
         Raises OSError or Unsupported. What was fed before counts as read.
         """
         self._seen = ()
-        self.taken = 0
+        self._sip = BACKLOG_SIP_BYTES if self.more else SIP_BYTES
+        self.taken = self.unread = 0
         self.more = False
         try:
-            self._advance(feed, now, limit)
+            self._advance(feed, now, limit, enough)
         except OSError as error:
             if error.errno == errno.ESTALE:
                 self.close()  # the NFS handle is stale: find the file again by its content
             raise
+
+    def leap(self, feed: Feed, keep: int) -> int:
+        """Leave out what is unread but the last ``keep`` bytes; returns how many bytes that were.
+
+        The newest file is gone on with: what is in the files before it is left out as a whole. Raises
+        OSError.
+        """
+        file = self._file
+        if file is None:
+            return 0
+        self.size = os.fstat(file.fd).st_size
+        before = self._unread(file, not self.via)
+        newest = None if self.via else self._newest(file)
+        if newest is None and recent(file.fd, keep) <= file.offset:
+            return 0
+        self._end_line(feed)
+        if newest is not None:
+            self.anew = True
+            file = self._adopt(newest, 0)
+        file.stand_at(recent(file.fd, keep))
+        self.size = os.fstat(file.fd).st_size
+        return max(0, before - (self.size - file.offset))
 
     def place(self) -> FilePosition | None:
         """Where to go on after a restart; ``None`` when nothing was read yet."""
@@ -142,19 +183,20 @@ class Follower:
 
     # -- reading
 
-    def _advance(self, feed: Feed, now: float, limit: int) -> None:
+    def _advance(self, feed: Feed, now: float, limit: int, enough: Callable[[], bool]) -> None:
         file = self._file or self._open_first(feed)
         while True:
             # Look for the next file before reading the last bytes of this one: a writer that
             # already uses the next file will write nothing more to this one.
             following = self._following(file)
             look = os.fstat(file.fd)
-            if not self._drain(file, feed, limit):
+            if not self._drain(file, feed, limit, enough):
                 file = self._start_over(file, feed)
                 continue
             file.mtime_ns = look.st_mtime_ns
             self.size = max(look.st_size, file.offset)
             if self.more:
+                self.unread = self._unread(file, following is not None)
                 return
             if following is None:
                 if look.st_mtime < now - TICK_S:
@@ -165,10 +207,10 @@ class Follower:
                 return
             file = opened
 
-    def _drain(self, file: OpenLog, feed: Feed, limit: int) -> bool:
+    def _drain(self, file: OpenLog, feed: Feed, limit: int, enough: Callable[[], bool]) -> bool:
         """Feed the new text; False when the file was truncated or rewritten."""
-        while self.taken < limit:
-            text = file.read(CHUNK_BYTES if self.taken else SIP_BYTES)
+        while self.taken < limit and not enough():
+            text = file.read(CHUNK_BYTES if self.taken else self._sip)
             if text is None:
                 return False
             if text:
@@ -188,7 +230,22 @@ class Follower:
             self.open_line = False
             feed(b"\n")
 
+    def _unread(self, file: OpenLog, others: bool) -> int:
+        """Bytes behind the place; with ``others`` there may be files that follow."""
+        return max(0, self.size - file.offset) + (
+            bytes_after(self.path, file.identity) if others else 0
+        )
+
     # -- which file
+
+    def _newest(self, file: OpenLog) -> int | None:
+        """The file that has the name now, opened, if it is another one and has something in it."""
+        with contextlib.suppress(OSError, Unsupported):
+            there = os.stat(self.path)
+            same = (there.st_dev, there.st_ino) == file.identity
+            if not same and stat.S_ISREG(there.st_mode) and there.st_size:
+                return open_log(self.path)
+        return None
 
     def _open_first(self, feed: Feed) -> OpenLog:
         place = self._resume

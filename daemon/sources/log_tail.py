@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import binascii
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from middlewatch.sentinels.kit import LineSigns, LogGrowth, Observation, codec
+from middlewatch.sentinels.kit.numbers import size
 
 from ..system.errors import Unsupported
 from ..system.far import SLOW_S, Far
@@ -22,13 +23,18 @@ from ..system.guard import Guard, Guards
 from ..system.inotify import ChangeHints, Inotify
 from ..system.source import Source
 from .log_file import FilePosition
-from .log_follow import REACH_BYTES, READ_BYTES, Follower
+from .log_follow import REACH_BYTES, READ_BYTES, Feed, Follower
+from .log_lag import LAST_BYTES, LAST_S, Lag
 
 __all__ = ["BEAT_S", "REACH_BYTES", "READ_BYTES", "LogParser", "LogTail", "Progress", "TailState"]
 
 BEAT_S = 10.0
 """Seconds after which a LogGrowth is reported in any case (the heartbeat), and missing inotify
 watches are tried again."""
+
+REPORTS_AT_ONCE = 300
+"""Observations after which one call stops reading: the history and the accumulators need 50 µs for a report
+of a step, so that a call takes 20 ms, or a fifth of a second where the daemon gets a tenth of a core."""
 
 TailState = dict[str, Any]
 """What :meth:`LogTail.state` gives: plain JSON values."""
@@ -48,6 +54,10 @@ class Progress:
     grown_at: float = 0.0
     chunk_bytes: int = 0
     """Bytes of the newest growth."""
+    left_out_bytes: int = 0
+    """Bytes that were left out, because the log grew faster than it can be read."""
+    unread_bytes: int = 0
+    """Bytes that were not read yet at the newest look."""
 
 
 class LogParser(Protocol):
@@ -80,7 +90,8 @@ class LogTail(Source):
     (``/proc/PID/fd/N``) is opened instead of ``path`` for a log that was deleted. ``offset`` is
     what ``state`` gave before a restart; the caller restores ``reader`` from its ``reader`` entry.
     With ``from_start=False`` a log that exists at the first read is read from its last line on.
-    Without ``guards`` every log counts as local.
+    Without ``guards`` every log counts as local. ``ended_at`` says when its run has ended (epoch seconds):
+    then its last lines are read before all others.
     """
 
     every_s = 1.0
@@ -95,6 +106,7 @@ class LogTail(Source):
         offset: TailState | None = None,
         from_start: bool = True,
         guards: Guards | None = None,
+        ended_at: Callable[[], float | None] = lambda: None,
     ) -> None:
         self.name = f"log_tail:{path}"
         self.path = path
@@ -103,6 +115,10 @@ class LogTail(Source):
         """True when a call stopped at ``READ_BYTES``: call ``read`` again soon."""
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now (deleted, rotated, …), for a person."""
+        self.lag = Lag()
+        self._ended_at = ended_at
+        self._outrun = False
+        """A part was left out, and reading was not level since."""
         self._nameless = False
         self._via = via
         self._hints = ChangeHints(inotify, path, by_name=not via)
@@ -124,6 +140,11 @@ class LogTail(Source):
         return self._now.skipped_bytes
 
     @property
+    def left_out_bytes(self) -> int:
+        """Bytes in the middle of the log that were not read: it grew faster than that can be done."""
+        return self._now.left_out_bytes
+
+    @property
     def answers_later(self) -> bool:  # type: ignore[override]
         """True for a far log."""
         return self._guard is not None
@@ -135,8 +156,13 @@ class LogTail(Source):
 
     @property
     def impaired(self) -> str:
-        """Not empty while the log is deleted: its content will be lost when its writer ends."""
-        return self.detail if self._nameless else ""
+        """Not empty while the log is deleted: its content will be lost when its writer ends. And while
+        parts of it have to be left out."""
+        if self._nameless:
+            return self.detail
+        left_out = size(self._now.left_out_bytes)
+        words = f"it grows faster than it can be read: {left_out} of it were left out so far"
+        return words if self._outrun else ""
 
     def stalled(self, now: float) -> str | None:
         """Which far file system does not answer; nothing is lost by that."""
@@ -215,8 +241,13 @@ class LogTail(Source):
         if beat:
             self._beat_at = now
         said: list[Observation] = []
+
+        def feed(text: bytes) -> None:
+            said.extend(self.reader.feed(text, now))
+
         try:
-            follower.advance(lambda text: said.extend(self.reader.feed(text, now)), now)
+            self._leave_out(follower, feed, now)
+            follower.advance(feed, now, enough=lambda: len(said) >= REPORTS_AT_ONCE)
         except (OSError, Unsupported):
             if not said and not follower.taken:
                 raise
@@ -229,6 +260,7 @@ class LogTail(Source):
         self._now.open_line = follower.open_line
         self._now.skipped_bytes = self._now.skipped_bytes or follower.skipped_bytes
         self._from_start = follower.from_start
+        self._note_lag(follower.taken, follower.unread, now)
         if follower.fd >= 0:
             grown = self._note_size(follower.size, now, anew=follower.anew)
             follower.anew = False
@@ -261,6 +293,9 @@ class LogTail(Source):
 
     def _ask(self, guard: Guard, now: float) -> None:
         question: dict[str, Any] = {"do": "tail", "now": now, "beat": self._beat_is_due(now)}
+        keep = self._keep(now)
+        if keep is not None and self._begun:
+            question["only_last"] = keep
         if not self._begun:
             question["begin"] = {
                 "path": self.path,
@@ -288,6 +323,9 @@ class LogTail(Source):
         self._now.skipped_bytes = self._now.skipped_bytes or answer["skipped"]
         self._from_start = answer["from_start"]
         self._note(answer["more"], answer["detail"], answer["nameless"])
+        if answer["left_out"]:
+            self._note_left_out(answer["left_out"])
+        self._note_lag(answer["taken"], answer["unread"], now)
         if answer["size"] is not None:
             beat = self._beat_is_due(now)
             grown = self._note_size(answer["size"], now, anew=answer["anew"])
@@ -298,6 +336,30 @@ class LogTail(Source):
         if error and not said:
             raise _error(error)
         return said
+
+    # -- how far it is behind
+
+    def _keep(self, now: float) -> int | None:
+        """How many bytes of what is unread are still to be read; ``None``: all."""
+        ended = self._ended_at()
+        if ended is not None and now - ended >= LAST_S and self.lag.bytes > LAST_BYTES:
+            return LAST_BYTES
+        return REACH_BYTES if self.lag.hopeless(now) else None
+
+    def _leave_out(self, follower: Follower, feed: Feed, now: float) -> None:
+        keep = self._keep(now)
+        if keep is not None:
+            self._note_left_out(follower.leap(feed, keep))
+
+    def _note_left_out(self, left_out: int) -> None:
+        self._now.left_out_bytes += left_out
+        self._outrun = True
+        self.lag.forget()
+
+    def _note_lag(self, taken: int, unread: int, now: float) -> None:
+        self.lag.note(taken, unread, now)
+        self._now.unread_bytes = unread
+        self._outrun = self._outrun and unread > 0
 
     # -- how it grows
 
