@@ -52,7 +52,9 @@ def answers_to(message: dict[str, Any]) -> dict[str, Answer]:
         follower = _followers.pop(client, None)
         if follower is not None:
             follower.close()
-        _scans.pop(client, None)
+        searched = _scans.pop(client, None)
+        if searched is not None:
+            searched.close()
     answers: dict[str, Answer] = {}
     left = MESSAGE_BYTES
     for client, question in message["questions"].items():
@@ -131,6 +133,8 @@ def scan(client: str, question: Question) -> Answer:
 
     begin = question.get("begin")
     if begin is not None:
+        if client in _scans:
+            _scans[client].close()
         learnt = [SaveFolder(**{**one, "names": tuple(one["names"])}) for one in begin["learnt"]]
         _scans[client] = FarScan(begin["folders"], learnt)
     known = _scans.get(client)
