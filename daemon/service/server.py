@@ -31,9 +31,10 @@ MAX_QUESTION = 1 << 20
 """Bytes of one question: a run specification with thousands of ranks fits."""
 MAX_BACKLOG = jsonlines.MAX_LINE
 """Bytes a client may leave unread before it is dropped."""
-SLICE_S = 0.02
-"""Seconds for which a long answer is made in one turn of the loop: a fifth of what is served in a turn,
-so that several clients and the sources take turns. Our choice; one row may take longer."""
+SLICE_S = 0.05
+"""Seconds for which a long answer is made in one turn of the loop: half of what is served in a turn, so that
+several clients and the sources take turns, and an answer comes in a second also where the daemon gets a
+tenth of a core. Our choice; one row may take longer."""
 SLICE_BYTES = 1 << 18
 """Bytes of a long answer that a client may leave unread before no more is made: more than the socket
 holds (about 200 KiB), so that a client that reads never waits. Our choice."""

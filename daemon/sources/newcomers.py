@@ -52,8 +52,8 @@ RESTS = 10
 the box. Our choice: a tenth of a core while programs start all the time."""
 DEADLINE_S = 60.0
 """Seconds for an answer: it takes one, more on a box that swaps."""
-MOST = 256
-"""Processes looked at in one turn, so that neither a fork bomb nor a full box holds up the loop: 20 ms.
+MOST = 128
+"""Processes looked at in one turn, so that neither a fork bomb nor a full box holds up the loop: 10 ms.
 The others follow a second later."""
 _ANCESTORS = 32
 

@@ -33,10 +33,10 @@ TREE_EVERY = 5
 """Reads between two searches among the new pids of the box: a tenth of asking for all children."""
 SOCKETS_EVERY = 5
 """Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
-LOOK_AT = 500
+LOOK_AT = 250
 """New pids of the box that are looked at in one read, 20 to 40 µs each; the others wait for the next
-read, a second later. Our choice: 5,000 that are there when a run begins hold up nobody, and are known
-after ten seconds. What the run itself starts is found through its own processes, at once."""
+read, a second later. Our choice: 5,000 that are there when a run begins hold up nobody, also where the
+daemon gets a tenth of a core, and are known after twenty seconds. What the run itself starts is found through its own processes, at once."""
 FORGET_EVERY = 300
 """Reads after which pids that were not of the run are checked again."""
 _YOUNG_LOOKS = 2
