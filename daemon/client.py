@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any
 
 from .system import jsonlines
 from .system.errors import DaemonUnreachable, MiddlewatchError
+
+LISTS = {
+    "runs": "",
+    "overview": "runs",
+    "incidents": "",
+    "checkpoints": "checkpoints",
+    "outbox": "",
+}
+"""Questions whose answers come in pages, and the field that has the list (empty: all of the data)."""
+PAGE_ROWS = 500
+"""Rows of a page at most (our choice; the daemon ends it after 1 MiB in any case)."""
+Say = Callable[[str, Mapping[str, Any]], None]
 
 
 class RemoteError(MiddlewatchError):
@@ -27,37 +39,58 @@ class Client:
         self.timeout_s = timeout_s
 
     def ask(self, op: str, **args: Any) -> Any:
-        """Ask once; returns the ``data`` of the answer.
+        """Ask once; returns the ``data`` of the answer, a long list whole.
 
-        Raises DaemonUnreachable (also after ``timeout_s`` without an answer) or RemoteError.
+        Raises DaemonUnreachable (also after ``timeout_s`` without a sign of an answer) or RemoteError.
         """
-        with contextlib.closing(self._lines(op, args, self.timeout_s)) as lines:
-            return next(lines)
+        if op not in LISTS:
+            with self._talk(self.timeout_s, op, args) as (_, answers):
+                return next(answers)["data"]
+        asked = {**args, "limit": PAGE_ROWS}
+        with self._talk(self.timeout_s, op, asked) as (say, answers):
+            answer = next(answers)
+            data = answer["data"]
+            while answer.get("next"):
+                say(op, {**asked, "after": answer["next"]})
+                answer = next(answers)
+                _rows(op, data).extend(_rows(op, answer["data"]))
+            return data
 
     def follow(self, op: str, **args: Any) -> Iterator[Any]:
         """Subscribe: yields the ``data`` of every answer, with no limit on the wait for the next.
 
         Raises DaemonUnreachable when the daemon ends, or RemoteError.
         """
-        yield from self._lines(op, args, None)
+        with self._talk(None, op, args) as (_, answers):
+            for answer in answers:
+                yield answer["data"]
 
-    def _lines(
-        self, op: str, args: dict[str, Any], timeout: float | None
-    ) -> Generator[Any, None, None]:
+    @contextlib.contextmanager
+    def _talk(
+        self, timeout: float | None, op: str, args: Mapping[str, Any]
+    ) -> Iterator[tuple[Say, Iterator[dict[str, Any]]]]:
+        """Connect and ask; gives what asks again on the same connection, and the answers."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.settimeout(self.timeout_s)
+
+            def say(op: str, args: Mapping[str, Any]) -> None:
+                sock.sendall(jsonlines.encode({"v": jsonlines.VERSION, "op": op, **args}))
+
             try:
                 sock.connect(self.path)
-                sock.sendall(jsonlines.encode({"v": jsonlines.VERSION, "op": op, **args}))
+                say(op, args)
                 sock.settimeout(timeout)
-                with sock.makefile("rb") as answers:
-                    while line := answers.readline(jsonlines.MAX_LINE + 1):
-                        yield self._open(line)
+                with sock.makefile("rb") as stream:
+                    yield say, self._answers(stream)
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error
+
+    def _answers(self, stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+        while line := stream.readline(jsonlines.MAX_LINE + 1):
+            yield self._open(line)
         raise self._unreachable(ConnectionError("it closed the connection without an answer"))
 
-    def _open(self, line: bytes) -> Any:
+    def _open(self, line: bytes) -> dict[str, Any]:
         try:
             answer = jsonlines.decode(line)
         except ValueError as error:
@@ -68,10 +101,16 @@ class Client:
                 str(answer.get("hint", "")),
                 int(answer.get("exit_code", 5)),
             )
-        return answer.get("data")
+        return {**answer, "data": answer.get("data")}
 
     def _unreachable(self, error: Exception) -> DaemonUnreachable:
         return DaemonUnreachable(
             f"no daemon answers on {self.path} ({error})",
             "start it with `middlewatch start`, or name its --state-dir",
         )
+
+
+def _rows(op: str, data: Any) -> list[Any]:
+    """The list in the data of an answer."""
+    rows: list[Any] = data[LISTS[op]] if LISTS[op] else data
+    return rows

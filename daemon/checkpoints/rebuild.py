@@ -27,7 +27,7 @@ def on_disk(
     for folder in folders:
         known = [one for one in learnt if one.path == folder]
         try:
-            places = CheckpointFinder([folder], known).scan(now).values()
+            places = CheckpointFinder([folder], known).scan_all().values()
         except OSError:
             continue
         found += [followed for place in places if (followed := _followed(place, now))]

@@ -58,8 +58,11 @@ def describe(one: Row) -> None:
 
 def _follow(args: argparse.Namespace) -> int:
     run = client(args).ask("status", run=args.run)["run"] if args.run else None
-    answers = client(args).follow("follow", run=run, all=args.all)
-    for one in next(answers):
+    answers = client(args).follow("follow", run=run)
+    known = next(answers)
+    if args.all:  # asked when changes are followed already: a list of years comes in pages
+        known = client(args).ask("incidents", run=run, all=True)
+    for one in known:
         _print_change({"change": "known", "incident": one}, as_json=args.json)
     for change in answers:
         if run in (None, change["incident"]["run"]):

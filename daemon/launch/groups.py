@@ -62,6 +62,7 @@ def find(
     on_gpu = any(pid in processes for pid in gpu_pids)
     found: dict[int, Process] = {}
     told: dict[int, str] = {}  # known by a log only
+    logs: dict[str, int] = {}
     for pid, process in processes.items():
         if pid == own_pid or not process.argv:
             continue
@@ -74,8 +75,10 @@ def find(
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
         if pid in gpu_pids or heavy or looks_like_training(process):
             found[pid] = process
-        elif _runs_python(process) and (log := reports_training(process)):
+        elif _runs_python(process) and (log := reports_training(process, logs)):
             told[pid] = log
+        else:
+            process.forget()
     # Where one that looks like a training has the same output, the reports are its own.
     known = {file.target for one in found.values() for file in one.files if file.writable}
     found.update({pid: processes[pid] for pid, log in told.items() if log not in known})

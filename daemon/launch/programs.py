@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from ..system.processes import Process
@@ -79,22 +80,32 @@ class Program:
 def program(process: Process) -> Program:
     """The program of a process; for Python, the script or module that it was told to run."""
     argv = process.argv
-    first = PurePosixPath(argv[0]).name if argv else process.comm
-    interpreter = bool(_PYTHON.match(first))
-    python = interpreter or bool(_PYTHON.match(PurePosixPath(process.exe).name))
-    if not interpreter:
-        return Program(first, python, script=python)
+    first = base_name(argv[0]) if argv else process.comm
+    if _PYTHON.match(first):
+        return _of_python(first, argv)
+    python = bool(_PYTHON.match(base_name(process.exe)))
+    return Program(first, python, script=python)
+
+
+@lru_cache(maxsize=32)  # asked several times in a row of each process; all workers have one command
+def _of_python(first: str, argv: tuple[str, ...]) -> Program:
     words = iter(argv[1:])
     for word in words:
         if word in _FLAG_WITH_VALUE:
             next(words, None)
         elif not word.startswith("-"):
-            return Program(PurePosixPath(word).name, python, script=True)
+            return Program(base_name(word), True, script=True)
         elif word.endswith("m") and not word.startswith("--"):
-            return Program(next(words, ""), python, script=True)
+            return Program(next(words, ""), True, script=True)
         elif word.endswith("c") and not word.startswith("--"):
             break
-    return Program(first, python, script=False)
+    return Program(first, True, script=False)
+
+
+def base_name(path: str) -> str:
+    """The last part of a path, as :class:`PurePosixPath` has it, which takes ten times as long."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return PurePosixPath(path).name if name == "." else name
 
 
 def is_launcher(process: Process) -> bool:
@@ -123,7 +134,7 @@ def runs_notebook(process: Process) -> bool:
 def arguments_of(process: Process) -> tuple[str, ...]:
     """The words after the script, module or executable of a process."""
     name, words = program(process).name, process.argv
-    at = next((i for i, word in enumerate(words) if PurePosixPath(word).name == name), 0)
+    at = next((i for i, word in enumerate(words) if base_name(word) == name), 0)
     return words[at + 1 :]
 
 
@@ -137,8 +148,8 @@ def script_of(process: Process) -> str:
         words = process.argv[1:]
         modules = [b for a, b in itertools.pairwise(words) if a in ("-m", "--module")]
         scripts = [word for word in words if word.endswith((".py", ".sh", ".ipynb"))]
-        named = [word for word in [*modules, *scripts] if PurePosixPath(word).name not in LAUNCHERS]
-        name = PurePosixPath(named[0]).name if named else name
+        named = [word for word in [*modules, *scripts] if base_name(word) not in LAUNCHERS]
+        name = base_name(named[0]) if named else name
     if name.endswith((".py", ".sh", ".ipynb")):
         return name.rpartition(".")[0]
     return name.removesuffix(".__main__").rpartition(".")[2]
@@ -198,7 +209,7 @@ def looks_like_training(process: Process) -> bool:
     if TRAIN.search(what.name):
         # A compiled trainer (llm.c and the like) is its own program; an editor that has
         # train.py open, or a shell that runs train.sh, is not.
-        return what.script or PurePosixPath(process.exe).name == what.name
+        return what.script or base_name(process.exe) == what.name
     if not what.python or len(process.argv) < 2:
         return False
     return is_rank(process) or has_framework(process) or has_booster(process)
@@ -212,9 +223,9 @@ def is_rank(process: Process) -> bool:
 
 def has_framework(process: Process) -> bool:
     """True when a library of a machine learning framework is loaded."""
-    return bool(_FRAMEWORK.search(process.maps))
+    return bool(_FRAMEWORK.search(process.maps()))
 
 
 def has_booster(process: Process) -> bool:
     """True when a library of boosted trees is loaded."""
-    return bool(_BOOSTERS.search(process.maps))
+    return bool(_BOOSTERS.search(process.maps()))

@@ -22,17 +22,22 @@ REPORTS = 5
 _LEARNT = re.compile(r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entropy")
 
 
-def reports_training(process: Process) -> str:
+def reports_training(process: Process, known: dict[str, int] | None = None) -> str:
     """The local file with such reports to which the process writes; empty: none.
 
     Several programs of one script may have the same file as their output. Only one that has given at
-    least as many bytes to write calls as the reports are long can have written them.
+    least as many bytes to write calls as the reports are long can have written them. ``known``: the
+    logs that were read for other processes, and the bytes of their reports; a thousand workers share one.
     """
     most = process.written_bytes
     outputs = (process.file(1), process.file(2))
     told = [file for file in outputs if file is not None and file.regular and file.writable]
     for file in (*told, *log_like(process)):
-        size = _reports(file)
+        if known is None or process.is_elsewhere:  # the same name may be another file there
+            size = _reports(file)
+        else:
+            size = known[file.target] if file.target in known else _reports(file)
+            known[file.target] = size
         if size and (most is None or size <= most):
             return file.target
     return ""

@@ -95,8 +95,9 @@ class Finding:
         return self.on
 
     def _start(self) -> None:
+        clock, listing = self._context.clock, self._context.listing
         panes = str(self._context.state.root / "panes")
-        self._source = Newcomers(self._context.clock, self.known, self.take, panes)
+        self._source = Newcomers(clock, self.known, self.take, panes, listing=listing)
         # Not to the histories: that new runs cannot be looked for makes nobody blind for a run.
         self._pumped = self._context.pump.add(self._source, lambda seen: None)
 

@@ -8,7 +8,7 @@ malformed one; the server sends these to the client.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from ..system.clock import iso
 from ..system.errors import UsageError
 from .alerting import Alerter
 from .context import Context
+from .long_answers import NOT_YET, LongAnswer
 from .own_report import OwnReport
+from .publishing import MANY_SAVES
 from .server import Handler
 from .watched_run import WatchedRun
 
@@ -73,28 +75,31 @@ class Handlers:
             "stop": self.stop,
         }
 
-    def outbox(self, question: Question) -> list[dict[str, Any]]:
+    def outbox(self, question: Question) -> LongAnswer:
         """Every push in the store, oldest first, and whether it was delivered."""
+        return LongAnswer(self._pushes())
+
+    def _pushes(self) -> Iterator[Any]:
         shown = ("id", "title", "kind", "incident", "state", "attempts", "error", "results")
-        messages = sorted(
-            (doc for _, doc in self._context.store.all("message")), key=lambda d: d["created_at"]
-        )
-        return [
-            {key: doc.get(key) for key in shown}
-            | {"created_at": iso(doc["created_at"]), "sent_at": iso(doc["sent_at"])}
-            for doc in messages
-        ]
+        messages = []
+        for _, doc in self._context.store.all("message"):
+            kept = {key: doc.get(key) for key in shown}
+            messages.append((doc["created_at"], doc["sent_at"], kept))
+            yield NOT_YET
+        messages.sort(key=lambda message: message[0])
+        for created_at, sent_at, kept in messages:
+            yield kept | {"created_at": iso(created_at), "sent_at": iso(sent_at)}
 
     def ping(self, question: Question) -> dict[str, Any]:
         """Process id, version and host name of the daemon."""
         return {"pid": os.getpid(), "version": __version__, "host": self._context.host}
 
-    def overview(self, question: Question) -> dict[str, Any]:
+    def overview(self, question: Question) -> LongAnswer:
         """Everything that the overview screen shows."""
         context = self._context
         now = context.clock.now()
         living = context.living_runs()
-        return {
+        head = {
             "host": context.host,
             "version": __version__,
             "updated_at": iso(now),
@@ -107,39 +112,51 @@ class Handlers:
                 "alert_trouble": self._alerter.outbox.trouble,
                 "alert_urls": len(self._alerter.outbox.urls),
             },
-            "runs": [context.status(r) for r in context.runs.values()],
             "box": context.box_report(living[-1] if living else None),
             "watch": [facts.source(p.state) for p in context.pump.all()],
         }
+        return LongAnswer(self._statuses(), head, "runs")
+
+    def _statuses(self) -> Iterator[Any]:
+        for watched in tuple(self._context.runs.values()):
+            yield self._context.status(watched)
 
     def doctor(self, question: Question) -> dict[str, Any]:
         """What the daemon knows about itself, judged."""
         return self._own.report()
 
-    def runs(self, question: Question) -> list[dict[str, Any]]:
+    def runs(self, question: Question) -> LongAnswer:
         """The status of every run that the daemon knows."""
-        return [self._context.status(r) for r in self._context.runs.values()]
+        return LongAnswer(self._statuses())
 
     def status(self, question: Question) -> dict[str, Any]:
         """The status of one run, with the report of its box."""
         watched = self._context.find_run(question.get("run"))
         return {**self._context.status(watched), "box": self._context.box_report(watched)}
 
-    def incidents(self, question: Question) -> list[dict[str, Any]]:
+    def incidents(self, question: Question) -> LongAnswer:
         """Open incidents, or all with ``all``; only those of one run with ``run``."""
         run = self._context.find_run(question["run"]).spec.id if question.get("run") else None
         incidents = self._context.incidents
         chosen = incidents.all() if question.get("all") else incidents.open()
-        return [self._context.incident_json(i) for i in chosen if run is None or i.run == run]
+        wanted = [i for i in chosen if run is None or i.run == run]
+        return LongAnswer(map(self._context.incident_json, wanted))
 
-    def checkpoints(self, question: Question) -> dict[str, Any]:
-        """The index of one run, as it is on disk now."""
+    def checkpoints(self, question: Question) -> LongAnswer:
+        """The index of one run, as it is on disk now.
+
+        Of a run with very many checkpoints it is the one that was written last: to build it takes a
+        third of a second for 20,000.
+        """
         watched = self._context.find_run(question.get("run"))
-        if watched.alive:
+        few = len(watched.history.checkpoints) < MANY_SAVES
+        if watched.alive and (few or not watched.index["checkpoints"]):
             watched.reindex(self._context.clock.now(), RankingRules.of(self._context.config))
         now, history = self._context.clock.now(), watched.history
         claimed = facts.unseen(history.checkpoints, history.claimed_saves, now)
-        return {**watched.index, "claimed": claimed} if claimed else watched.index
+        head = dict(watched.index)
+        rows = head.pop("checkpoints")
+        return LongAnswer(rows, head | {"claimed": claimed} if claimed else head, "checkpoints")
 
     def rescan(self, question: Question) -> dict[str, Any]:
         """Verify all checkpoints of a run again, whatever their known verdicts are.

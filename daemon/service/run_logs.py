@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol, Union
+from typing import Any, Protocol, Union
 
 from middlewatch.sentinels.kit import Observation
-from middlewatch.sentinels.kit.numbers import size
+from middlewatch.sentinels.kit.numbers import size, span
 
 from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.history import RunHistory
 from ..launch.log_files import NO_LOG, NO_TEXT
 from ..parsers.recurring import LiveReader
+from ..report import facts
 from ..sources.container_log import EngineLog
+from ..sources.log_lag import TOLD_S
 from ..sources.log_tail import LogTail, TailState
 from ..sources.run_outputs import Output, RunOutputs
 from ..system.clock import Clock
@@ -26,7 +28,7 @@ from ..system.pump import Pump, Pumped
 from .run_saves import RunSaves
 
 READS_AT_ONCE = 16
-"""Reads of one log in a row: 4 MiB, under a second."""
+"""Reads of one log in a row: 4 MiB, or 5,000 reports; under a second."""
 
 
 Tail = Union[LogTail, EngineLog]
@@ -92,6 +94,7 @@ class RunLogs:
                 from_start=from_start,
                 guards=self._run.guards,
                 pids=self._run.history.pids,
+                ended_at=self._ended_at,
             )
 
         self._follow(path, file, state)
@@ -108,6 +111,9 @@ class RunLogs:
         reader.isolated = self._pump.isolation.one("parser", f"{label} of {self._run.spec.id}")
         self.readers[label], self._tails[label] = reader, tail
         self._pumped.append(self._pump.add(tail, self._run.add_observations, self._run.spec.id))
+
+    def _ended_at(self) -> float | None:
+        return next((end.at for end in self._run.history.endings if end.main), None)
 
     def _take(self, found: Output) -> None:
         """One more file that the run prints to."""
@@ -163,11 +169,32 @@ class RunLogs:
             self.newest = [mask(text) for _, text in list(newest.tail)[-lines:]]
         return self.newest
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The logs as ``status --json`` shows them, with how far behind their end they are read."""
+        run, now = self._run, self._run.clock.now()
+        rows = facts.logs(run.history, run.spec)
+        for row in rows:
+            tail, before = self._tails.get(row["path"]), self._before.get(row["path"], {})
+            lag = tail.lag if tail else None
+            late = lag.seconds(now) if lag else None
+            row["behind_bytes"] = lag.bytes if lag else before.get("unread_bytes")
+            row["behind_s"] = None if late is None else round(late, 1)
+            row["left_out_bytes"] = tail.left_out_bytes if tail else before.get("left_out_bytes")
+        return rows
+
     def notes(self) -> list[str]:
         """Sentences for a person."""
         notes = []
+        now = self._run.clock.now()
         for tail in self._tails.values():
             notes += [tail.detail] if tail.detail else []
+            late = tail.lag.seconds(now) if tail.lag else None
+            if tail.lag and late is not None and late >= TOLD_S:
+                behind = f"{tail.path} is read {size(tail.lag.bytes)} behind its end"
+                notes.append(f"{behind}: what stands in it is told {span(late)} late")
+            if tail.left_out_bytes:
+                left_out = f"{size(tail.left_out_bytes)} in the middle of {tail.path} were not read"
+                notes.append(f"{left_out}: it grew too fast; its line numbers do not count them")
             if tail.skipped_bytes:
                 began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
                 notes.append(f"{began}; its line numbers count from there")

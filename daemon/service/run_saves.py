@@ -126,7 +126,7 @@ class RunSaves:
 
     def notes(self, now: float) -> list[str]:
         """Sentences for a person."""
-        found = []
+        found = self.source.notes() if self.source is not None else []
         if self.unclear:
             shown = ", ".join(self.unclear[:4])
             found.append(f"who saved {shown} is not known: others work in that folder too")

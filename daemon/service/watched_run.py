@@ -343,7 +343,7 @@ class WatchedRun:
             "exit": self.exit,
             "now": facts.now_block(history, now),
             "curve": facts.curve(history),
-            "logs": facts.logs(history, spec),
+            "logs": self.logs.rows(),
             "log_tail": self.logs.tail(),
             "processes": facts.processes(history.process_samples) if self.alive else [],
             "checkpoint_dirs": list(spec.checkpoint_dirs),
@@ -359,7 +359,7 @@ class WatchedRun:
     def notes(self) -> list[str]:
         """Sentences for a person that are worth knowing and no trouble."""
         notes = list(self.spec.notes)
-        if any(row["buffered"] for row in facts.logs(self.history, self.spec)):
+        if any(row["buffered"] for row in self.logs.rows()):
             notes.append(
                 "stdout is block-buffered: steps arrive in bursts of whole 4 KiB blocks; "
                 "start it with python -u or PYTHONUNBUFFERED=1"

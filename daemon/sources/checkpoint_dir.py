@@ -177,6 +177,10 @@ class CheckpointDir(Source):
             return None
         return f"no verifier could be started for {abs(now - self._refused_at):.0f} s"
 
+    def notes(self) -> list[str]:
+        """Sentences for a person about saves that are seen late, or not at all."""
+        return self._search.notes()
+
     def close(self) -> None:
         """End the verifier, and let the guards go."""
         self._verify.close()

@@ -20,6 +20,7 @@ from ..system.guard import Guard, Guards
 from ..system.inotify import Inotify
 from ..system.source import Source, TelemetryLost
 from .container_text import ContainerText
+from .log_lag import Lag
 from .log_tail import BEAT_S, LogTail, TailState
 
 NO_DRIVER_TEXT = ("does not support reading", "not supported")
@@ -98,7 +99,9 @@ class EngineLog(Source):
         self.path = self.label = label
         self.more = False
         self.detail = f"{label} is read through the docker engine"
-        self.skipped_bytes = 0
+        self.skipped_bytes = self.left_out_bytes = 0
+        self.lag: Lag | None = None
+        """The engine does not say how long its log is."""
         self._text, self._start, self._engine, self._tty = text, start, engine, tty
         self._client = f"{next(_clients)}:log:{label}"
         kept = offset or {}

@@ -18,6 +18,8 @@ from ..config.save_folder import SaveFolder, joined
 from ..system.far import SLOW_S, Far
 from ..system.guard import Guard, Guards
 
+NAMES_AT_ONCE = 10_000
+"""Names that the daemon itself lists in one scan, 25 ms: half of what a child does."""
 MOST_ROWS = 2000
 """Checkpoints in one answer of a child, each some 200 bytes: an answer is limited to 1 MiB."""
 
@@ -41,7 +43,8 @@ class FarScan:
 
     def answer(self, now: float) -> dict[str, Any]:
         """``rows`` of the new and changed, the paths of those ``gone``, and whether there is
-        ``more`` to say: then the search is not repeated at the next question."""
+        ``more`` to say: then the search is not repeated at the next question. ``first``: not all was
+        listed once yet. ``notes`` are for a person."""
         gone: list[str] = []
         if not self._unsaid:
             try:
@@ -62,7 +65,13 @@ class FarScan:
         for path in now_said:
             place, mark = self._known[path]
             rows.append([path, place.kind, place.leftover, place.mtime_ns, list(mark)])
-        return {"rows": rows, "gone": gone, "more": bool(self._unsaid)}
+        first, notes = self._finder.first_pass, self._finder.notes()
+        more = bool(self._unsaid)
+        return {"rows": rows, "gone": gone, "more": more, "first": first, "notes": notes}
+
+    def close(self) -> None:
+        """Give back its descriptors."""
+        self._finder.close()
 
     def _look(self, place: CheckpointPath) -> None:
         before = self._known.get(place.path)
@@ -93,6 +102,9 @@ class _Group:
         self.told: dict[str, tuple[CheckpointPath, FilesFingerprint]] = {}
         """The answer so far; it counts when it is whole."""
         self.error: OSError | None = None
+        self.first_pass = True
+        """Not all names were listed once when it answered last."""
+        self.notes: list[str] = []
 
     def late(self) -> bool:
         return self.guard.late_s(self.client) > 0
@@ -112,6 +124,7 @@ class _Group:
         for path, kind, leftover, mtime_ns, mark in answer["rows"]:
             place = CheckpointPath(path, kind, leftover, mtime_ns)
             self.told[path] = (place, FilesFingerprint(*mark))
+        self.notes = answer["notes"]
         if answer["more"]:
             return False
         self.rows = dict(self.told)
@@ -188,7 +201,7 @@ class FolderSearch:
             for folder in near:
                 self._guards.mounts.was_slow(folder, now)
         if near and self._near_first:
-            self._near_first = False
+            self._near_first = self._near.first_pass
             self._first.update(self._places.keys() - before.keys())
         self.take(now, ask=True)
         errors += [g.error for g in self._groups.values() if g.error is not None]
@@ -200,12 +213,13 @@ class FolderSearch:
         """Take the answers of the guards; True when one was whole. ``ask`` for the next look."""
         news = False
         for group in self._groups.values():
-            answer = group.guard.take(group.client)
+            answer, known = group.guard.take(group.client), group.rows.keys()
             if answer is not None and group.add(answer):
                 news = True
-                if not group.heard:
-                    group.heard = True
-                    self._first.update(group.rows)
+                if group.first_pass:
+                    new = group.rows.keys() - known if group.heard else group.rows
+                    self._first.update(new)
+                group.heard, group.first_pass = True, answer["first"]
             if ask or (answer is not None and (answer.get("more") or answer.get("lost"))):
                 question: dict[str, Any] = {"do": "scan", "now": now}
                 if not group.begun:
@@ -258,8 +272,14 @@ class FolderSearch:
         """True when there is a far folder."""
         return bool(self._groups)
 
+    def notes(self) -> list[str]:
+        """Sentences for a person about what is seen late, or not at all."""
+        far = (note for group in self._groups.values() for note in group.notes)
+        return [*self._near.notes(), *far]
+
     def close(self) -> None:
         """Let the guards go."""
+        self._near.close()
         for group in self._groups.values():
             group.guard.leave(group.client)
         self._groups.clear()
@@ -281,7 +301,9 @@ class FolderSearch:
         before = {path: (place, self._known_mark(path)) for path, place in known.items()}
         if self._of(near) != self._near_of:
             self._near_of = self._of(near)
-            self._near = CheckpointFinder(*self._near_of, self._leads_far if self._guards else None)
+            self._near.close()
+            leads_far = self._leads_far if self._guards else None
+            self._near = CheckpointFinder(*self._near_of, leads_far, at_once=NAMES_AT_ONCE)
         for far in [f for f, g in self._groups.items() if places.get(f) != g.place]:
             group = self._groups.pop(far)
             group.guard.leave(group.client)

@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING, Any
 from ..system import descriptors
 from ..system.errors import Unsupported
 from .log_file import FilePosition
-from .log_follow import READ_BYTES, Follower
+from .log_follow import Follower
 
 if TYPE_CHECKING:
     from .far_scan import FarScan
 
 Question = dict[str, Any]
 Answer = dict[str, Any]
+
+MESSAGE_BYTES = 64 * 1024
+"""Bytes of text in one message, of all logs together: where every line has metrics it is 75 ms of work for
+the daemon. An answer is limited to 1 MiB."""
 
 _followers: dict[str, Follower] = {}
 _scans: dict[str, FarScan] = {}
@@ -49,10 +53,12 @@ def answers_to(message: dict[str, Any]) -> dict[str, Answer]:
         follower = _followers.pop(client, None)
         if follower is not None:
             follower.close()
-        _scans.pop(client, None)
+        searched = _scans.pop(client, None)
+        if searched is not None:
+            searched.close()
     answers: dict[str, Answer] = {}
     descriptors.own.settle()
-    left = READ_BYTES  # of text, for the whole message: an answer is limited to 1 MiB
+    left = MESSAGE_BYTES
     for client, question in message["questions"].items():
         if question["do"] == "tail":
             answer, taken = tail(client, question, left)
@@ -91,7 +97,10 @@ def tail(client: str, question: Question, limit: int) -> tuple[Answer, int]:
     def keep(data: bytes) -> None:
         text.append(binascii.b2a_base64(data, newline=False).decode("ascii"))
 
+    left_out = 0
     try:
+        if question.get("only_last"):
+            left_out = follower.leap(keep, question["only_last"])
         follower.advance(keep, question["now"], limit)
     except Unsupported as why:
         error = {"errno": None, "text": str(why), "file": follower.path}
@@ -106,6 +115,9 @@ def tail(client: str, question: Question, limit: int) -> tuple[Answer, int]:
         "skipped": follower.skipped_bytes,
         "from_start": follower.from_start,
         "more": follower.more,
+        "unread": follower.unread,
+        "taken": follower.taken,
+        "left_out": left_out,
         "detail": follower.detail,
         "nameless": follower.nameless,
         "size": follower.size if follower.known else None,
@@ -123,6 +135,8 @@ def scan(client: str, question: Question) -> Answer:
 
     begin = question.get("begin")
     if begin is not None:
+        if client in _scans:
+            _scans[client].close()
         learnt = [SaveFolder(**{**one, "names": tuple(one["names"])}) for one in begin["learnt"]]
         _scans[client] = FarScan(begin["folders"], learnt)
     known = _scans.get(client)

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from ..launch.exit_record import RUN_VARIABLE
 from ..system import procfs
+from ..system.listing import Listing
 
 _OURS = "middlewatch"
 """In the command line of our own processes, which may be started from within a run."""
 
 
 def has_left_tree(
-    seen: procfs.Stat, exit_file: str | None, since_ticks: int, root: str = procfs.PROC
+    seen: procfs.Stat,
+    exit_file: str | None,
+    since_ticks: int,
+    listing: Listing,
+    root: str = procfs.PROC,
 ) -> bool:
     """True for a process that began with the run or later, and has the variable of this run.
 
@@ -23,6 +28,6 @@ def has_left_tree(
     """
     if exit_file is None or seen.start_ticks < since_ticks:
         return False
-    if procfs.environ(seen.pid, root).get(RUN_VARIABLE) != exit_file:
+    if listing.variable(seen.pid, RUN_VARIABLE) != exit_file:
         return False
     return not any(_OURS in word for word in procfs.cmdline(seen.pid, root)[:4])

@@ -255,6 +255,21 @@ def rotated_after(path: str, identity: Identity) -> tuple[str, Identity] | None:
     return None
 
 
+def bytes_after(path: str, identity: Identity) -> int:
+    """Bytes of the files that follow ``identity``: ``path`` and what was rotated in between, as far as
+    their names tell. Without the file itself."""
+    sizes: list[int] = []
+    for name in (path, *(f"{path}.{number}" for number in range(1, ROTATIONS + 1))):
+        try:
+            look = os.stat(name)
+        except OSError:
+            continue
+        if (look.st_dev, look.st_ino) == identity:
+            return sum(sizes)
+        sizes.append(look.st_size)
+    return sizes[0] if sizes else 0
+
+
 def last_line(fd: int) -> int:
     """Offset of the start of the last line if that is unfinished, else the size of the file."""
     size = os.fstat(fd).st_size

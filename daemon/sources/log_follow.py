@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 
 from ..system.descriptors import Descriptors, Use, own
@@ -37,20 +36,26 @@ from .log_file import (
     FilePosition,
     Identity,
     OpenLog,
+    bytes_after,
     find,
     find_copy,
     last_line,
     open_log,
     open_same,
     recent,
-    rotated_after,
 )
+from .log_next import newest, next_of
 
 READ_BYTES = 256 * 1024
-"""Bytes after which one call stops reading, so that a large backlog does not delay other sources:
-the parsers need 50 ms for it when every line has metrics (5 MiB/s), 2 ms when few have."""
+"""Bytes after which one call stops reading, so that a large backlog does not delay other sources, and
+clients: the parsers need 2 ms for it when few lines have metrics. Where every line has, the caller has
+enough before."""
 SIP_BYTES = 16 * 1024
-"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time."""
+"""Bytes of the first read of a call: logs usually grow by less, and a larger buffer costs time. Where every
+line has metrics, it is all that is read in a call."""
+BACKLOG_SIP_BYTES = 20 * 1024
+"""The same while there is more to read: more than what counts for the rhythm of a log
+(:data:`..parsers.recurring.MOST_BYTES`)."""
 TICK_S = 2.0
 """Coarsest time stamps of a file system (FAT; ext4 and xfs: 1 to 10 ms). A file that changed within
 this time may change again with the same modification time."""
@@ -114,6 +119,8 @@ class Follower:
         """Bytes read by the newest call; skipped ones count too."""
         self.size = 0
         """Bytes in the file at the newest look."""
+        self.unread = 0
+        """Bytes behind the place at the newest look, of this file and those that follow it."""
         self.from_start = from_start
         self._adopted, self._released, self._reach = adopted, released, reach
         self._budget = budget
@@ -122,6 +129,7 @@ class Follower:
         self._resting: Identity | None = None
         """(device, inode) of the file that was closed for want of descriptors."""
         self._file: OpenLog | None = None
+        self._sip = SIP_BYTES
         self._seen: tuple[int, ...] = ()  # stat of a log that was read to its end
 
     @property
@@ -150,23 +158,53 @@ class Follower:
             return False
         return _stamp(look) == self._seen
 
-    def advance(self, feed: Feed, now: float, limit: int = READ_BYTES) -> None:
-        """Read, from file to file, up to the end of the newest or about ``limit`` bytes.
+    def advance(
+        self,
+        feed: Feed,
+        now: float,
+        limit: int = READ_BYTES,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Read, from file to file, up to the end of the newest or about ``limit`` bytes, or until the
+        caller has ``enough``.
 
         Raises OSError or Unsupported. What was fed before counts as read.
         """
         self._seen = ()
-        self.taken = 0
+        self._sip = BACKLOG_SIP_BYTES if self.more else SIP_BYTES
+        self.taken = self.unread = 0
         self.more = False
         self._budget.forget(self)  # needed while it is read
         try:
-            self._advance(feed, now, limit)
+            self._advance(feed, now, limit, enough)
         except OSError as error:
             if error.errno == errno.ESTALE:
                 self.close()  # the NFS handle is stale: find the file again by its content
             raise
         finally:
             self._keep_or_rest(now)
+
+    def leap(self, feed: Feed, keep: int) -> int:
+        """Leave out what is unread but the last ``keep`` bytes; returns how many bytes that were.
+
+        The newest file is gone on with: what is in the files before it is left out as a whole. Raises
+        OSError.
+        """
+        file = self._file
+        if file is None:
+            return 0
+        self.size = os.fstat(file.fd).st_size
+        before = self._unread(file, not self.via)
+        other = None if self.via else newest(self.path, file)
+        if other is None and recent(file.fd, keep) <= file.offset:
+            return 0
+        self._end_line(feed)
+        if other is not None:
+            self.anew = True
+            file = self._adopt(other, 0)
+        file.stand_at(recent(file.fd, keep))
+        self.size = os.fstat(file.fd).st_size
+        return max(0, before - (self.size - file.offset))
 
     def place(self) -> FilePosition | None:
         """Where to go on after a restart; ``None`` when nothing was read yet."""
@@ -197,19 +235,20 @@ class Follower:
 
     # -- reading
 
-    def _advance(self, feed: Feed, now: float, limit: int) -> None:
+    def _advance(self, feed: Feed, now: float, limit: int, enough: Callable[[], bool]) -> None:
         file = self._file or self._open_first(feed)
         while True:
             # Look for the next file before reading the last bytes of this one: a writer that
             # already uses the next file will write nothing more to this one.
             following = self._following(file)
             look = os.fstat(file.fd)
-            if not self._drain(file, feed, limit):
+            if not self._drain(file, feed, limit, enough):
                 file = self._start_over(file, feed)
                 continue
             file.mtime_ns = look.st_mtime_ns
             self.size = max(look.st_size, file.offset)
             if self.more:
+                self.unread = self._unread(file, following is not None)
                 return
             if following is None:
                 if look.st_mtime < now - TICK_S:
@@ -220,10 +259,10 @@ class Follower:
                 return
             file = opened
 
-    def _drain(self, file: OpenLog, feed: Feed, limit: int) -> bool:
+    def _drain(self, file: OpenLog, feed: Feed, limit: int, enough: Callable[[], bool]) -> bool:
         """Feed the new text; False when the file was truncated or rewritten."""
-        while self.taken < limit:
-            text = file.read(CHUNK_BYTES if self.taken else SIP_BYTES)
+        while self.taken < limit and not enough():
+            text = file.read(CHUNK_BYTES if self.taken else self._sip)
             if text is None:
                 return False
             if text:
@@ -242,6 +281,12 @@ class Follower:
         if self.open_line:
             self.open_line = False
             feed(b"\n")
+
+    def _unread(self, file: OpenLog, others: bool) -> int:
+        """Bytes behind the place; with ``others`` there may be files that follow."""
+        return max(0, self.size - file.offset) + (
+            bytes_after(self.path, file.identity) if others else 0
+        )
 
     # -- which file
 
@@ -297,28 +342,9 @@ class Follower:
         """Name and (device, inode) of the file to read after this one, if there is one."""
         if self.via:
             return None
-        try:
-            there = os.stat(self.path)
-        except OSError as error:
-            gone = os.fstat(file.fd).st_nlink == 0
-            why = "deleted" if gone else "moved away" if error.errno == errno.ENOENT else str(error)
-            self.detail = f"{why}, followed through its open file"
-            self.nameless = gone
-            return None
-        self.nameless = False
-        if (there.st_dev, there.st_ino) == file.identity:
-            self.detail = ""
-            return None
-        between = rotated_after(self.path, file.identity)
-        if between is not None:
-            return between
-        if not stat.S_ISREG(there.st_mode):
-            self.detail = "replaced by a directory or device, the old file is followed"
-            return None
-        if there.st_size == 0:
-            self.detail = "rotated, the old file is followed until the new one is used"
-            return None
-        return self.path, (there.st_dev, there.st_ino)
+        where, detail, self.nameless = next_of(self.path, file)
+        self.detail = self.detail if detail is None else detail
+        return where
 
     def _go_to(self, following: tuple[str, Identity], feed: Feed) -> OpenLog | None:
         name, identity = following

@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import binascii
 import itertools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from middlewatch.sentinels.kit import LineSigns, LogGrowth, Observation, codec
+from middlewatch.sentinels.kit import LogGrowth, Observation, codec
+from middlewatch.sentinels.kit.numbers import size
 
 from ..system.descriptors import Descriptors, own
 from ..system.errors import Unsupported
 from ..system.far import SLOW_S, Far
 from ..system.guard import Guard, Guards
 from ..system.inotify import ChangeHints, Inotify
-from ..system.processes import open_files
 from ..system.source import Source
-from .log_file import FilePosition, open_same
-from .log_follow import REACH_BYTES, READ_BYTES, Follower
+from .log_file import FilePosition
+from .log_follow import REACH_BYTES, READ_BYTES, Feed, Follower
+from .log_lag import LAST_BYTES, LAST_S, Lag
+from .log_progress import LogParser, Progress
+from .log_reach import reach
 
 __all__ = ["BEAT_S", "REACH_BYTES", "READ_BYTES", "LogParser", "LogTail", "Progress", "TailState"]
 
@@ -33,46 +34,14 @@ BEAT_S = 10.0
 """Seconds after which a LogGrowth is reported in any case (the heartbeat), and missing inotify
 watches are tried again."""
 
+REPORTS_AT_ONCE = 300
+"""Observations after which one call stops reading: the history and the accumulators need 50 µs for a report
+of a step, so that a call takes 20 ms, or a fifth of a second where the daemon gets a tenth of a core."""
+
 TailState = dict[str, Any]
 """What :meth:`LogTail.state` gives: plain JSON values."""
 
 _clients = itertools.count()
-
-
-@dataclass(slots=True)
-class Progress:
-    """What is known about the reading of a log, apart from the position in its file."""
-
-    open_line: bool = False
-    """The text read last does not end with a newline."""
-    skipped_bytes: int = 0
-    """Bytes before the offset where reading began; lines are counted from there."""
-    size: int | None = None
-    grown_at: float = 0.0
-    chunk_bytes: int = 0
-    """Bytes of the newest growth."""
-
-
-class LogParser(Protocol):
-    """What a tail needs of a reader (``daemon.parsers.reader.LogReader`` is one)."""
-
-    @property
-    def lines(self) -> int:
-        """Complete lines so far."""
-        ...
-
-    @property
-    def signs(self) -> LineSigns | None:
-        """What the lines without a report are about; ``None`` when it does not count them."""
-        ...
-
-    def feed(self, data: bytes, now: float) -> Iterable[Observation]:
-        """Take the next bytes of the stream, cut anywhere."""
-        ...
-
-    def save(self) -> dict[str, Any]:
-        """Its state as plain JSON values."""
-        ...
 
 
 class LogTail(Source):
@@ -84,7 +53,8 @@ class LogTail(Source):
     what ``state`` gave before a restart; the caller restores ``reader`` from its ``reader`` entry.
     With ``from_start=False`` a log that exists at the first read is read from its last line on.
     Without ``guards`` every log counts as local. ``pids``: the processes that may have the log open,
-    through which it is reached if it was deleted while it was not kept open here.
+    through which it is reached if it was deleted while it was not kept open here. ``ended_at`` says when
+    its run has ended (epoch seconds): then its last lines are read before all others.
     """
 
     every_s = 1.0
@@ -103,6 +73,7 @@ class LogTail(Source):
         label: str = "",
         pids: Callable[[], Sequence[int]] = tuple,
         budget: Descriptors = own,
+        ended_at: Callable[[], float | None] = lambda: None,
     ) -> None:
         self.label = label or path
         """What it is called in observations."""
@@ -113,6 +84,10 @@ class LogTail(Source):
         """True when a call stopped at ``READ_BYTES``: call ``read`` again soon."""
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now (deleted, rotated, …), for a person."""
+        self.lag = Lag()
+        self._ended_at = ended_at
+        self._outrun = False
+        """A part was left out, and reading was not level since."""
         self._nameless = False
         self._via = via
         self._hints = ChangeHints(inotify, path, by_name=not via)
@@ -134,6 +109,11 @@ class LogTail(Source):
         return self._now.skipped_bytes
 
     @property
+    def left_out_bytes(self) -> int:
+        """Bytes in the middle of the log that were not read: it grew faster than that can be done."""
+        return self._now.left_out_bytes
+
+    @property
     def answers_later(self) -> bool:  # type: ignore[override]
         """True for a far log."""
         return self._guard is not None
@@ -145,8 +125,13 @@ class LogTail(Source):
 
     @property
     def impaired(self) -> str:
-        """Not empty while the log is deleted: its content will be lost when its writer ends."""
-        return self.detail if self._nameless else ""
+        """Not empty while the log is deleted: its content will be lost when its writer ends. And while
+        parts of it have to be left out."""
+        if self._nameless:
+            return self.detail
+        left_out = size(self._now.left_out_bytes)
+        words = f"it grows faster than it can be read: {left_out} of it were left out so far"
+        return words if self._outrun else ""
 
     def stalled(self, now: float) -> str | None:
         """Which far file system does not answer; nothing is lost by that."""
@@ -212,20 +197,9 @@ class LogTail(Source):
             open_line=self._now.open_line,
             adopted=self._hints.ask,
             released=self._hints.forget_file,
-            reach=self._reach,
+            reach=lambda place: reach(self.path, place, self._pids()),
             budget=self._budget,
         )
-
-    def _reach(self, place: FilePosition) -> int | None:
-        """Open the file of this place, which has no name any more, through a process that has it open."""
-        folder = os.path.dirname(os.path.realpath(self.path))
-        for pid in self._pids():
-            for file in open_files(pid):
-                if os.path.dirname(file.target) == folder:
-                    fd = open_same(file.via, place)
-                    if fd is not None:
-                        return fd
-        return None
 
     def _read_here(self, now: float) -> Iterable[Observation]:
         self._hints.clear(now)
@@ -239,8 +213,13 @@ class LogTail(Source):
         if beat:
             self._beat_at = now
         said: list[Observation] = []
+
+        def feed(text: bytes) -> None:
+            said.extend(self.reader.feed(text, now))
+
         try:
-            follower.advance(lambda text: said.extend(self.reader.feed(text, now)), now)
+            self._leave_out(follower, feed, now)
+            follower.advance(feed, now, enough=lambda: len(said) >= REPORTS_AT_ONCE)
         except (OSError, Unsupported):
             if not said and not follower.taken:
                 raise
@@ -253,8 +232,9 @@ class LogTail(Source):
         self._now.open_line = follower.open_line
         self._now.skipped_bytes = self._now.skipped_bytes or follower.skipped_bytes
         self._from_start = follower.from_start
+        self._note_lag(follower.taken, follower.unread, now)
         if follower.known:
-            grown = self._note_size(follower.size, now, anew=follower.anew)
+            grown = self._now.note_size(follower.size, now, anew=follower.anew)
             follower.anew = False
             if grown or follower.taken or beat:
                 said.append(self._growth(now))
@@ -290,6 +270,9 @@ class LogTail(Source):
 
     def _ask(self, guard: Guard, now: float) -> None:
         question: dict[str, Any] = {"do": "tail", "now": now, "beat": self._beat_is_due(now)}
+        keep = self._keep(now)
+        if keep is not None and self._begun:
+            question["only_last"] = keep
         if not self._begun:
             question["begin"] = {
                 "path": self.path,
@@ -317,9 +300,12 @@ class LogTail(Source):
         self._now.skipped_bytes = self._now.skipped_bytes or answer["skipped"]
         self._from_start = answer["from_start"]
         self._note(answer["more"], answer["detail"], answer["nameless"])
+        if answer["left_out"]:
+            self._note_left_out(answer["left_out"])
+        self._note_lag(answer["taken"], answer["unread"], now)
         if answer["size"] is not None:
             beat = self._beat_is_due(now)
-            grown = self._note_size(answer["size"], now, anew=answer["anew"])
+            grown = self._now.note_size(answer["size"], now, anew=answer["anew"])
             if grown or said or answer["text"] or beat:
                 self._beat_at = now if beat else self._beat_at
                 said.append(self._growth(now))
@@ -328,6 +314,30 @@ class LogTail(Source):
             raise _error(error)
         return said
 
+    # -- how far it is behind
+
+    def _keep(self, now: float) -> int | None:
+        """How many bytes of what is unread are still to be read; ``None``: all."""
+        ended = self._ended_at()
+        if ended is not None and now - ended >= LAST_S and self.lag.bytes > LAST_BYTES:
+            return LAST_BYTES
+        return REACH_BYTES if self.lag.hopeless(now) else None
+
+    def _leave_out(self, follower: Follower, feed: Feed, now: float) -> None:
+        keep = self._keep(now)
+        if keep is not None:
+            self._note_left_out(follower.leap(feed, keep))
+
+    def _note_left_out(self, left_out: int) -> None:
+        self._now.left_out_bytes += left_out
+        self._outrun = True
+        self.lag.forget()
+
+    def _note_lag(self, taken: int, unread: int, now: float) -> None:
+        self.lag.note(taken, unread, now)
+        self._now.unread_bytes = unread
+        self._outrun = self._outrun and unread > 0
+
     # -- how it grows
 
     def _beat_is_due(self, now: float) -> bool:
@@ -335,18 +345,6 @@ class LogTail(Source):
 
     def _note(self, more: bool, detail: str, nameless: bool) -> None:
         self.more, self.detail, self._nameless = more, detail, nameless
-
-    def _note_size(self, size: int, now: float, *, anew: bool) -> bool:
-        """Note the size of the file; True if it changed since the last read."""
-        if anew:
-            self._now.size = 0
-        before, self._now.size = self._now.size, size
-        if before is None:
-            self._now.grown_at = now
-        elif size > before:
-            self._now.grown_at = now
-            self._now.chunk_bytes = size - before
-        return size != before
 
     def _growth(self, now: float) -> LogGrowth:
         return LogGrowth(

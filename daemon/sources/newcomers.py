@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import Observation
@@ -26,6 +27,7 @@ from ..launch.programs import (
 )
 from ..system import procfs
 from ..system.clock import Clock
+from ..system.listing import Listing
 from ..system.processes import Process
 from ..system.source import Source, TelemetryLost
 from ..system.worker import JsonWorker, module_argv
@@ -41,14 +43,18 @@ seconds, loading a model minutes. Then every :data:`LATE_S`."""
 LATE_S = 1800.0
 AGAIN_S = 300.0
 """Seconds after which all command lines are read once more: a shell may have become a training by
-``exec``. 40 µs a process."""
+``exec``. 40 µs a process, :data:`MOST` in a second and after what is new."""
 PAUSE_S, LONGEST_PAUSE_S = 3.0, 240.0
 """Seconds after an answer until the next question; doubled while answers bring nothing new. A child
 needs 0.2 s of CPU time, so that a box which starts programs all day pays 0.1 % of a core."""
+RESTS = 10
+"""The pause is at least so many times the CPU time of the answer: a second with 5,000 Python programs on
+the box. Our choice: a tenth of a core while programs start all the time."""
 DEADLINE_S = 60.0
 """Seconds for an answer: it takes one, more on a box that swaps."""
-MOST = 256
-"""Processes looked at in one turn, so that a fork bomb does not hold up the loop."""
+MOST = 128
+"""Processes looked at in one turn, so that neither a fork bomb nor a full box holds up the loop: 10 ms.
+The others follow a second later."""
 _ANCESTORS = 32
 
 
@@ -79,7 +85,8 @@ class _Doubt:
 class Newcomers(Source):
     """Gives the runs that are not watched yet to ``take``; makes no observations.
 
-    ``known`` tells what is watched. ``panes``: the folder for copies of tmux panes.
+    ``known`` tells what is watched. ``panes``: the folder for copies of tmux panes. ``listing`` is shared
+    with the runs.
     """
 
     name = "newcomers"
@@ -94,8 +101,10 @@ class Newcomers(Source):
         panes: str,
         root: str = procfs.PROC,
         argv: tuple[str, ...] | None = None,
+        listing: Listing | None = None,
     ) -> None:
         self._clock = clock
+        self._listing = listing or Listing(clock, root, fresh_s=0.0)
         self._known = known
         self._take = take
         self._panes = panes
@@ -105,11 +114,15 @@ class Newcomers(Source):
         self._child = JsonWorker(argv, DEADLINE_S, walls="finder", can_wait=True)
         self._young: dict[int, float] = {}
         self._settled: set[int] = set()
+        self._again: set[int] = set()
+        """Settled ones that are to be looked at once more."""
         self._doubts: dict[int, _Doubt] = {}
         self._ask_at: float | None = clock.monotonic()
         self._not_before = 0.0
         self._pause_s = PAUSE_S
         self._hurry_until = 0.0
+        self._behind = False
+        """More stay than could be looked at in one turn."""
         self._all_at = clock.monotonic() + AGAIN_S
         self._now = 0.0
 
@@ -123,7 +136,7 @@ class Newcomers(Source):
         self._not_before = min(self._not_before, mono + PAUSE_S)
         if ask_in_s is not None:
             self._ask_at = mono + ask_in_s
-            self._settled.clear()
+            self._again |= self._settled
 
     # -- Source --------------------------------------------------------------------------
 
@@ -134,8 +147,8 @@ class Newcomers(Source):
 
     @property
     def due_at(self) -> float | None:
-        """Sooner than usual in the minute after the end of a run."""
-        hurry = self._clock.monotonic() < self._hurry_until
+        """Sooner than usual in the minute after the end of a run, and while some wait for a look."""
+        hurry = self._clock.monotonic() < self._hurry_until or self._behind
         return self._now + HURRY_EVERY_S if hurry else None
 
     def read(self, now: float) -> Iterable[Observation]:
@@ -146,18 +159,25 @@ class Newcomers(Source):
             raise TelemetryLost(f"the search for new runs took more than {DEADLINE_S:.0f} s")
         if mono >= self._all_at:
             self._all_at = mono + AGAIN_S
-            self._settled.clear()
-        present = set(procfs.pids(self._root))
+            self._again |= self._settled
+        present = self._listing.pids()
         self._settled &= present
+        self._again &= present
         for gone in self._young.keys() - present:
             del self._young[gone]
         for gone in self._doubts.keys() - present:
             del self._doubts[gone]
-        staying = [pid for pid in self._young if pid not in self._settled][:MOST]
-        if staying:
+        staying = list(islice(reversed(self._young), MOST))  # those that came last first
+        older = list(islice(self._again, MOST - len(staying)))
+        if staying or older:
             known = self._known()
             for pid in staying:
                 self._examine(pid, self._young.pop(pid), known)
+            for pid in older:
+                self._again.discard(pid)
+                self._settled.discard(pid)
+                self._examine(pid, mono, known)
+        self._behind = bool(self._young or self._again)
         for pid in present - self._settled - self._doubts.keys() - self._young.keys():
             self._young[pid] = mono
         self._ask(mono)
@@ -172,7 +192,7 @@ class Newcomers(Source):
             found = [run for run in answer.get("runs", ()) if isinstance(run, dict)]
             fresh = self._take(found)
             self._pause_s = PAUSE_S if fresh else min(2 * self._pause_s, LONGEST_PAUSE_S)
-            self._not_before = mono + self._pause_s
+            self._not_before = mono + max(self._pause_s, RESTS * _seconds(answer.get("cpu_s")))
         return ()
 
     def close(self) -> None:
@@ -217,7 +237,7 @@ class Newcomers(Source):
             if ppid <= 1:
                 return False
             try:
-                seen = procfs.stat(ppid, self._root)
+                seen = self._listing.stat(ppid)
             except OSError:
                 return False
             pid, ppid = ppid, seen.ppid if seen is not None else 0
@@ -250,3 +270,8 @@ class Newcomers(Source):
                     doubt.asked += 1
                 late = doubt.asked >= len(AGES_S)
                 doubt.due = mono + LATE_S if late else doubt.seen + AGES_S[doubt.asked]
+
+
+def _seconds(told: object) -> float:
+    """Seconds of CPU time that the child told; 0 where it did not."""
+    return max(0.0, float(told)) if isinstance(told, (int, float)) else 0.0

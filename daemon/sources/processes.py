@@ -9,6 +9,7 @@ launcher.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator
 
 from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, ProcessSample
@@ -25,6 +26,7 @@ from ..system.source import Source
 from ..system.switches import switches
 from .left_tree import has_left_tree
 from .main_end import MainEnd, Witness
+from .run_process import RunProcess, settle_ranks
 
 MOST = 256
 """Processes sampled of one run at most. Eight ranks with 16 data loader workers each are 136. A look
@@ -36,35 +38,20 @@ TREE_EVERY = 5
 """Reads between two searches among the new pids of the box: a tenth of asking for all children."""
 SOCKETS_EVERY = 5
 """Closer looks between two counts of the bytes of sockets, which are listed with all descriptors."""
+LOOK_AT = 250
+"""New pids of the box that are looked at in one read, 20 to 40 µs each; the others wait for the next
+read, a second later. Our choice: 5,000 that are there when a run begins hold up nobody, also where the
+daemon gets a tenth of a core, and are known after twenty seconds. What the run itself starts is found through its own processes, at once."""
 FORGET_EVERY = 300
 """Reads after which pids that were not of the run are checked again."""
-_YOUNG_LOOKS = 2
-"""Searches in which the environment of a new process is read again: before exec it is another's."""
-
 _Identity = tuple[int, int]
-
-
-class _Process:
-    """A known process, with its open /proc/PID/stat."""
-
-    __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
-
-    def __init__(self, file: KeptFile, raw: bytes, seen: procfs.Stat) -> None:
-        self.file, self.raw, self.last = file, raw, seen
-        self.ticks = seen.start_ticks
-        self.plain: ProcessSample | None = None
-        """Sample of ``raw`` without the costly figures; used again while ``raw`` is unchanged."""
-        self.rank: int | None = None
-        self.environ = procfs.Ranks(None, None, None)
-        """RANK and related variables; data loader workers inherit those of their rank."""
-        self.looks = 0
 
 
 class Processes(Source):
     """All processes of a run: one :class:`ProcessesSeen` a second, a :class:`ProcessEnded` per end.
 
-    ``root`` is where proc is mounted; ``listing`` is shared with other runs. Without a pid in ``spec``, ``read`` returns nothing. It
-    raises PermissionError when the main process exists but is hidden from us.
+    ``root`` is where proc is mounted; ``listing`` is shared with other runs. Without a pid in ``spec``,
+    ``read`` returns nothing. It raises PermissionError when the main process exists but is hidden from us.
     """
 
     name = "processes"
@@ -83,13 +70,15 @@ class Processes(Source):
         self._turned_away: set[int] = set()
         self._spec, self._root = spec, root
         self._listing = listing or Listing(root=root, fresh_s=0.0)
-        self._known: dict[int, _Process] = {}
+        self._known: dict[int, RunProcess] = {}
         self._ranks = {rank.pid: rank for rank in spec.ranks}
         self._reads = 0
         self._sockets: SocketBytes | None = None
         """Exists while a silence is judged."""
         self._stale = True
         self._elsewhere: set[int] = set()
+        self._unseen: dict[int, None] = {}
+        """New pids of the box that are still to be looked at, in order."""
         self._zombies: set[_Identity] = set()
         """Ended processes that were reported, but still exist because nobody has reaped them."""
         self._exits = ExitStatuses()
@@ -124,7 +113,10 @@ class Processes(Source):
             self._look_for_children()
         elif self._reads % TREE_EVERY == 0:
             self._look_at_box()
-            self._settle_ranks()
+            settle_ranks(self._known, self._ranks, self._root)
+        elif self._unseen:
+            self._look_at_new()
+            settle_ranks(self._known, self._ranks, self._root)
         self._follow_exits()
         contents = [(pid, one, _content(one.file)) for pid, one in self._known.items()]
         closer = self.closer_look or self._reads % CLOSER_EVERY == 0
@@ -166,7 +158,7 @@ class Processes(Source):
             yield ProcessEnded(now, rank.pid, main=False, rank=rank.rank)
         self._look_for_children()
 
-    def _adopt(self, pid: int, ticks: int | None = None) -> _Process | None:
+    def _adopt(self, pid: int, ticks: int | None = None) -> RunProcess | None:
         """Begin to watch ``pid``; ``None`` if it is gone, or was started at another time."""
         if pid in self._known:
             return self._known[pid]
@@ -186,7 +178,7 @@ class Processes(Source):
         ):
             file.close()
             return None
-        process = self._known[pid] = _Process(file, raw, seen)
+        process = self._known[pid] = RunProcess(file, raw, seen)
         self._unfollowed.append(pid)
         given = self._ranks.get(pid)
         if given is not None and given.start_ticks == seen.start_ticks:
@@ -198,15 +190,13 @@ class Processes(Source):
         self._stale = False
         self._turned_away.clear()
         self._zombies = {z for z in self._zombies if self._still_there(z)}
-        queue = list(self._known)
-        while queue:
-            pids = procfs.children(queue.pop(), self._root, all_threads=False)
-            queue += self._take_in(pids or ())
+        self._take_children(list(self._known))
         self._look_at_box()
-        self._settle_ranks()
+        settle_ranks(self._known, self._ranks, self._root)
 
     def _look_at_box(self) -> None:
-        """Read the parent of every new pid of the box, and add the descendants of the run."""
+        """Note the new pids of the box, and look at some of them. Those that have just come go first:
+        what was there at the start of a run on a full box can wait."""
         if self._reads % FORGET_EVERY == 0:
             self._elsewhere.clear()
         try:
@@ -214,20 +204,44 @@ class Processes(Source):
         except OSError:
             return
         self._elsewhere &= present
+        self._turned_away &= present
+        new = present - self._elsewhere - self._known.keys()
+        if len(self._known) >= MOST:
+            new -= self._turned_away
+        waiting = [pid for pid in self._unseen if pid in new]
+        self._unseen = dict.fromkeys((*sorted(new.difference(waiting)), *waiting))
+        self._look_at_new()
+
+    def _look_at_new(self) -> None:
+        """Read the parent of :data:`LOOK_AT` new pids, and add the descendants of the run."""
         parents: dict[int, list[int]] = {}
         left, since = self._spec.exit_file, self._spec.start_ticks or 0
-        for pid in present - self._elsewhere - self._known.keys():
+        for pid in list(itertools.islice(self._unseen, LOOK_AT)):
+            del self._unseen[pid]
             # OSError: the process ended between listing and reading, or may not be read.
             with contextlib.suppress(OSError):
                 seen = self._listing.stat(pid)
-                if seen and has_left_tree(seen, left, since, self._root):
-                    self._take_in((pid,))
+                if seen and has_left_tree(seen, left, since, self._listing, self._root):
+                    self._take_children(self._take_in((pid,)))
                 elif seen:
                     parents.setdefault(seen.ppid, []).append(pid)
         queue = list(self._known)
         while queue:
-            queue += self._take_in(parents.pop(queue.pop(), ()))
+            fresh = self._take_in(parents.pop(queue.pop(), ()))
+            # Its own children may have been looked at before it, and not been known for that.
+            queue += fresh + self._take_children(fresh)
         self._elsewhere.update(pid for pids in parents.values() for pid in pids)
+
+    def _take_children(self, queue: list[int]) -> list[int]:
+        """Add all that these processes have started; returns what is new."""
+        found: list[int] = []
+        queue = list(queue)
+        while queue:
+            pids = procfs.children(queue.pop(), self._root, all_threads=False)
+            fresh = self._take_in(pids or ())
+            queue += fresh
+            found += fresh
+        return found
 
     def _take_in(self, pids: Iterable[int]) -> list[int]:
         """Begin to watch these pids; returns those that are new."""
@@ -243,33 +257,6 @@ class Processes(Source):
             except OSError:  # set-uid under hidepid, or no descriptors left
                 self._turned_away.add(pid)
         return fresh
-
-    def _settle_ranks(self) -> None:
-        """Find the ranks: for each RANK, the topmost process with it; workers only inherit it.
-
-        A launcher may itself have a RANK (that of its node), but no LOCAL_RANK; then the process
-        that has both is the rank.
-        """
-        for process in self._known.values():
-            if process.looks <= _YOUNG_LOOKS:
-                process.environ = procfs.ranks(process.last.pid, self._root)
-            process.looks += 1
-        holders = {p.rank: p for p in self._known.values() if p.rank is not None}
-        for process in self._known.values():
-            mine = process.environ
-            parent = self._known.get(process.last.ppid)
-            if mine.rank is None or process.rank is not None:
-                continue
-            if parent is not None and parent.environ == mine:
-                continue
-            holder = holders.get(mine.rank)
-            if holder is not None:
-                given = holder.last.pid in self._ranks
-                if given or mine.local_rank is None or holder.environ.local_rank is not None:
-                    continue
-                holder.rank = holder.plain = None
-            process.rank, process.plain = mine.rank, None
-            holders[mine.rank] = process
 
     def _follow_exits(self) -> None:
         """Learn how they will end, the main process and the ranks first if descriptors are scarce."""
@@ -295,7 +282,7 @@ class Processes(Source):
 
     # -- what they do -------------------------------------------------------------------
 
-    def _look(self, process: _Process, raw: bytes) -> procfs.Stat | None:
+    def _look(self, process: RunProcess, raw: bytes) -> procfs.Stat | None:
         """Its stat now, of which the file has ``raw``; ``None`` if it is gone, or its pid was reused."""
         if raw == process.raw:
             return process.last
@@ -317,7 +304,7 @@ class Processes(Source):
         return self._sockets.read(tuple(self._known))
 
     def _sample(
-        self, process: _Process, seen: procfs.Stat, closer: bool, moved: int | None
+        self, process: RunProcess, seen: procfs.Stat, closer: bool, moved: int | None
     ) -> ProcessSample:
         if process.plain is not None and not closer:
             return process.plain
@@ -344,7 +331,7 @@ class Processes(Source):
     # -- how they end -------------------------------------------------------------------
 
     def _end(
-        self, pid: int, process: _Process, seen: procfs.Stat | None, now: float
+        self, pid: int, process: RunProcess, seen: procfs.Stat | None, now: float
     ) -> Iterator[Observation]:
         """Forget an ended process and report its end; that of the main one is for ``MainEnd``."""
         process.file.close()
@@ -368,7 +355,7 @@ class Processes(Source):
             lived_s=self._lived(process),
         )
 
-    def _lived(self, process: _Process) -> float | None:
+    def _lived(self, process: RunProcess) -> float | None:
         """Seconds since its start; ``None`` where the box counts its uptime from another moment."""
         up = procfs.uptime_s(self._root)
         lived = -1.0 if up is None else up - process.ticks * procfs.TICK_S

@@ -108,6 +108,8 @@ class Search:
             reported = finder.scan(0.0).keys()
         except OSError:
             reported = {}.keys()
+        finally:
+            finder.close()
         found: dict[str, _Place] = {}
         for written in self._written():
             path = written.path

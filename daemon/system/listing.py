@@ -27,6 +27,7 @@ class Listing:
         self._listed_at: float | None = None
         self._pids: frozenset[int] = frozenset()
         self._stats: dict[int, procfs.Stat | None] = {}
+        self._values: dict[tuple[int, str], str | None] = {}
 
     def pids(self) -> frozenset[int]:
         """Pids of all processes that we may see. Raises OSError."""
@@ -35,6 +36,7 @@ class Listing:
             self._pids = frozenset(procfs.pids(self._root))
             self._listed_at = mono
             self._stats.clear()
+            self._values.clear()
         return self._pids
 
     def stat(self, pid: int) -> procfs.Stat | None:
@@ -43,3 +45,10 @@ class Listing:
         if pid not in self._stats:
             self._stats[pid] = procfs.stat(pid, self._root)
         return self._stats[pid]
+
+    def variable(self, pid: int, name: str) -> str | None:
+        """An environment variable that a process was started with, read once as well; ``None`` when
+        it has none or that cannot be read."""
+        if (pid, name) not in self._values:
+            self._values[pid, name] = procfs.environ(pid, self._root).get(name)
+        return self._values[pid, name]

@@ -145,9 +145,9 @@ class Process:
         container."""
         return f"{self._proc}/{self.pid}/cwd"
 
-    @cached_property
     def maps(self) -> bytes:
-        """The text of /proc/PID/maps, at most :data:`MAPS_BYTES`."""
+        """The text of /proc/PID/maps, at most :data:`MAPS_BYTES`; read at every call, and not kept:
+        300 KiB of each of 5,000 workers would be 1.5 GB."""
         return procfs.maps(self.pid, self._proc, MAPS_BYTES)
 
     @cached_property
@@ -170,6 +170,11 @@ class Process:
         """Bytes that it has given to write calls so far; ``None`` when that may not be read."""
         io = procfs.io(self.pid, self._proc)
         return None if io is None else io.wchar
+
+    def forget(self) -> None:
+        """Drop what is large and is read again when it is asked for: environment and open files."""
+        for name in ("environ", "files"):
+            self.__dict__.pop(name, None)
 
     def file(self, fd: int) -> OpenFile | None:
         """The open file with this number; ``None`` without one."""

@@ -117,7 +117,7 @@ def expand(path: str) -> list[str]:
     """The checkpoints in a folder, sorted by path and step; for a file only itself."""
     if not os.path.isdir(path):
         return [path]
-    places = CheckpointFinder([path]).scan(0.0).values()
+    places = CheckpointFinder([path]).scan_all().values()
     return sorted((p.path for p in places if _is_one(p)), key=_natural)
 
 

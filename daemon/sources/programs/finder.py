@@ -2,13 +2,15 @@
 
 A question is one line ``{"known": [[pid, start_ticks], …], "gpu_pids": [pid, …], "panes": DIR}``:
 the processes of the runs that are watched, those that NVML names, and the folder for copies of tmux
-panes. The answer is ``{"runs": [spec, …]}``, without the runs that have a known process.
+panes. The answer is ``{"runs": [spec, …], "cpu_s": S}``, without the runs that have a known process, and
+with the CPU time that the search took.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from typing import Any
 
 from ...launch.discover import FoundRun, attached, discover
@@ -22,15 +24,23 @@ QUIET_S = 20.0
 
 def answer(line: bytes) -> dict[str, Any]:
     """The runs of the box now; ``error`` when they cannot be found."""
+    before = _cpu_s()
     try:
         asked = json.loads(line)
         known = {(int(pid), int(ticks)) for pid, ticks in asked["known"]}
         found = discover(gpu_pids=asked["gpu_pids"], log_dir=asked.get("panes"))
         fresh = [run for run in found if not _members(run) & known]
         silent: set[int] = set()
-        return {"runs": [_told(run, silent) for run in fresh if run.pid and readable(run.pid)]}
+        told = [_told(run, silent) for run in fresh if run.pid and readable(run.pid)]
+        return {"runs": told, "cpu_s": round(_cpu_s() - before, 3)}
     except (ValueError, TypeError, KeyError, OSError, MiddlewatchError) as error:
         return {"error": f"{type(error).__name__}: {error}"[:400]}
+
+
+def _cpu_s() -> float:
+    """Seconds on a CPU so far."""
+    spent = os.times()
+    return spent.user + spent.system
 
 
 def _members(run: FoundRun) -> set[tuple[int | None, int | None]]:

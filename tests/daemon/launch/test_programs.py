@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.launch.discover import describe, discover, name_of
+from middlewatch.daemon.launch.groups import find
 from middlewatch.daemon.launch.homes import container_id, home_of, unit_of
 from middlewatch.daemon.launch.programs import (
+    base_name,
     is_excluded,
     is_launcher,
     looks_like_training,
@@ -257,3 +259,20 @@ def test_garbage_in_proc_is_no_error(
     discover(proc=str(folder), look_s=0, gpu_pids=[9])
     (process / "stat").write_bytes(b)
     discover(proc=str(folder), look_s=0, gpu_pids=[9])
+
+
+PARTS = st.lists(st.sampled_from(["", ".", "..", "a", "b.py", "/", "//"]), max_size=5)
+
+
+@given(PARTS.map("/".join) | st.text(max_size=8))
+def test_the_last_part_of_a_path(path: str) -> None:
+    assert base_name(path) == PurePosixPath(path).name
+
+
+def test_what_is_no_candidate_keeps_nothing_large(box: FakeProc) -> None:
+    for pid, line in ((7, "python serve_it.py"), (8, "python train.py")):
+        box.add(pid, line, env={"HOME": "/root"}, maps="/lib/libc.so\n")
+    processes = Processes(box.path)
+    assert set(find(processes, (), {}, 0.5, 1)) == {8}
+    assert not {"environ", "files", "maps"} & set(vars(processes[7]))
+    assert processes[7].environ == {"HOME": "/root"}

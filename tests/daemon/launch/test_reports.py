@@ -118,3 +118,14 @@ def test_it_is_found_and_doubted(start: Start) -> None:
     found = [run for run in discover(look_s=0.0) if run.pid == process.pid]
     assert [run.provisional for run in found] == ["its log reads like that of a training"]
     assert found[0].logs[0].endswith("rl.log")
+
+
+def test_a_log_that_many_share_is_read_once(start: Start, tmp_path: Path) -> None:
+    process, known = start(LOSSES), dict[str, int]()
+    log = tmp_path / "rl.log"
+    assert reports_training(process, known)
+    assert 0 < known[str(log)] <= len(LOSSES)
+    log.write_text(SERVED)
+    assert reports_training(process, known)
+    assert not reports_training(process)
+    assert not reports_training(process, {str(log): 0})

@@ -51,6 +51,9 @@ class Source:
     def growing(self) -> None:
         return None
 
+    def notes(self) -> list[str]:
+        return []
+
 
 @pytest.fixture
 def clock() -> FakeClock:

@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from middlewatch.daemon.sources.newcomers import Known, Newcomers
+from middlewatch.daemon.sources.newcomers import RESTS, Known, Newcomers
 from middlewatch.daemon.sources.programs.finder import answer
 from middlewatch.daemon.system.clock import SystemClock
 from middlewatch.daemon.system.processes import Process
@@ -33,7 +33,12 @@ for line in sys.stdin:
 class Box:
     """A source over a made /proc, and a child that writes down what it was asked."""
 
-    def __init__(self, folder: Path, said: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        said: list[dict[str, Any]],
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
         self.proc_folder = folder / "proc"
         self.proc_folder.mkdir()
         self.proc = FakeProc(self.proc_folder)
@@ -42,7 +47,7 @@ class Box:
         self.taken: list[dict[str, Any]] = []
         self._asked = folder / "asked"
         child = folder / "child.py"
-        said_line = json.dumps({"runs": said})
+        said_line = json.dumps({"runs": said, **(more or {})})
         child.write_text(CHILD.format(asked=str(self._asked), said=said_line))
         self.source = Newcomers(
             self.clock,
@@ -242,3 +247,16 @@ def test_the_real_child_answers(tmp_path: Path) -> None:
         assert len(taken) == 1
     finally:
         source.close()
+
+
+@pytest.mark.parametrize(("spent", "soon"), [(0.2, True), (4.0, False), ("x", True), (None, True)])
+def test_a_search_that_takes_long_is_followed_by_a_longer_pause(
+    tmp_path: Path, spent: Any, soon: bool
+) -> None:
+    made = Box(tmp_path, [{}], {"cpu_s": spent})
+    made.proc.add(50, "python train.py")
+    made.turn(10)
+    assert bool(made.asked()) == soon
+    made.turn(RESTS * 4.0)
+    assert made.asked()
+    made.source.close()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middlewatch.daemon.system.store import RESERVE_BYTES, SPARE_FILES, Store
+from middlewatch.daemon.system.store import AT_ONCE, RESERVE_BYTES, SPARE_FILES, Store
 
 
 class Place:
@@ -247,6 +247,28 @@ def test_one_document_that_is_no_json_does_not_hide_the_others(place: Place) -> 
     again.close()
 
 
+def test_a_long_list_is_read_in_parts(tmp_path: Path) -> None:
+    """What is put, dropped and committed between two parts is there once, or not at all."""
+    store = Place(tmp_path).store()
+    count = 3 * AT_ONCE + 7
+    for n in range(count):
+        store.put("message", f"{n:05}", {"n": n}, float(n))
+        if n == count - 5:
+            store.flush()
+    found: dict[str, int] = {}
+    for place, (doc_id, doc) in enumerate(store.all("message")):
+        assert doc_id not in found
+        found[doc_id] = doc["n"]
+        if place == 2:
+            store.put("message", "00500", {"n": -1}, 1.0)
+            store.put("message", "00001", {"n": -1}, 1.0)
+            store.drop("message", "00600")
+            store.flush()
+    want = {f"{n:05}": n for n in range(count) if n != 600}
+    assert found == {**want, "00500": -1}
+    store.close()
+
+
 def test_a_place_where_no_store_can_be(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.path.mkdir()
@@ -347,7 +369,7 @@ def test_the_reserve_is_real_and_made_anew(place: Place) -> None:
 FULL_DISK = """
     import json, os, sys
     from pathlib import Path
-    from middlewatch.daemon.system.store import RESERVE_BYTES, SPARE_FILES, Store
+    from middlewatch.daemon.system.store import AT_ONCE, RESERVE_BYTES, SPARE_FILES, Store
 
     disk, shared = Path(sys.argv[1]), Path(sys.argv[2])
     def store():
