@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 from .system import jsonlines
 from .system.errors import DaemonUnreachable, MiddlewatchError
+from .system.spare_socket import connect_spare
 
 LISTS = {
     "runs": "",
@@ -35,6 +37,7 @@ class Client:
     """Asks the daemon over its control socket at ``path``; one connection per question."""
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
+        """``path``: the socket in a state directory; where there is none, its spare one is tried."""
         self.path = path
         self.timeout_s = timeout_s
 
@@ -77,13 +80,20 @@ class Client:
                 sock.sendall(jsonlines.encode({"v": jsonlines.VERSION, "op": op, **args}))
 
             try:
-                sock.connect(self.path)
+                self._connect(sock)
                 say(op, args)
                 sock.settimeout(timeout)
                 with sock.makefile("rb") as stream:
                     yield say, self._answers(stream)
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error
+
+    def _connect(self, sock: socket.socket) -> None:
+        try:
+            sock.connect(self.path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            if not connect_spare(sock, Path(self.path).parent):
+                raise
 
     def _answers(self, stream: IO[bytes]) -> Iterator[dict[str, Any]]:
         while line := stream.readline(jsonlines.MAX_LINE + 1):

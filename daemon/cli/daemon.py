@@ -16,6 +16,7 @@ from ..system import descriptors
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 from ..system.private import open_private
+from ..system.spare_socket import spare_there
 from ..system.worker import module_argv
 from . import console
 from .context import client, configuration, state, taken_state
@@ -148,7 +149,8 @@ def stop(args: argparse.Namespace) -> int:
     else:
         clock = SystemClock()
         deadline = clock.monotonic() + START_S
-        while state(args).socket.exists():
+        where = state(args)
+        while where.socket.exists() or spare_there(where.root):
             if clock.monotonic() > deadline:
                 raise MiddlewatchError(f"the daemon (pid {pid}) does not end", "see its log")
             clock.sleep(0.05)

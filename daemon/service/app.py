@@ -36,6 +36,7 @@ from ..system.inotify import Inotify
 from ..system.loop import Callback, Loop
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
+from ..system.spare_socket import spare_path
 from ..system.store import Store
 from ..text.terminal import clean
 from . import state_lock
@@ -126,7 +127,12 @@ class App:
             for op, answer in answers.handlers().items()
         }
         self._server = self._own.server = Server(
-            state.socket, self._loop, handlers, self.log_line, store.give_reserve
+            state.socket,
+            self._loop,
+            handlers,
+            self.log_line,
+            store.give_reserve,
+            spare_path(state.root),
         )
 
     # -- life ---------------------------------------------------------------------------

@@ -106,4 +106,4 @@ class OwnCare:
                 os.stat(context.state.socket)
                 gone = False
             if gone:
-                own.server.listen()
+                own.server.open_again()

@@ -7,9 +7,6 @@ made as fast as it is read (:mod:`.long_answers`).
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import os
 import socket
 import traceback
 from collections import deque
@@ -18,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..config.paths import socket_path_fits
 from ..system import jsonlines
 from ..system.descriptors import Spare, own
-from ..system.errors import MiddlewatchError, Refused, UsageError
+from ..system.errors import MiddlewatchError, UsageError
 from ..system.loop import Loop
+from .listener import Listener
 from .long_answers import LongAnswer, limit_of
 
 Handler = Callable[[Mapping[str, Any]], Any]
@@ -42,12 +39,6 @@ tenth of a core. Our choice; one row may take longer."""
 SLICE_BYTES = 1 << 18
 """Bytes of a long answer that a client may leave unread before no more is made: more than the socket
 holds (about 200 KiB), so that a client that reads never waits. Our choice."""
-AGAIN_S = 10.0
-"""Seconds after which a socket that could not be made is tried again (our choice)."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_NO_DISK = (*_NO_ROOM, errno.EROFS, errno.EIO)
-PENDING = 128
-"""Backlog of ``listen``: so many clients can connect at once before one is refused."""
 
 
 class _Client:
@@ -80,9 +71,7 @@ class _Client:
 class Server:
     """Answers questions with ``handlers``, and sends changes to the clients that follow.
 
-    Raises UsageError when ``path`` is too long for a socket, Refused when it cannot be bound. A full
-    or read-only disk is no reason not to watch: ``make_room`` may delete what is kept for such a
-    time, and it is tried again every :data:`AGAIN_S` seconds.
+    Where it listens, and what it raises: :class:`.listener.Listener`.
     """
 
     def __init__(
@@ -92,80 +81,32 @@ class Server:
         handlers: Mapping[str, Handler],
         tell_bug: Callable[[str], None],
         make_room: Callable[[], bool] = lambda: False,
+        spare: Path | None = None,
     ) -> None:
-        self.path = path
-        self.trouble = ""
-        """Why nobody can ask; empty if the socket is there."""
         self._loop = loop
-        self._make_room = make_room
-        self._started = self._closed = False
-        self._listener: socket.socket | None = None
+        self._listener = Listener(path, loop, self._accept, tell_bug, make_room, spare)
         self._handlers = handlers
         self._tell_bug = tell_bug
         self._clients: dict[int, _Client] = {}
         self._spare = Spare()
         """A descriptor that is given up when no other is left, so that one client is heard at least."""
         self._spare.hold(1)
-        if not socket_path_fits(path):
-            raise UsageError(
-                f"{path} is too long for a socket (107 bytes)", "use a shorter --state-dir"
-            )
-        self.listen()
+        self._listener.open()
 
-    def listen(self) -> None:
-        """Make the socket, also once more if it is there no more."""
-        if self._closed:
-            return
-        if self._listener is not None:
-            self._loop.unwatch(self._listener.fileno())
-            self._listener.close()
-            self._listener = None
-        told = self.trouble
-        try:
-            try:
-                self._listener = self._bind()
-            except OSError as error:
-                if error.errno not in _NO_ROOM or not self._make_room():
-                    raise
-                self._listener = self._bind()
-        except OSError as error:
-            if error.errno not in _NO_DISK and not self._started:
-                raise Refused(f"cannot listen on {self.path}: {error.strerror}") from error
-            self._started = True
-            self.trouble = f"nobody can ask this daemon: no socket {self.path}: {error.strerror}"
-            if self.trouble != told:
-                self._tell_bug(self.trouble)
-            self._loop.later(AGAIN_S, self._listen_later)
-            return
-        self._started, self.trouble = True, ""
-        self._loop.watch(self._listener.fileno(), self._accept)
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the place where it is asked; empty if the socket is there."""
+        return self._listener.trouble
 
-    def _listen_later(self) -> None:
-        if self._listener is None:
-            self.listen()
-
-    def _bind(self) -> socket.socket:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            # We hold the lock of the state directory, so an existing socket is a leftover.
-            self.path.unlink(missing_ok=True)
-            listener.bind(str(self.path))
-        except OSError:
-            listener.close()
-            raise
-        finally:
-            os.umask(before)
-        listener.listen(PENDING)
-        listener.setblocking(False)
-        return listener
+    def open_again(self) -> None:
+        """Make the socket once more."""
+        self._listener.open()
 
     def _accept(self) -> None:
-        if self._listener is None:
-            return
-        for help_out in (partial(own.make_room, FOR_QUESTIONS), self._spare.give, self._pause):
+        wait = self._listener.pause
+        for help_out in (partial(own.make_room, FOR_QUESTIONS), self._spare.give, wait):
             try:
-                sock, _ = self._listener.accept()
+                sock = self._listener.accept()
                 break
             except (BlockingIOError, ConnectionError):
                 return  # the client has disconnected already
@@ -190,16 +131,6 @@ class Server:
     def _most() -> int:
         """Connections at the same time."""
         return min(MAX_CLIENTS, own.reserved // 2)
-
-    def _pause(self) -> None:
-        """Accept nobody for a second: the waiting client would wake the loop again and again."""
-        if self._listener is not None:
-            self._loop.unwatch(self._listener.fileno())
-            self._loop.later(1.0, self._accept_again)
-
-    def _accept_again(self) -> None:
-        if self._listener is not None and not self._closed:
-            self._loop.watch(self._listener.fileno(), self._accept)
 
     def _read(self, client: _Client) -> None:
         try:
@@ -359,13 +290,8 @@ class Server:
         """Close all connections and remove the socket file."""
         for client in list(self._clients.values()):
             self._drop(client)
-        self._closed = True
-        if self._listener is not None:
-            self._loop.unwatch(self._listener.fileno())
-            self._listener.close()
         self._spare.give()
-        with contextlib.suppress(OSError):
-            self.path.unlink()
+        self._listener.close()
 
 
 def _no(error: str, hint: str, exit_code: int) -> bytes:

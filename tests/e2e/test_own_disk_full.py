@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.system.spare_socket import spare_there
+
 from ..fakes.box import COMMAND, is_alive
 
 Program = Callable[[str], list[str]]
@@ -232,10 +234,16 @@ def test_the_state_disk_is_read_only_at_the_start(crowd: Crowd) -> None:
     remount(box.state, "ro")
     box.spawn(*COMMAND, "daemon")
     box.push(lambda p: "read-only" in f"{p.title}\n{p.body}", "the push about the state")
+    assert not (box.state / "middlewatch.sock").exists()
+    assert spare_there(box.state)
     crowd.go("key-error")
     crowd.push("key-error", "KeyError")
+    known = json.loads(box.command("runs", "--json").stdout)
+    assert crowd.ids["key-error"] in [run["run"] for run in known]
     remount(box.state, "rw")
     run = crowd.ids["key-error"]
     box.until(lambda: box.status(run)["state"] == "failed", "an answer")
     box.until(lambda: page_of(box, run) == f"# {run}: failed", "the page")
     box.push(lambda p: p.title.startswith("[RESOLVED]"), "the end of the trouble")
+    box.until((box.state / "middlewatch.sock").exists, "its own socket")
+    assert not spare_there(box.state)

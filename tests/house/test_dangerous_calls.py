@@ -153,7 +153,7 @@ def test_a_script_of_a_shell_is_ours_to_the_letter() -> None:
 
 LISTENERS = {"bind", "listen", "create_server", "HTTPServer", "ThreadingHTTPServer", "TCPServer"}
 LISTENING = {
-    "daemon/service/server.py": "the control socket, a Unix socket",
+    "daemon/service/listener.py": "the control socket, a Unix socket",
     "daemon/system/exit_status.py": "netlink: the kernel tells of processes that end",
 }
 
