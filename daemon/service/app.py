@@ -237,6 +237,7 @@ class App:
         yield self._alerter.outbox.close
         for pumped in self.context.pump.all():
             yield pumped.close
+        yield self._searches.close
         yield from (self._inotify.close, self.context.guards.close)
         if self.context.docker:
             yield self.context.docker.close

@@ -68,6 +68,13 @@ class Searches:
             for worker in self._idle:
                 self._hear(worker)
 
+    def close(self) -> None:
+        """End all children."""
+        for worker in (*self._idle, *self._lent):
+            worker.close()
+        self._idle.clear()
+        self._lent.clear()
+
     def _hear(self, worker: JsonWorker) -> None:
         """Notice its end: nobody waits on the pipe of a child that nobody uses."""
         if worker.alive:

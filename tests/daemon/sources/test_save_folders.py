@@ -98,6 +98,7 @@ class Stage:
 
     def close(self) -> None:
         self.source.close()
+        self.source._searches.close()
         self.child.kill()
         self.child.communicate()
 
@@ -217,6 +218,7 @@ def test_few_of_many_runs_are_looked_at_at_once(stage: Stage) -> None:
             source.close()
     assert looked == [0, 2, 4, 6]  # the first turn only begins the watch
     assert [worker.starts for worker in together._idle] == [1] * AT_ONCE
+    together.close()
 
 
 def test_a_child_that_ended_by_itself_is_reaped_and_another_started(stage: Stage) -> None:
@@ -260,3 +262,4 @@ def test_a_child_that_dies_over_one_run_is_not_lent_to_another(stage: Stage) -> 
     assert two.trouble(now + 2.0) == ""
     one.close()
     two.close()
+    together.close()
