@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .kit import CheckpointSeen, Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
+from .kit.again import tolerated
+from .kit.caught import caught
 from .kit.numbers import number, short_path, size
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, gone_or_good, went_on
@@ -58,7 +60,9 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
         return
     ending, failed = view.ending, False
     if ending is not None:
-        if ending.exit_code == 0 and completed(view):
+        if ending.exit_code == 0 and (completed(view) or tolerated(view, event)):
+            return
+        if caught(view, ending, event):
             return
         failed = event.fatal or "exception" in event.details
     elif view.now - event.at < limits.wait_s:

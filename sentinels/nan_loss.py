@@ -2,7 +2,8 @@
 
 Decides: The newest reports of a metric are all NaN or infinite, or a line of the program says so.
     The training loss is critical; the evaluation loss and the gradient norm are warnings. One of
-    several losses alone (a mask loss without objects) is a warning, all of them are critical. A
+    several losses alone (a mask loss without objects) is a warning, all of them are critical. In
+    reports that name no loss, the half of the values becomes non-finite for three reports. A
     trial of a search may diverge: it is told when none of the last three trials has a finite loss,
     or when one goes on with it for a hundred reports. The
     exit status of such a run is usually 0, so the rule does not wait for it.
@@ -29,7 +30,7 @@ from .kit import (
     Step,
     View,
 )
-from .kit.loss.finite import EARLY, Finiteness, Streak
+from .kit.loss.finite import EARLY, Finiteness, Streak, is_component
 from .kit.numbers import number, pace
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, values_since
@@ -132,6 +133,8 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
         warms = warms and not values.ever_finite(streak.metric)
         warms = warms and _OF_AGENTS.search(streak.metric) is not None
         patience = max(in_a_row, WARM_REPORTS) if warms else in_a_row
+        if not is_component(streak.metric):
+            patience += 1  # its words do not say that it is a loss
         yield from _lasting(streak, view, patience, severity)
 
 

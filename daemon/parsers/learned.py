@@ -8,6 +8,7 @@ that can be read by its words: those say more.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from dataclasses import dataclass, field
@@ -28,8 +29,12 @@ WIDE = 300
 MOST_NUMBERS = 24
 MOST_BYTES = 16 * 1024
 """A larger piece is a backlog or the dump of something."""
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\d)")
-_NAME = re.compile(r"([^\W\d][\w/ -]{0,40}?)[\s:=|(\[]*$")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\d)|(?:nan|inf)(?!\w))",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"([^\W\d][\w/ -]{0,40}?)[\s:=|()\[\]]*$")
+_WHOLE = re.compile(r"[-+]?\d+$")
 
 
 @dataclass(slots=True)
@@ -70,7 +75,7 @@ class LearnedReports:
         found = list(_NUMBER.finditer(text))
         if not 2 <= len(found) <= MOST_NUMBERS:
             return None
-        whole = tuple("." not in m[0] and "e" not in m[0].lower() for m in found)
+        whole = tuple(_WHOLE.match(m[0]) is not None for m in found)
         if all(whole) or not any(whole):
             return None
         form = self._form(" ".join(_NUMBER.sub("#", text).split()) + str(whole))
@@ -87,7 +92,8 @@ class LearnedReports:
             before = match.end()
             if name and name not in values:
                 values[name] = value
-        return Step(now, row[form.counter], values, file=file, line=number)
+        proof = "" if all(map(math.isfinite, values.values())) else text.strip()
+        return Step(now, row[form.counter], values, file=file, line=number, text=proof)
 
     def _form(self, key: str) -> _Form:
         form = self._forms.get(key)

@@ -36,8 +36,12 @@ _BETWEEN = re.compile(
 )
 """Lines without indentation that belong to a traceback: Rich, loguru, IPython, C++ frames."""
 _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
-_OF_DATA = re.compile(r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python")
-"""Frames, and the message, of an exception that was raised while a batch of data was read."""
+_OF_DATA = re.compile(
+    r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python"
+    r"|^(?!.*(?:site|dist)-packages/).*, in __getitems?__\b"
+)
+"""Frames, and the message, of an exception that was raised while a batch of data was read. One that a
+data set has caught itself shows no frame of the loader."""
 _OF_SAVE = re.compile(
     r"\b(?:torch\.save|pickle\.dump)\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
 )

@@ -121,6 +121,14 @@ def test_what_the_program_took_for_no_fault(story: Story) -> None:
     assert story.asks("checkpoint_corrupt") == []
 
 
+def test_a_read_that_failed_before_and_did_no_harm(story: Story) -> None:
+    """Whoever leaves such files out goes on, and ends well with another one as the last."""
+    for _ in range(2):
+        story.train(5).says("ckpt_corrupt", fatal=False, exception="BadZipFile").wait(20)
+    story.train(3).says("ckpt_corrupt", fatal=False, exception="BadZipFile").end(0).wait(3)
+    assert story.asks("checkpoint_corrupt") == []
+
+
 def test_an_old_log_is_told_from_its_lines(story: Story) -> None:
     story.replayed().says("ckpt_corrupt")
     assert (told(story).severity, told(story).fatal) == (Severity.CRITICAL, True)

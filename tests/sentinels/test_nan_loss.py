@@ -353,3 +353,36 @@ def test_one_line_after_which_nothing_comes(story: Story) -> None:
     assert story.wait(29).asks("nan_loss") == []
     (finding,) = story.wait(2).asks("nan_loss")
     assert finding.severity is Severity.WARNING
+
+
+def unnamed(story: Story, times: int, **values: float) -> Story:
+    """Reports of a program whose words for its loss nobody knows."""
+    for _ in range(times):
+        story.step(train_loss=None, t=1.5, **values)
+    return story
+
+
+def test_values_of_which_none_is_named_a_loss(story: Story) -> None:
+    unnamed(story, 5, **{"chi2/n": 2.1, "iso": 0.4, "amp": 20.0})
+    assert unnamed(story, 2, **{"chi2/n": nan, "iso": nan, "amp": nan}).asks("nan_loss") == []
+    (finding,) = unnamed(story, 1, **{"chi2/n": nan, "iso": nan, "amp": nan}).asks("nan_loss")
+    assert (finding.trouble, finding.severity) == ("loss_nan", Severity.CRITICAL)
+    assert finding.summary == "chi2/n is NaN since step 6"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"pearson": nan, "rmse": 1.0, "bias": 0.1},  # one of several
+        {"recall of nothing": nan},  # it has never been finite
+    ],
+)
+def test_a_measure_that_is_not_defined_now(story: Story, values: dict[str, float]) -> None:
+    unnamed(story, 5, pearson=0.5, rmse=1.0, bias=0.2)
+    assert unnamed(story, 9, **values).asks("nan_loss") == []
+
+
+def test_the_only_measure_of_a_program(story: Story) -> None:
+    unnamed(story, 5, rmse=1.0)
+    (finding,) = unnamed(story, 3, rmse=nan).asks("nan_loss")
+    assert finding.severity is Severity.WARNING

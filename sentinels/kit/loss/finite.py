@@ -20,6 +20,9 @@ longer counted: three of each of 32 interleaved ranks."""
 EARLY = 64
 """First reports in which it is noted which parts of a loss were finite. Our choice: afterwards one that
 becomes NaN has been finite before."""
+PART = 0.5
+"""Part of the values of a report that names no loss, from which they say that the model is not finite
+(our choice: a correlation without variance, or a mean of nothing, is one of several)."""
 STREAMS = 256
 """Streams whose open streak is kept at most; further ones are ignored."""
 
@@ -94,13 +97,20 @@ class Finiteness(Accumulator):
 
     def _components(self, seen: Step) -> None:
         """Take in the several losses of a program that reports no total loss (adversarial,
-        reinforcement learning)."""
-        if not self._open and math.isfinite(sum(seen.values.values())):
-            if self._reports <= EARLY:
-                self._finite.update(filter(is_component, seen.values))
+        reinforcement learning), or the values of one that names no loss at all."""
+        values = seen.values
+        if not self._open and math.isfinite(sum(values.values())):
+            if self._reports <= EARLY and len(self._finite) < STREAMS:
+                self._finite.update(values)
             return
-        parts = {n: v for n, v in seen.values.items() if is_component(n)}
+        parts = {n: v for n, v in values.items() if is_component(n)}
         alone = any(map(math.isfinite, parts.values()))
+        if not parts:
+            parts = {n: v for n, v in values.items() if n in self._finite and n not in METRICS}
+            bad = [n for n, v in values.items() if n in self._finite and not math.isfinite(v)]
+            if not bad or len(bad) < PART * len(values):
+                parts = {n: v for n, v in parts.items() if math.isfinite(v)}
+            alone = len(bad) == 1
         for name, value in parts.items():
             if math.isfinite(value):
                 if len(self._finite) < STREAMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import pytest
@@ -63,3 +64,18 @@ def test_pieces_of_a_line() -> None:
         for piece in (f"ronda {n}  rm", f"se {3 / n:.3f}\n"):
             found += reader.feed(piece.encode(), float(n))
     assert [one.number for one in found if isinstance(one, Step)] == [4.0, 5.0, 6.0, 7.0]
+
+
+def test_numbers_that_become_none() -> None:
+    good = [
+        f"epoch {n:3d}  chi2/n {3 / n:.4f}  |grad| {1 / n:.2f}  sum(amp) {n + 0.5}"
+        for n in range(1, 6)
+    ]
+    bad = ["epoch   6  chi2/n nan  |grad| nan  sum(amp) -inf"]
+    *_, before, last = steps(good + bad)
+    assert before.values == {"chi2/n": 0.6, "grad_norm": 0.2, "amp": 5.5}
+    assert before.text == ""
+    assert last.number == 6.0
+    assert math.isnan(last.values["chi2/n"])
+    assert last.values["amp"] == -math.inf
+    assert last.text.startswith("epoch   6  chi2/n nan")

@@ -67,7 +67,15 @@ def test_a_file_of_the_data_is_no_checkpoint() -> None:
     bad = "zipfile.BadZipFile: File is not a zip file\n"
     (event,) = events(f"{WORKER}{bad}")
     assert (event.trouble, event.role) == ("python_exception", "root")
+    data_set = WORKER.partition("  File")[0] + '  File "/w/data.py", line 30, in __getitem__\n'
+    (event,) = events(f"{data_set}    arrays = np.load(path)\n{bad}")  # it has caught it itself
+    assert event.trouble == "python_exception"
     (event,) = events(f"{FRAMES}{bad}")
+    assert event.trouble == "ckpt_corrupt"
+    library = (
+        '  File "/venv/lib/python3.11/site-packages/h5py/_hl/group.py", line 9, in __getitem__\n'
+    )
+    (event,) = events(f"Traceback (most recent call last):\n{library}    raise\n{bad}")
     assert event.trouble == "ckpt_corrupt"
 
 
