@@ -264,7 +264,8 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
     if not view.events and not view.endings:
         return []
     since = _read_live(view, limits)
-    loop = crash_loop(view, since)
+    search = trials_of(view) is not None  # it ends trials, and goes on when one fails
+    loop = None if search else crash_loop(view, since)
     if loop is not None:
         beyond = "" if loop.step is None else f", and no step beyond {number(loop.step)}"
         return [
@@ -280,7 +281,6 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
     dead = _dead_thread(view, since)
     if dead is not None:
         return [dead]
-    search = trials_of(view) is not None  # it ends trials, and goes on when one fails
     event = None if search else failed_part(view, since)
     if event is None:
         ended = None if search else killed_part(view, since)

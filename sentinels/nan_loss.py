@@ -35,7 +35,7 @@ from .kit.numbers import number, pace
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, values_since
 from .kit.trials import Trials, trials_of
-from .kit.troubles import Troubles
+from .kit.troubles import Troubles, describe_event
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Limits:
     """Non-finite reports in a row before it is reported; a loss scaler skips single ones."""
 
 
+ENDED_S = 10.0
+"""Seconds between an exception and the line that ends its trial (our choice)."""
 PATIENCE = 100
 """Reports in a row that are not finite, after which one trial of a search that is not ended is told as
 well (our choice: a search looks at the end of an epoch or of a rung)."""
@@ -95,17 +97,25 @@ def _trials(view: View) -> Iterator[Finding]:
     line = None if trials is None or not trials.hopeless else trials.newest
     if trials is not None and line is not None:
         metric, value = "train_loss", math.nan if "nan" in line.text.lower() else math.inf
+        raised = _raised(view, line.at) if trials.failing else None
+        says = line.text.strip()[:120] if raised is None else describe_event(raised)
+        how = "has a finite result" if raised is None else "has a result, they fail"
         yield Finding(
             trouble="python_exception" if trials.failing else _trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
-            summary=f"none of the last {trials.bad_in_a_row} trials of the search has a finite result: "
-            f"{line.text.strip()[:120]}",
+            summary=f"none of the last {trials.bad_in_a_row} trials of the search {how}: {says}",
             evidence=(Evidence("log", line.text, line.at),),
             remedy="read the log of one of these trials: what they share is at fault, not a setting",
             file=line.file,
             line=line.line,
         )
+
+
+def _raised(view: View, at: float) -> LogEvent | None:
+    """The newest exception shortly before ``at`` (epoch seconds): the end of a trial is logged with it."""
+    near = (e for e in reversed(view.events) if at - ENDED_S <= e.at <= at)
+    return next((e for e in near if e.details.get("exception")), None)
 
 
 def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:

@@ -119,6 +119,8 @@ class Newcomers(Source):
         self._doubts: dict[int, _Doubt] = {}
         self._ask_at: float | None = clock.monotonic()
         self._not_before = 0.0
+        self._rested_at = 0.0
+        """From then on the cost of the last answer is made up for."""
         self._pause_s = PAUSE_S
         self._hurry_until = 0.0
         self._behind = False
@@ -133,7 +135,8 @@ class Newcomers(Source):
         mono = self._clock.monotonic()
         self._hurry_until = mono + HURRY_S
         self._pause_s = PAUSE_S
-        self._not_before = min(self._not_before, mono + PAUSE_S)
+        # A job that fails at its start is gone after some seconds.
+        self._not_before = min(self._not_before, max(mono, self._rested_at))
         if ask_in_s is not None:
             self._ask_at = mono + ask_in_s
             self._again |= self._settled
@@ -192,7 +195,8 @@ class Newcomers(Source):
             found = [run for run in answer.get("runs", ()) if isinstance(run, dict)]
             fresh = self._take(found)
             self._pause_s = PAUSE_S if fresh else min(2 * self._pause_s, LONGEST_PAUSE_S)
-            self._not_before = mono + max(self._pause_s, RESTS * _seconds(answer.get("cpu_s")))
+            self._rested_at = mono + RESTS * _seconds(answer.get("cpu_s"))
+            self._not_before = max(mono + self._pause_s, self._rested_at)
         return ()
 
     def close(self) -> None:

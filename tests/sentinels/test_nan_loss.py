@@ -285,6 +285,18 @@ def test_a_search_whose_trials_all_end_without_a_result(
     assert story.asks("nan_loss") == []
 
 
+def test_the_error_of_trials_that_all_fail_is_quoted(story: Story) -> None:
+    story.phase("trial", "Trial 1 finished with value: 0.2.").wait(6)
+    for n in (2, 3, 4):
+        story.says("python_exception", "short", exception="ValueError", message="rows are missing")
+        story.phase("trial", f"Trial {n} failed with value None.").wait(6)
+    (finding,) = story.asks("nan_loss")
+    assert finding.trouble == "python_exception"
+    assert finding.summary == (
+        "none of the last 3 trials of the search has a result, they fail: ValueError: rows are missing"
+    )
+
+
 def test_bad_luck_in_a_wide_search(story: Story) -> None:
     """A third of its trials diverge: three in a row are nothing, nine are."""
     for n in range(60):

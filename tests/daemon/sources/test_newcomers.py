@@ -175,6 +175,18 @@ def test_the_next_program_of_a_queue_is_asked_about_at_once(box: Box) -> None:
     assert box.source.due_at is None
 
 
+def test_a_job_that_fails_at_its_start_does_not_wait_for_the_next_question(box: Box) -> None:
+    box.known = Known((), (), {40}, ())
+    for pid in range(100, 104):  # answers that bring nothing new make the pause longer
+        box.proc.add(pid, "python other.py", ppid=40)
+        box.turn(30)
+    asked = len(box.asked())
+    box.source.hurry()
+    box.proc.add(50, "python step_two.py", ppid=40)
+    box.turn(3)
+    assert len(box.asked()) == asked + 1
+
+
 def test_a_container_that_is_started_again_is_asked_about_at_once(box: Box) -> None:
     group = "0::/system.slice/docker-" + "ab" * 32 + ".scope"
     box.known = box.known._replace(containers={"ab" * 32})
