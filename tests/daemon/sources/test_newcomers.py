@@ -180,11 +180,13 @@ def test_a_job_that_fails_at_its_start_does_not_wait_for_the_next_question(box: 
     for pid in range(100, 104):  # answers that bring nothing new make the pause longer
         box.proc.add(pid, "python other.py", ppid=40)
         box.turn(30)
-    asked = len(box.asked())
+    assert box.asked()
     box.source.hurry()
     box.proc.add(50, "python step_two.py", ppid=40)
-    box.turn(3)
-    assert len(box.asked()) == asked + 1
+    box.turn()
+    box.clock.jump(1)
+    box.turn()
+    assert len(box.asked()) == 1
 
 
 def test_a_container_that_is_started_again_is_asked_about_at_once(box: Box) -> None:
