@@ -101,7 +101,7 @@ def _trials(view: View) -> Iterator[Finding]:
         says = line.text.strip()[:120] if raised is None else describe_event(raised)
         how = "has a finite result" if raised is None else "has a result, they fail"
         yield Finding(
-            trouble="python_exception" if trials.failing else _trouble(metric, value),
+            trouble="recurring_error" if trials.failing else _trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
             summary=f"none of the last {trials.bad_in_a_row} trials of the search {how}: {says}",

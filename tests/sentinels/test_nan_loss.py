@@ -264,7 +264,7 @@ def test_trials_whose_lines_do_not_name_them(story: Story) -> None:
     ("bad", "trouble"),
     [
         ("finished with value: inf and parameters: {}", "loss_inf"),
-        ("failed with parameters: {} because of RuntimeError('shapes')", "python_exception"),
+        ("failed with parameters: {} because of RuntimeError('shapes')", "recurring_error"),
         ("ended, loss=nan", "loss_nan"),
     ],
 )
@@ -291,7 +291,7 @@ def test_the_error_of_trials_that_all_fail_is_quoted(story: Story) -> None:
         story.says("python_exception", "short", exception="ValueError", message="rows are missing")
         story.phase("trial", f"Trial {n} failed with value None.").wait(6)
     (finding,) = story.asks("nan_loss")
-    assert finding.trouble == "python_exception"
+    assert finding.trouble == "recurring_error"
     assert finding.summary == (
         "none of the last 3 trials of the search has a result, they fail: ValueError: rows are missing"
     )
