@@ -104,6 +104,10 @@ LAST_WORDS_S = 5.0
 """Seconds after the exception of a thread in which others may still write what they had begun."""
 
 
+COMPLAINS = 3
+"""Complaints since the last sign of progress from which they belong to what is told (our choice)."""
+
+
 class _Judged(NamedTuple):
     """Severity and verdict about a silent run."""
 
@@ -237,9 +241,13 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
         verdict = idle_verdict(view, work, since)
-        if verdict.name == "sleep" and last_exception(view, since - BEFORE_S) is None:
+        # One long call, and no word about it meanwhile: who waits for something tries again and again.
+        own = verdict.name == "sleep" and (view.grown_at or 0.0) <= since + BEFORE_S
+        if own and last_exception(view, since - BEFORE_S) is None:
             long = case.silent_s >= max(limits.first_step_s, limits.phase_times * case.longest_s)
             return _Judged(Severity.WARNING, verdict) if long else None
+        if verdict.name == "sleep" and not own:
+            verdict = HangVerdict("idle", "only waits and tries again", "read what it waits for")
         if verdict.evaluates and case.silent_s < max(limits.few_steps_s, case.limit_s):
             return None  # nothing says what it waits for, and evaluations are often silent
         return _Judged(Severity.CRITICAL, verdict)
@@ -259,7 +267,7 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
     severity, verdict = judged
     steps = "" if case.limit_steps is None else f", {case.limit_steps:.0f} steps"
     error = last_exception(view, view.now - case.silent_s - BEFORE_S)
-    said = f"; before that: {describe_event(error)}" if error else ""
+    said = f"; before that: {describe_event(error)}" if error else _complains(view)
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
     look_at = [s.pid for s in verdict.odd] or [d.sample.pid for d in trainers(view, work)]
     return Finding(
@@ -282,6 +290,15 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
             **({"odd": odd} if odd else {}),
             **({"pid": look_at[0]} if look_at else {}),
         },
+    )
+
+
+def _complains(view: View) -> str:
+    """What the log has complained about again and again since the last sign of progress."""
+    signs = view.accumulator(Signs)
+    count, _, _, text = (0, 0, 0.0, "") if signs is None else signs.failures()
+    return (
+        f"; its log complains {count} times meanwhile: {text[:120]}" if count >= COMPLAINS else ""
     )
 
 

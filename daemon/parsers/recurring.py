@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from middlewatch.sentinels.kit import LineSigns, Observation, Step
+from middlewatch.sentinels.kit import LineSigns, LogEvent, Observation, Step
 
 from ..system.bounded import bounded
 from .learned import LearnedReports
 from .reader import LogReader
+from .samples import is_sample
 from .shapes import shape_of
 from .text import decode, plain
 from .turned import Turn, replaced, says_failed
@@ -46,6 +47,7 @@ _COMPLAINT = re.compile(
 _OTHER_SCRIPTS = tuple(
     w.encode() for w in ("失败", "错误", "异常", "跳过", "失敗", "エラー", "スキップ")
 )
+_OF_A_TOTAL = re.compile(rb"\d ?/ ?\d|\d ?%|\d of \d")
 _TRACE = b"Traceback (most recent call last)"
 
 
@@ -66,6 +68,8 @@ class LiveReader(LogReader):
         """As :meth:`LogReader.feed`."""
         self._stumbled = False
         said = bounded(partial(super().feed, data, now))
+        if said and any(isinstance(one, LogEvent) for one in said):
+            said = bounded(partial(self._without_samples, said))
         if data and not self._readable:
             said += bounded(partial(self._learn, data, said, now))
         if data:
@@ -75,6 +79,13 @@ class LiveReader(LogReader):
                 self._recurring = RecurringLines()
             self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)
         return said
+
+    def _without_samples(self, said: Sequence[Observation]) -> list[Observation]:
+        """Without the troubles that are only quoted, as what the model reads."""
+        tail = [text for _, text in self.tail]
+        return [
+            one for one in said if not (isinstance(one, LogEvent) and is_sample(one.text, tail))
+        ]
 
     def _learn(self, data: bytes, said: Sequence[Observation], now: float) -> list[Step]:
         """Reports of unknown words, while the log has no others."""
@@ -155,12 +166,18 @@ class RecurringLines:
                 complaint_at=now,
                 complaint=complaint,
             )
-        elif known.background:
+        elif known.background or self._waits(known, line):
             return
         elif known.count > USUAL:
             self._signs = was._replace(usual=was.usual + 1, usual_at=now, fresh_at=now)
         else:
             self._signs = was._replace(fresh=was.fresh + 1, fresh_at=now)
+
+    def _waits(self, known: _Shape, line: bytes) -> bool:
+        """True for a line that comes again and again since the last report and never came with reports:
+        whoever waits says so (``waiting for shard 18 (40 s)``). One that counts to a total gets on."""
+        again = self._reports > 0 and known.count > USUAL and not known.between
+        return again and _OF_A_TOTAL.search(line) is None
 
     def _turn(self, known: _Shape, line: bytes, now: float) -> None:
         """Follow how the line comes beside the reports, and what comes instead of another one."""

@@ -67,6 +67,8 @@ def end_of(view: View, ending: ProcessEnded, slack_ratio: float = 0.01) -> End:
     if cleanly:
         if far is None:
             return End("finished", "exit status 0")
+        if far >= 1.0 - slack_ratio and plan_reached(view, slack_ratio) is not False:
+            return End("finished", "exit status 0 at the end of its own count")
         if _worked_after_the_loop(view):
             return End("finished", "exit status 0 after a last save or evaluation")
         return End("early" if far < NEARLY and not _closed(words) else "unknown")

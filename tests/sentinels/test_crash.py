@@ -496,3 +496,17 @@ def test_a_slot_of_time_that_is_over_waits_for_the_next_one(story: Story) -> Non
     story.train(30).says("sigterm_received", "received signal 15: saving and leaving").saved()
     (finding,) = story.end(143).wait(3).asks("crash")
     assert finding.details["requeued"] is True
+
+
+def test_both_errors_of_a_chain_are_told(story: Story) -> None:
+    """What is raised while an error is handled may be the reason, or a consequence."""
+    story.train(5)
+    story.says("python_exception", exception="ValueError", message="trailing data")
+    story.says(
+        "python_exception", exception="ArrowInvalid", message="JSON parse error", chained=True
+    )
+    (finding,) = story.end(1).wait(3).asks("crash")
+    assert (
+        "ValueError: trailing data, then ArrowInvalid: JSON parse error; the run ended"
+        in finding.summary
+    )

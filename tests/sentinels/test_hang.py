@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from middlewatch.sentinels.hang import Limits
-from middlewatch.sentinels.kit import Finding, ProcessesSeen, Severity
+from middlewatch.sentinels.kit import Finding, LineSigns, ProcessesSeen, Severity
 from middlewatch.sentinels.kit.pace.announced_pause import pause_s
 from middlewatch.sentinels.kit.pace.work import work_of
 
@@ -133,6 +135,20 @@ def test_short_sleeps_in_a_loop_are_none(story: Story) -> None:
     for turn in range(40):  # it polls for something that does not come
         story.idle(1, sample(**{**ASLEEP, "switches": 812 + turn}))
     assert told(story).severity is Severity.CRITICAL
+
+
+def test_who_sleeps_between_tries_waits_for_something(story: Story) -> None:
+    story.train(60)
+    for tries in range(1, 7):
+        story.grow().idle(15, sample(**ASLEEP))
+        signs = LineSigns(
+            complaints=tries, complaint_at=story.at, complaint="no answer, again in 15 s"
+        )
+        story.logs[story.file] = replace(story.logs[story.file], signs=signs)
+        story.seen(story.logs[story.file])
+    finding = told(story)
+    assert finding.severity is Severity.CRITICAL
+    assert "only waits and tries again; its log complains 6 times meanwhile" in finding.summary
 
 
 def test_one_that_sleeps_after_an_error_has_given_up(story: Story) -> None:

@@ -106,6 +106,8 @@ def test_an_announced_stop(story: Story, code: int | None) -> None:
 def test_a_counter_that_no_grammar_knows(story: Story) -> None:
     story.train(30).end().wait(3)
     assert story.asks("silent_end", **_words(reached=True, counted=(40.0, 40.0))) == []
+    well = Story().train(30).end(0).wait(3)
+    assert well.asks("silent_end", **_words(reached=False, counted=(40.0, 40.0))) == []
     (finding,) = story.asks("silent_end", **_words(reached=False, counted=(12.0, 40.0)))
     assert finding.summary == (
         "the process is gone after 12 of 40 by its own count; its exit status is not known;"

@@ -49,6 +49,8 @@ NETWORK: tuple[Signature, ...] = (
         r"|.*?urllib\.error\.(?:URLError|HTTPError)"
         r"|(?:\w+\.)*HfHubHTTPError\b"
         r"|(?:\w+\.)*ConnectionError: (?!\[Errno|Tried to launch)"
+        r"|(?:\w+\.)*Connect(?:Error|Timeout): "
+        r"|(?:\w+\.)+\w*Error: .{0,120}(?:Name or service not known|Temporary failure in name resolution)"
         r"|OSError: You are trying to access a gated repo"
         r"|.*?botocore\.exceptions\.(?:ClientError: An error occurred \((?:\d{3}"
         r"|SlowDown"

@@ -15,6 +15,7 @@ from .series import Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
+from .undone import FOR
 
 STAGED = 3
 """Reports between the line that announces a new stage and the first one of it (our choice)."""
@@ -129,6 +130,19 @@ class Jumps:
         slow.planned = series.rates.started_over(rise.since)
         slow.lost = (now.value - rise.base) / _progress(series, rise.base)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
+
+    def lost_all(self, file: str, series: LossSeries, best: float) -> None:
+        """The loss is where it began: a slow rise that needs no further look.
+
+        ``best``: the lowest level before.
+        """
+        if series.slow is None:
+            self.rise(file, series, Rise(best, series.guard.spread, FOR))
+        slow = series.slow
+        if slow is not None:
+            slow.base = min(slow.base, best)
+            slow.lost = (series.newest[-1].value - slow.base) / _progress(series, slow.base)
+            slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
 
     def to_nowhere(self, series: LossSeries) -> None:
         """The loss is not finite now: drop a jump that has just begun; the two are one trouble."""

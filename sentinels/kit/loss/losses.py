@@ -272,6 +272,10 @@ class Losses(Accumulator):
         guard = series.guard
         if guard.relearns:
             series.drift.restart()
+            series.undone.restart()
+        best = series.undone.push(mark.value)
+        if best is not None:
+            self._jumps.lost_all(file, series, best)
         rise = series.drift.push(mark.value)
         if rise is not None:
             self._jumps.rise(file, series, rise)

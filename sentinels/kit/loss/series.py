@@ -14,6 +14,7 @@ from .rates import Rates
 from .slow_rise import SlowRiseDetector
 from .spikes import OF_LAST, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
+from .undone import Undone
 
 LAGS = 3
 """Consecutive reports of earlier steps that may be of another process that writes to the same log;
@@ -189,6 +190,7 @@ class LossSeries:
     """True unless the loss is an ordinary one."""
     guard: SpikeDetector = field(default_factory=SpikeDetector)
     drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
+    undone: Undone = field(default_factory=Undone)
     path: LossTrajectory = field(default_factory=LossTrajectory)
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     jump: Jump | None = None
@@ -233,6 +235,7 @@ class LossSeries:
         "file",
         {
             **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
+            "undone": "undone",
             **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
             "numbers": ("count", "largest", "nothing", "leaked"),
             "place": ("step", "epoch", "total"),
@@ -304,6 +307,7 @@ class LossSeries:
         self.behind.clear()
         self.guard.restart()
         self.drift.restart()
+        self.undone.restart()
         self.exploded.clear()
         self.levels.clear()
         self.reset = self.loaded = None

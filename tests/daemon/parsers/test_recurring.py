@@ -149,3 +149,24 @@ def test_errors_from_the_start_and_lines_that_came_once() -> None:
     assert epochs(Log(), 1, 9, FAILED).reader.signs.instead == ""
     log = epochs(epochs(Log(), 1, 1, UPLOADED), 2, 9, FAILED)
     assert log.reader.signs.instead == ""
+
+
+def test_whoever_says_again_and_again_that_he_waits_gets_nowhere() -> None:
+    log = Log()
+    for n in range(9):
+        log.prints(f"paso {n} perdida 2.{n}")
+    heard = [
+        log.prints(f"esperando el fragmento 18 ({n} s)").reader.signs.fresh_at for n in range(1, 30)
+    ]
+    assert heard[-1] == 12.0
+    counted = [log.prints(f"translated {n}/40").reader.signs.fresh_at for n in range(1, 30)]
+    assert counted[-1] == log.now
+
+
+def test_the_usual_lines_of_a_second_evaluation_are_heard() -> None:
+    log = Log()
+    for epoch in range(3):
+        log.prints(f"step {epoch} loss 2.1")
+        for n in range(6):
+            log.prints(f"wrote picture {n}")
+    assert log.reader.signs.fresh_at == log.now

@@ -1,0 +1,61 @@
+"""A loss that has lost what it had learnt: slowly, it has come back to where it began.
+
+The detectors of jumps and of slow rises measure against the noise before. In a short run the fall at
+its beginning is part of that noise, so a climb of some hundred steps stays below their limits. But a
+loss that is near its first level again, and stays there, needs no noise to be judged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Any, ClassVar
+
+WINDOW = 8
+"""Reports whose median is a level."""
+LEARNT = 0.3
+"""Part of the first level that must have been learnt (our choice: less is no more than the noise of
+small batches)."""
+LOST = 0.8
+"""Part of what was learnt that is lost."""
+OUT = 5.0
+"""What was learnt must be so many times the usual difference between two reports (our choice)."""
+FOR = 16
+"""Consecutive reports for which it must be lost (our choice)."""
+
+
+@dataclass(slots=True)
+class Undone:
+    """The first, the lowest and the newest level of one series."""
+
+    _newest: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _first: float | None = None
+    _best: float = 0.0
+    _noise: float = 0.0
+    """The largest of the usual differences in a window."""
+    _for: int = 0
+    SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_noise", "_for")
+
+    def restart(self) -> None:
+        """What comes is not comparable to what was before."""
+        self._newest.clear()
+        self._first, self._noise, self._for = None, 0.0, 0
+
+    def push(self, value: float) -> float | None:
+        """Take in the next finite value; returns the lowest level once all is lost again."""
+        self._newest.append(value)
+        if len(self._newest) < WINDOW:
+            return None
+        level = median(self._newest)
+        self._noise = max(self._noise, median(abs(b - a) for a, b in pairwise(self._newest)))
+        if self._first is None:
+            self._first = self._best = level
+            return None
+        self._best = min(self._best, level)
+        learnt = self._first - self._best
+        lost = learnt > max(LEARNT * abs(self._first), OUT * self._noise)
+        lost = lost and level >= self._best + LOST * learnt
+        self._for = self._for + 1 if lost else 0
+        return self._best if self._for == FOR else None

@@ -1,0 +1,64 @@
+"""A loss that goes back to where it began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.kit.loss.undone import Undone
+
+from ..story import Story
+
+LEARNS = [
+    3.5,
+    3.4,
+    3.3,
+    3.2,
+    3.2,
+    2.9,
+    2.6,
+    1.5,
+    0.9,
+    0.6,
+    0.4,
+    0.3,
+    0.25,
+    0.2,
+    0.2,
+    0.19,
+    0.18,
+    0.2,
+]
+CLIMBS = [0.3, 0.45, 0.6, 0.5, 0.9, 0.8, 1.1, 1.4, 1.3, 2.0, 2.4, 2.9, 3.2, 3.3]
+
+
+def best(losses: Iterable[float]) -> list[float]:
+    undone = Undone()
+    return [lost for loss in losses if (lost := undone.push(loss)) is not None]
+
+
+def test_all_is_lost_once() -> None:
+    assert best(LEARNS + CLIMBS + [3.4] * 40) == [pytest.approx(0.2, abs=0.02)]
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        LEARNS + [0.2] * 60,
+        LEARNS + CLIMBS[:9] + [1.6] * 60,  # half of it
+        LEARNS + CLIMBS + [3.4] * 4 + LEARNS * 2,  # it learns again
+        [2.0, 1.9, 1.8, 1.9, 1.7, 1.8, 2.0, 1.9, 1.8] * 9,  # it had learnt nothing
+    ],
+)
+def test_less_is_none(losses: list[float]) -> None:
+    assert best(losses) == []
+
+
+def test_it_wakes(story: Story) -> None:
+    for loss in LEARNS + CLIMBS + [3.35, 3.45] * 14:
+        story.step(train_loss=loss)
+    (finding,) = [f for f in story.asks("loss_spike") if f.trouble == "loss_diverged"]
+    assert finding.severity is Severity.CRITICAL
+    assert "rises slowly" in finding.summary
