@@ -62,8 +62,11 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     losses = view.accumulator(Losses)
     if losses is None:
         return
+    told: dict[tuple[str, float, float | None], str] = {}
     for jump in losses.jumps:
-        if not view.live or _matters(jump, losses.count, limits):
+        # The same output may be read twice: a program may write a log of its own beside it.
+        first = told.setdefault((jump.metric, jump.onset.value, jump.onset.step), jump.file)
+        if not view.live or (first == jump.file and _matters(jump, losses.count, limits)):
             yield _finding(jump, view, limits)
     if losses.gradients and not (view.live and losses.gradient_reports > limits.told_reports):
         yield _gradient(losses.gradients, view)
