@@ -189,7 +189,7 @@ def rising(story: Story, count: int) -> Story:
 def test_a_slow_rise_is_a_note_until_a_later_look_agrees(story: Story) -> None:
     finding = only(rising(trained(story, 400), 75))
     assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.INFO)
-    assert "rises slowly" in finding.summary
+    assert "has risen slowly" in finding.summary
 
 
 @pytest.mark.parametrize(

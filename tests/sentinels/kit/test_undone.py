@@ -61,4 +61,4 @@ def test_it_wakes(story: Story) -> None:
         story.step(train_loss=loss)
     (finding,) = [f for f in story.asks("loss_spike") if f.trouble == "loss_diverged"]
     assert finding.severity is Severity.CRITICAL
-    assert "rises slowly" in finding.summary
+    assert "has risen slowly" in finding.summary
