@@ -57,7 +57,7 @@ from .kit.on_purpose import on_purpose
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
 from .kit.trials import trials_of
-from .kit.troubles import Troubles, describe_event, last_exception
+from .kit.troubles import Troubles, describe_event, last_exception, raised_then
 from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
@@ -67,8 +67,6 @@ WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
 THREADS = 4
 """Newest exceptions of threads that are looked at in every tick: some programs log one with every batch."""
-CHAIN_LINES = 400
-"""Lines within which exceptions that were raised one while another was handled are printed (our choice)."""
 TIMED_OUT = 124
 """Exit status of ``timeout`` (coreutils) when it has ended its command."""
 
@@ -155,7 +153,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         summary = f"process {ending.pid} {how}"
     else:
         trouble = in_its_place(view, cause).trouble
-        summary = f"{describe_event(cause)}{_raised_then(view, cause)}; the run {how}"
+        summary = f"{describe_event(cause)}{raised_then(view, cause)}; the run {how}"
     by_hand = trouble == "interrupted" and stopped_by_hand(view, ending, told)
     if by_hand:
         summary += " and has saved before"
@@ -189,21 +187,6 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         details={**details, **{k: v for k, v in status.items() if v is not None}},
         replaces=("error", "loop"),
     )
-
-
-def _raised_then(view: View, cause: LogEvent) -> str:
-    """What was raised at last while ``cause`` was handled: either of the two may say more."""
-    chain = (
-        e
-        for e in reversed(view.events)
-        if e.details.get("chained")
-        and e.file == cause.file
-        and 0 < e.line - cause.line < CHAIN_LINES
-    )
-    last = next(chain, None)
-    if last is None or last.details.get("message") == cause.details.get("message"):
-        return ""
-    return f", then {describe_event(last)}"
 
 
 def _manner(ending: ProcessEnded) -> tuple[str, str]:

@@ -17,6 +17,8 @@ ENOUGH = 2
 LINGERS = 50
 """The same number for a run that was told from outside to end, and may use its grace period."""
 GRACE = which(lambda c: c.grace)
+CHAIN_LINES = 400
+"""Lines within which exceptions that were raised one while another was handled are printed (our choice)."""
 KEPT = 4
 """Separate troubles kept of one class; a further one replaces the last of them."""
 
@@ -203,3 +205,18 @@ def describe_event(event: LogEvent) -> str:
         text = event.text.strip() or event.trouble
     where = "" if event.rank is None else f" (rank {event.rank})"
     return (text if len(text) <= 160 else text[:159] + "…") + where
+
+
+def raised_then(view: View, cause: LogEvent) -> str:
+    """What was raised at last while ``cause`` was handled: either of the two may say more."""
+    chain = (
+        e
+        for e in reversed(view.events)
+        if e.details.get("chained")
+        and e.file == cause.file
+        and 0 < e.line - cause.line < CHAIN_LINES
+    )
+    last = next(chain, None)
+    if last is None or last.details.get("message") == cause.details.get("message"):
+        return ""
+    return f", then {describe_event(last)}"
