@@ -19,7 +19,7 @@ from middlewatch.sentinels.kit import LineSigns, LogEvent, Observation, Step
 from ..system.bounded import bounded
 from .learned import LearnedReports
 from .reader import LogReader
-from .samples import is_sample
+from .samples import LOOK_BACK, is_sample
 from .shapes import shape_of
 from .text import decode, plain
 from .turned import Turn, replaced, says_failed
@@ -82,10 +82,8 @@ class LiveReader(LogReader):
 
     def _without_samples(self, said: Sequence[Observation]) -> list[Observation]:
         """Without the troubles that are only quoted, as what the model reads."""
-        tail = [text for _, text in self.tail]
-        return [
-            one for one in said if not (isinstance(one, LogEvent) and is_sample(one.text, tail))
-        ]
+        tail = [text for _, text in self.tail[-LOOK_BACK:]]
+        return [one for one in said if not (isinstance(one, LogEvent) and is_sample(one, tail))]
 
     def _learn(self, data: bytes, said: Sequence[Observation], now: float) -> list[Step]:
         """Reports of unknown words, while the log has no others."""

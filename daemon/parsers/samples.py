@@ -10,6 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from middlewatch.sentinels.kit import LogEvent
+
+from .matcher import candidates, matches
+
+LOOK_BACK = 40
+"""Lines in which others are looked for: a list is printed in one go, or one line with every epoch."""
 OTHERS = 2
 """Other lines of the same frame, with other sentences, from which the quoted ones are samples."""
 _QUOTED = re.compile(
@@ -30,11 +36,15 @@ def frame(line: str) -> tuple[str, str] | None:
     return f"{before}{found['open']}{found['after'][:-1]}", found["said"]
 
 
-def is_sample(line: str, others: Iterable[str]) -> bool:
-    """True for a line whose quoted sentence is one of a list of samples: ``others`` has more of them."""
-    found = frame(line)
+def is_sample(event: LogEvent, others: Iterable[str]) -> bool:
+    """True for a trouble that is only named in the quoted sentence of a line, and that sentence is one of
+    a list of samples: ``others`` has more of them. A traceback is none, whatever it quotes."""
+    found = None if "exception" in event.details else frame(event.text)
     if found is None:
         return False
     around, said = found
+    rest = event.text.replace(said, "", 1)
+    if any(row.trouble == event.trouble for row, _ in matches(rest, candidates(rest))):
+        return False
     alike = {other[1] for other in map(frame, others) if other is not None and other[0] == around}
     return len(alike - {said}) >= OTHERS

@@ -47,3 +47,8 @@ def test_quoted_samples(form: str) -> None:
 )
 def test_what_happens_to_the_run_is_told(lines: list[str]) -> None:
     assert "cuda_oom" in troubles(*lines)
+
+
+def test_a_trouble_beside_the_quoted_words_is_told_each_time() -> None:
+    lines = [f"saving 'run one/best {n}.pt' failed: {BAD}" for n in range(4)]
+    assert troubles(*lines) == ["cuda_oom"] * 4
