@@ -40,7 +40,7 @@ class Run:
         if act in ("save", "other save"):
             self.step += 1
             named = None if act == "other save" else self.step
-            path = f"/w/{len(self.saves)}-{which}"
+            path = f"/w/{self.step:g}-{which}"  # no two observations are of one path
             self.saves.append(
                 CheckpointSeen(self.now, path, self.now, which, 1, "torch", step=named, state="ok")
             )

@@ -116,7 +116,7 @@ def test_the_source_and_the_path_are_named(
     monkeypatch.setattr(os, "stat", stuck)
     bench.during(pumped.read, 6.0)
     assert f"log_tail:{path}" in bench.told[0]
-    assert "sources/log_f" in bench.told[0]
+    assert " next_of at " in bench.told[0]
     assert f"at {path}" in bench.told[0]
 
 
