@@ -56,7 +56,9 @@ def run(root: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 def passes(root: Path, *words: str) -> int:
     """How many tests pass in the copy; all must."""
     quiet = ("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist")
-    own = f"--basetemp={root.parent / 'own'}"  # the numbered folders are of the tests around this one
+    own = (
+        f"--basetemp={root.parent / 'own'}"  # the numbered folders are of the tests around this one
+    )
     done = run(root, sys.executable, "-m", "pytest", *quiet, own, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     (count,) = re.findall(r"^(\d+) passed", done.stdout, re.MULTILINE)
