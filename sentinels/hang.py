@@ -241,13 +241,12 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
         verdict = idle_verdict(view, work, since)
-        # One long call, and no word about it meanwhile: who waits for something tries again and again.
-        own = verdict.name == "sleep" and (view.grown_at or 0.0) <= since + BEFORE_S
-        if own and last_exception(view, since - BEFORE_S) is None:
+        if verdict.name == "sleep" and (view.grown_at or 0.0) > since + BEFORE_S:
+            # It wakes up and writes: who waits for something tries again and again.
+            verdict = HangVerdict("idle", "only waits and tries again", "read what it waits for")
+        if verdict.name == "sleep" and last_exception(view, since - BEFORE_S) is None:
             long = case.silent_s >= max(limits.first_step_s, limits.phase_times * case.longest_s)
             return _Judged(Severity.WARNING, verdict) if long else None
-        if verdict.name == "sleep" and not own:
-            verdict = HangVerdict("idle", "only waits and tries again", "read what it waits for")
         if verdict.evaluates and case.silent_s < max(limits.few_steps_s, case.limit_s):
             return None  # nothing says what it waits for, and evaluations are often silent
         return _Judged(Severity.CRITICAL, verdict)

@@ -99,12 +99,17 @@ def _trials(view: View) -> Iterator[Finding]:
         metric, value = "train_loss", math.nan if "nan" in line.text.lower() else math.inf
         raised = _raised(view, line.at) if trials.failing else None
         says = line.text.strip()[:120] if raised is None else describe_event(raised)
-        how = "has a finite result" if raised is None else "has a result, they fail"
+        bad = trials.bad_in_a_row
+        what = (
+            f"none of the last {bad} trials of the search has a finite result"
+            if raised is None
+            else f"the last {bad} trials of the search have all failed"
+        )
         yield Finding(
             trouble="recurring_error" if trials.failing else _trouble(metric, value),
             key="trials",
             severity=Severity.WARNING,
-            summary=f"none of the last {trials.bad_in_a_row} trials of the search {how}: {says}",
+            summary=f"{what}: {says}",
             evidence=(Evidence("log", line.text, line.at),),
             remedy="read the log of one of these trials: what they share is at fault, not a setting",
             file=line.file,

@@ -293,7 +293,7 @@ def test_the_error_of_trials_that_all_fail_is_quoted(story: Story) -> None:
     (finding,) = story.asks("nan_loss")
     assert finding.trouble == "recurring_error"
     assert finding.summary == (
-        "none of the last 3 trials of the search has a result, they fail: ValueError: rows are missing"
+        "the last 3 trials of the search have all failed: ValueError: rows are missing"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,19 @@ def watched(clock: FakeClock) -> WatchedRun:
     return WatchedRun(RunSpec(name="gpt", id="gpt-1"), BoxHistory(), clock)
 
 
+@pytest.fixture
+def context(tmp_path: Path, clock: FakeClock) -> Iterator[Context]:
+    """Of a daemon with one run, ``gpt-1``."""
+    with contextlib.closing(Loop(clock, lambda error: pytest.fail(repr(error)))) as loop:
+        state = StateDir(tmp_path / "state")
+        state.take()
+        with contextlib.closing(Store(state.store, state.reserve, tmp_path)) as store:
+            pump = Pump(loop, clock, pytest.fail)
+            made = Context(state, parse("", ""), clock, store, Incidents(), pump)
+            made.runs["gpt-1"] = WatchedRun(RunSpec(name="gpt", id="gpt-1"), made.box, clock)
+            yield made
+
+
 def test_all_are_looked_at_once_for_many_that_are_seen_together(
     clock: FakeClock, watched: WatchedRun
 ) -> None:
@@ -80,16 +95,9 @@ def test_all_are_looked_at_once_for_many_that_are_seen_together(
 
 @pytest.mark.parametrize(("count", "pauses"), [(3, False), (MANY_SAVES, True)])
 def test_one_more_save_is_written_when_writing_has_paused(
-    count: int, pauses: bool, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    count: int, pauses: bool, context: Context, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loop = Loop(clock, lambda error: pytest.fail(repr(error)))
-    state = StateDir(tmp_path / "state")
-    state.take()
-    store = Store(state.store, state.reserve, tmp_path)
-    pump = Pump(loop, clock, pytest.fail)
-    context = Context(state, parse("", ""), clock, store, Incidents(), pump)
-    watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), context.box, clock)
-    context.runs["gpt-1"] = watched
+    store, watched = context.store, context.runs["gpt-1"]
     publisher = Publisher(context, pytest.fail)
     flush = store.flush
 
@@ -109,22 +117,13 @@ def test_one_more_save_is_written_when_writing_has_paused(
     assert publisher.is_due(watched) is not pauses
     clock.jump(RESTS + 0.1)
     assert publisher.is_due(watched)
-    store.close()
-    loop.close()
 
 
 def test_the_files_of_very_many_saves_are_written_in_steps(
-    tmp_path: Path, clock: FakeClock
+    context: Context, clock: FakeClock
 ) -> None:
     """And the index once a change: in the store it is a document of its own, and read from there."""
-    loop = Loop(clock, lambda error: pytest.fail(repr(error)))
-    state = StateDir(tmp_path / "state")
-    state.take()
-    store = Store(state.store, state.reserve, tmp_path)
-    pump = Pump(loop, clock, pytest.fail)
-    context = Context(state, parse("", ""), clock, store, Incidents(), pump)
-    watched = WatchedRun(RunSpec(name="gpt", id="gpt-1"), context.box, clock)
-    context.runs["gpt-1"] = watched
+    store, watched = context.store, context.runs["gpt-1"]
     publisher = Publisher(context, pytest.fail)
     watched.history.checkpoints = saves(3, clock.now())
     assert len(list(publisher.steps(watched))) == 1
@@ -157,10 +156,8 @@ def test_the_files_of_very_many_saves_are_written_in_steps(
     assert len(with_index(doc, index)["index"]["checkpoints"]) == MANY_SAVES + 1
     newer = {**doc, "index": {**index, "updated_at": "2999", "checkpoints": []}}
     assert with_index(newer, index) == newer, "a rescan has put it there"
-    text = state.checkpoint_index("gpt-1").read_text()
+    text = context.state.checkpoint_index("gpt-1").read_text()
     assert len(json.loads(text)["checkpoints"]) == MANY_SAVES + 1
-    store.close()
-    loop.close()
 
 
 def test_one_more_save_is_one_more_entry(clock: FakeClock, watched: WatchedRun) -> None:
