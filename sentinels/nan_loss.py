@@ -171,10 +171,13 @@ def _of_a_trial(view: View, streak: Streak) -> bool:
 
 def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:
     """In a finished log: a metric that was not finite for a while and became finite again."""
-    if streak is None or streak.over is None or streak.count < in_a_row:
+    if streak is None or streak.over is None:
         return
+    if streak.count < in_a_row and streak.metric != "train_loss":
+        return  # a loss scaler skips single steps: of those only a lost loss is worth a note
     severity = Severity.INFO if streak.count == 1 else Severity.WARNING
-    was = f"{_name(streak)} was {_spell(streak.first.value)} in {streak.count} reports"
+    reports = "one report" if streak.count == 1 else f"{streak.count} reports"
+    was = f"{_name(streak)} was {_spell(streak.first.value)} in {reports}"
     yield _finding(streak, in_a_row, severity, was)
 
 

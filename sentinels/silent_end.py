@@ -4,7 +4,8 @@ Decides: The main process ended with status 0 or with a status that nobody saw, 
     counters nor its last words show that it meant to: the plan was not reached, no early stop, no
     end and no result was announced. It is critical where evidence shows that the run was cut off (a
     reboot, a new container, a closed terminal, workers left behind), or where it exited with 0
-    clearly before its plan without a word; else it is a warning that says what was seen.
+    clearly before its plan without a word; else it is a warning that says what was seen. A finished log that
+    stops clearly before its plan is a note: it may be a copy of one that still grows.
 Classes: silent_end
 Sources: The planned number of steps is read from the log or the command line. The last report may
     be one logging interval before the end, hence 1 % of tolerance (our choice).
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 
 from .kit import Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.classes import DECIDED_BY_NUMBERS
-from .kit.ends import counted, end_of, last_line, place
+from .kit.ends import NEARLY, counted, end_of, last_line, place
 from .kit.first_cause import KERNEL_S, kernel_fault
+from .kit.numbers import number
 from .kit.progress import completed, planned
 from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
@@ -38,7 +40,10 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if the main process ended without a known reason, and not as it meant to."""
     ending = view.ending
-    if not view.live or ending is None or view.now - ending.at < limits.settle_s:
+    if not view.live:
+        yield from _cut(view)
+        return
+    if ending is None or view.now - ending.at < limits.settle_s:
         return
     known = ending.exit_code is not None or ending.signal is not None
     if known and ending.exit_code != 0:
@@ -82,6 +87,25 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             "total": total,
             **({"how": gone.how} if gone else {}),
         },
+    )
+
+
+def _cut(view: View) -> Iterator[Finding]:
+    """A note about a finished log that stops before its plan: it may be a copy of one that goes on."""
+    words = next(iter(view.last_words.values()), None)
+    reached, total = (words and words.counted) or counted(view)
+    if not view.ended or words is None or words.farewell or reached is None or total is None:
+        return
+    if reached >= NEARLY * total or any(_may_end(e) and not view.went_on_after(e) for e in view.events):
+        return
+    yield Finding(
+        trouble="silent_end",
+        key="end",
+        severity=Severity.INFO,
+        summary=f"the log stops at {number(reached)} of {number(total)}, and nothing says why",
+        evidence=(Evidence("log", words.last_line, view.now),),
+        line=words.line,
+        details={"step": reached, "total": total},
     )
 
 

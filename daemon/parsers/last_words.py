@@ -28,6 +28,9 @@ LEAST = 3
 SMALL_TOTAL = 20
 """Up to this total, a counter one below it is believed to be at its end only if it began with 0:
 epoch 2 of 3 is far from the end, step 199 of 200 is not."""
+OVER = 2
+"""A counter is over after this many times the most lines that ever were between two of its values. Our
+choice: the last epoch may be followed by an evaluation as long as itself."""
 MOST_OF_UNIT = 0.9
 """Part of the usual number of lines that the last epoch must have, to be complete."""
 SHOWN = 3
@@ -89,6 +92,12 @@ class _Counter:
         """It is inside of another one."""
         return any(b < a for a, b in pairwise(self.values))
 
+    def is_over(self, lines: int) -> bool:
+        """True when the loop went on without it, for longer than it ever paused: it counted something
+        else, an evaluation or the files of a download."""
+        longest = max((b - a for a, b in pairwise(self.lines)), default=lines)
+        return lines - 1 - self.lines[-1] > OVER * longest
+
     @property
     def at_end(self) -> bool:
         """At its total, or not one usual step below it."""
@@ -133,6 +142,7 @@ def hear(
 def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
     """What the newest lines of a log, (number, text), say about the end of its program."""
     texts = [text.strip() for _, text in tail if text.strip()]
+    newest = tail[-1][0] if tail else 0
     if not texts:
         return LastWords()
     shapes = [_shape(text) for text in texts]
@@ -147,6 +157,7 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
     reached, counted = _reached(texts[: loop_end + 1], shapes[: loop_end + 1])
     return LastWords(
         last_line=texts[-1][:200],
+        line=newest,
         closing=tuple(line[:200] for line in closing[:SHOWN]),
         farewell=kind,
         said=said[:200],
@@ -214,7 +225,7 @@ def _reached(
             one.lines.append(i)
             one.head = one.head and not _MEASURE.search(rest)
     moving = [c for c in found.values() if len(set(c.values)) > 1]
-    outer = [c for c in moving if not c.begins_anew]
+    outer = [c for c in moving if not c.begins_anew and not c.is_over(len(texts))]
     if not outer:
         return _by_bar(texts[-1] if texts else "")
     # the outermost of those that never begin anew is the one that goes on for longest

@@ -30,6 +30,9 @@ _BAR = re.compile(r"^.{0,200}\d%\|.{0,200}?(?:it/s|s/it)[^\]]{0,200}\]\s*(?=\S)"
 
 _WRITES = frozenset(("ckpt_write_failed", "disk_full", "quota_exceeded", "inode_exhausted"))
 """Classes of a write that failed, in whatever thread."""
+_UNWRITABLE = frozenset(("io_error", "disk_error", "fs_error", "disk_read_only"))
+"""Classes of a disk that does not take what is written: raised while a checkpoint was saved, they are
+the failure of that save as well."""
 
 
 class LogPosition(NamedTuple):
@@ -71,7 +74,10 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         for row, more in exact
         if not (raised.ignored and row.fatal) or (raised.save and row.trouble in _WRITES)
     )
-    if raised.ignored and raised.save and len(said) == 1:
+    unsaved = raised.save and any(
+        len(said) == 1 if raised.ignored else e.trouble in _UNWRITABLE for e in said
+    )
+    if unsaved:
         failed = replace(said[0], trouble="ckpt_write_failed", role="root", severity="critical")
         said.append(failed)
     return said

@@ -2,7 +2,8 @@
 
 The planned steps or epochs decide first. A claim ("Training completed") counts only where no plan
 is known, where at least :data:`ALL_BUT` of the plan was reached, or where it is one that a trainer
-writes only when it leaves its loop.
+writes only when it leaves its loop. Where none of this is known, the last lines decide, as they do for a
+run whose process is gone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import deque
 from itertools import pairwise
 
 from middlewatch.sentinels.kit import Observation, Phase, Step, View
+from middlewatch.sentinels.kit.last_words import LastWords
 from middlewatch.sentinels.kit.numbers import median
 from middlewatch.sentinels.kit.progress import planned
 
@@ -67,6 +69,11 @@ class Completion:
         self._evaluated: deque[float] = deque(maxlen=EVALUATIONS + 1)
         self._evaluation_line = 0
         self._trained: float | None = None
+        self._words = LastWords()
+
+    def close(self, words: LastWords) -> None:
+        """Take what the last lines of the log say."""
+        self._words = words
 
     def add(self, one: Observation) -> None:
         """Look at one observation, in order."""
@@ -141,10 +148,11 @@ class Completion:
         if total and self.last_step is not None:
             if self._reached(total):
                 return self.last_step_line
-            if self.last_step < ALL_BUT * total and not self._certain:
-                return None
         if self._epochs and self._through_epochs(self._epochs):
             return self.done_line or self._last_line
+        if total and self.last_step is not None:
+            if self.last_step < ALL_BUT * total and not self._certain:
+                return None
         if self.done_line is not None:
             return self.done_line
         if self._as_set():
@@ -152,6 +160,15 @@ class Completion:
         if not total and (self._last_evaluation() or self._rate_ran_out()):
             return self._last_line
         return None
+
+    def closed_line(self, view: View) -> int | None:
+        """The last line, where the lines after the loop or its counters show that it was left; for a
+        log without a trouble that ended it."""
+        words, total = self._words, planned(view)
+        short = total and self.last_step is not None and self.last_step < ALL_BUT * total
+        if short or words.reached is False:
+            return words.line if words.farewell == "stop" else None
+        return words.line if words.reached or words.farewell else None
 
     def _reached(self, total: float) -> bool:
         """The last step is the last one of the plan, or the next report would come after it."""

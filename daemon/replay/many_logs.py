@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from middlewatch.sentinels.kit import CheckpointSaved, LogEvent, Observation, Phase, Step
 from middlewatch.sentinels.kit.classes import row
+from middlewatch.sentinels.kit.last_words import LastWords
 
 from ..parsers.backlog import OpenReader, everything
+from ..parsers.last_words import last_words
 from ..parsers.timestamps import SAMPLE
 from .log_stream import LogStream
 from .one_log import FileLine, Listen, LogJudge, Record, ReplayRules, Seen, finding, report
@@ -100,7 +102,7 @@ class RunReplay:
         for number, reading in enumerate(self._readings):
             self._turn = _Turn(self._turn.turn + 1, number)
             yield from self._take(reading, reading.finish(), metrics=metrics)
-        troubles = self.case.close()
+        troubles = self.case.close(self._last_words())
         self.troubles = [(each, self._place(each.first.line)) for each in troubles]
         for each, place in self.troubles:
             decided = self._place(each.first.decided_line)
@@ -131,6 +133,22 @@ class RunReplay:
                 self.case.add(_at(one, self.name, number))
             if metrics and isinstance(own, (Step, CheckpointSaved)):
                 yield report(own)
+
+    def _last_words(self) -> dict[str, LastWords]:
+        """What the last lines of the lowest rank say; each file is told its own."""
+        found: dict[str, LastWords] = {}
+        for number, reading in enumerate(self._readings):
+            if not reading.stream.parts:
+                continue
+            words = last_words(reading.reader.tail)
+            file, line = reading.stream.place(words.line)
+            self._file(file).progress.close(replace(words, line=line))
+            if reading.stream.order == self._leader or not found:
+                self._turn = _Turn(self._turn.turn + 1, number)
+                found = {file: replace(words, line=self._turn.number(words.line))}
+        for words in found.values():
+            self.case.completion.close(words)
+        return found
 
     def _file(self, name: str) -> _File:
         known = self._files.get(name)
@@ -188,7 +206,10 @@ class RunReplay:
         fatal = {t.newest.trouble for t, _ in self.troubles if t.newest.fatal}
         mine = {t.newest.trouble for t, place in self.troubles if place.file == file}
         own = (mine | known.fatal) & fatal if self.ending.verdict == "failed" else set()
-        end = known.progress.finished_line(self.case.view)
+        view = self.case.view
+        end = known.progress.finished_line(view) or (
+            None if fatal else known.progress.closed_line(view)
+        )
         cause = self.ending.cause
         if own and cause not in own:
             cause = min(own, key=lambda name: row(name).rank)

@@ -19,12 +19,14 @@ from middlewatch.sentinels.kit import (
     Step,
     View,
 )
+from middlewatch.sentinels.kit.last_words import LastWords
 
 from ..config.secrets import mask, mask_values
 from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
+from ..parsers.last_words import last_words
 from ..system.isolation import Isolation
 from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
 
@@ -91,9 +93,11 @@ class LogJudge:
             self._calm = 0
             self._ask(LogEvent)
 
-    def close(self) -> list[LogTrouble]:
-        """Ask the sentinels a last time; all troubles, by the line where they first show."""
+    def close(self, words: Mapping[str, LastWords]) -> list[LogTrouble]:
+        """Ask the sentinels a last time; all troubles, by the line where they first show. ``words``: what
+        the last lines of each file say."""
         self._history.ended = True
+        self._history.last_words.update(words)
         self._ask(Step, LogEvent)
         return self.troubles.all()
 
@@ -133,7 +137,9 @@ class Replay:
     def end(self, *, metrics: bool) -> Iterator[Record]:
         """Finish: yields the last metrics, the findings and the end."""
         yield from self._take(self.reader.finish(0.0), metrics=metrics)
-        troubles = self.case.close()
+        words = last_words(self.reader.tail)
+        self.case.completion.close(words)
+        troubles = self.case.close({self.file: words})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             yield finding(each, place, each.first.decided_line)

@@ -94,7 +94,7 @@ def judge(troubles: Iterable[LogTrouble], progress: Completion, view: View) -> E
     """The verdict over all troubles of a log."""
     newest = (t.newest for t in troubles)
     fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
-    end = progress.finished_line(view)
+    end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
         claimed = progress.done_line is not None
         fatal = [f for f in fatal if f.line <= end or _still_counts(f, claimed=claimed)]

@@ -13,6 +13,8 @@ class LastWords:
     """What the last lines of a log say about the end of its program, read when that is gone."""
 
     last_line: str = ""
+    line: int = 0
+    """Its number."""
     closing: tuple[str, ...] = ()
     """Lines after the last one of the training loop, of kinds that never came while it ran."""
     farewell: Farewell = ""

@@ -15,7 +15,7 @@ _NAMES = {
     "|total environment interacts|totalenvinteracts|totalenv interacts|training updates|opt step"
     "|num env steps sampled|total steps taken|completed step|step no|iter num|num iter|nr iter|iter no"
     "|train iter|training iter|train/step|train/global step|progress/step|step count|opt steps|gstep"
-    "|steps done|niter|train iteration|update step|train/iteration|global iteration|trainer/step"
+    "|steps done|niter|acc iter|train iteration|update step|train/iteration|global iteration|trainer/step"
     "|步|步数|迭代|迭代次数|训练步数|当前步数|全局步数|步骤|当前步|训练步|步长数|stap",
     "epoch": "epoch|ep|current epoch|epoch num|epoch number|cur epoch|train/epoch|trainer/epoch|epoch no"
     "|epoch idx|epoch index|train epoch|training epoch|epoch i|progress/epoch|epoche|época|epoca|époque|эпоха|エポック|에포크"

@@ -186,6 +186,13 @@ def test_an_old_log_in_which_the_loss_came_back(story: Story) -> None:
     assert finding.summary == "the loss was NaN in 3 reports from step 6 on, until step 9"
 
 
+def test_one_report_that_came_back_is_a_note(story: Story) -> None:
+    told(story.replayed().train(5), nan, 2.0, 2.0)
+    (finding,) = story.asks("nan_loss")
+    assert (finding.severity, finding.fatal) == (Severity.INFO, False)
+    assert finding.summary == "the loss was NaN in one report from step 6 on, until step 7"
+
+
 def test_one_evaluation_that_came_back_is_a_note(story: Story) -> None:
     story.replayed().train(9).step(train_loss=None, eval_loss=nan)
     story.train(9).step(train_loss=None, eval_loss=2.0)

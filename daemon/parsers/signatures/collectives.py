@@ -108,7 +108,7 @@ COLLECTIVES: tuple[Signature, ...] = (
         "group-never-met",
         "rendezvous_failed",
         r"Timed out initializing process group in store based barrier"
-        r"|store->get\('[^']*'\) got error: (?:Socket Timeout|wait timeout)",
+        r"|store->get\([^)]{0,80}\) got error: (?:Socket Timeout|wait timeout)",
         source="pytorch torch/distributed/distributed_c10d.py, ProcessGroupNCCL.cpp",
     ),
     Signature(  # pytorch, horovod, ray; torch 0.4 .. 2.13

@@ -118,8 +118,25 @@ def test_it_failed() -> None:
 
 
 def test_it_just_stops() -> None:
-    assert verdict(STEPS) == ("cut", None)
+    assert verdict("\n".join(STEPS.splitlines()[:-3])) == ("cut", None)
     assert verdict("") == ("cut", None)
+
+
+def test_the_last_report_before_the_end_of_its_own_count() -> None:
+    assert verdict(STEPS) == ("finished", None)
+
+
+def test_a_closing_line_in_its_own_words() -> None:
+    loop = "".join(f"{n:5d}  {3 - n / 100:.4f}\n" for n in range(60))
+    assert verdict(loop) == ("cut", None)
+    assert verdict(loop, "all rounds done, bye\n") == ("finished", None)
+    assert verdict(loop, "all rounds done, bye\n", OOM) == ("failed", "cuda_oom")
+
+
+def test_an_evaluation_that_is_complete_ends_no_training() -> None:
+    evaluated = "".join(f"Inference done {n}/34. {n * 0.031:.4f} s / img.\n" for n in range(1, 35))
+    goes_on = "".join(f"iter: {n}  total_loss: {3 - n / 1000:.4f}\n" for n in range(0, 900, 10))
+    assert verdict(evaluated, goes_on) == ("cut", None)
 
 
 def test_trouble_that_was_overcome_fails_nobody() -> None:
@@ -247,3 +264,15 @@ def test_a_sentinel_that_is_switched_off_says_nothing(
     assert "cuda_oom" not in [
         json.loads(line).get("sentinel") for line in capsys.readouterr().out.splitlines()
     ]
+
+
+def test_a_disk_error_while_saving_is_a_failed_save() -> None:
+    failed = """\
+Traceback (most recent call last):
+  File "train.py", line 250, in <module>
+    torch.save(net.state_dict(), out)
+  File "lib/torch/serialization.py", line 218, in save
+    _save(obj, f)
+OSError: [Errno 5] Input/output error
+"""
+    assert verdict(STEPS, failed) == ("failed", "ckpt_write_failed")
