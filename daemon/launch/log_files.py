@@ -7,10 +7,10 @@ import re
 import stat
 from collections.abc import Iterable
 
+from ..parsers.event_files import is_event_file
 from ..system.processes import OpenFile, Process
 
 NO_LOG = "stdout goes to /dev/null and no other log is open"
-NO_TEXT = "no log can be read; it writes event files for TensorBoard"
 """How a note begins that nothing can be read; it is over when a log is found."""
 _LOG_NAME = re.compile(r"\.(log|out|err|txt|jsonl|ndjson)(\.\d+)?$|(^|[_\-.])(stdout|stderr|log)$")
 
@@ -51,11 +51,27 @@ def same_file(one: str, other: str) -> bool:
         return False
 
 
+_METRICS_NAME = re.compile(
+    r"(?:metric|log|histor|progress|loss|train|result|monitor|report)[^/]*\.[ct]sv$", re.IGNORECASE
+)
+
+
 def is_log_name(path: str) -> bool:
     """True for a name that logs have."""
     return bool(_LOG_NAME.search(path.removesuffix(" (deleted)").lower()))
 
 
 def log_like(process: Process) -> Iterable[OpenFile]:
-    """Files with the name of a log that the process itself has open for writing."""
-    return [f for f in process.files if f.regular and f.writable and is_log_name(f.target)]
+    """Files with the name of a log, of a table of metrics, or of an event file of TensorBoard, that the
+    process itself has open for writing."""
+    return [f for f in process.files if f.regular and f.writable and _reports(f.target)]
+
+
+def is_metrics_file(path: str) -> bool:
+    """True for the name of a table into which metrics are written (``history.csv``)."""
+    return bool(_METRICS_NAME.search(path.rpartition("/")[2]))
+
+
+def _reports(path: str) -> bool:
+    path = path.removesuffix(" (deleted)")
+    return is_log_name(path) or is_event_file(path) or is_metrics_file(path)

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..parsers.event_files import is_event_file
 from ..system.ownership import name_of
 from ..system.processes import OpenFile, Process, Processes
 from ..system.users import User, runner_of
 from .homes import container_id, unit_of
-from .log_files import NO_LOG, NO_TEXT, is_log_name, is_pipe, log_like, place
+from .log_files import NO_LOG, is_log_name, is_pipe, log_like, place
 from .slurm import NODE_DAEMONS, job_output
 from .terminals import recordings
 from .tmux import Pane, Panes, attach_command
@@ -102,13 +103,7 @@ class OutputFinder:
             for process in holders:
                 for file in log_like(process):
                     found.add_log(process, file)
-        events = [path for process in holders for path in event_files(process)]
-        if not found.logs and events:
-            found.add_note(
-                f"{NO_TEXT} ({events[0]}), which "
-                "are not read: only checkpoints, processes, GPU, CPU and disk are watched"
-            )
-        elif not found.logs and not found.notes:
+        if not found.logs and not found.notes:
             found.add_note(f"{NO_LOG}: only GPU, CPU and disk are watched")
         return found
 
@@ -250,4 +245,4 @@ def _plain_terminal(tty: str, screen: str | None, log: str, whose: str) -> str:
 def event_files(process: Process) -> list[str]:
     """The event files for TensorBoard that a process has open."""
     opened = (file.target.removesuffix(" (deleted)") for file in process.files)
-    return [path for path in opened if ".tfevents." in path.rpartition("/")[2]]
+    return [path for path in opened if is_event_file(path)]

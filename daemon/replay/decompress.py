@@ -1,4 +1,4 @@
-"""Compressed logs: recognised by their first bytes, unpacked as a stream in bounded memory.
+"""Compressed logs and event files: recognised by their first bytes, unpacked as a stream in bounded memory.
 
 Of a damaged file all that can be unpacked is yielded; then :class:`DamagedLog` is raised.
 """
@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from ..parsers.event_files import EventText, holds_events
 from ..system.errors import UsageError
 
 MEMORY = 256 << 20
@@ -63,7 +64,8 @@ class _Unpacker(Protocol):
 
 def packing(head: bytes) -> str:
     """How a file that begins with ``head`` is packed: a key of :data:`UNPACK`, or ``""``."""
-    return next((kind for kind, magic in _MAGIC if magic.match(head)), "")
+    packed = next((kind for kind, magic in _MAGIC if magic.match(head)), "")
+    return packed or ("event file" if holds_events(head) else "")
 
 
 def foreign(head: bytes, name: str) -> UsageError | None:
@@ -343,11 +345,23 @@ def _program_damage(message: str) -> DamagedLog:
     return DamagedLog(f"the zstd data are damaged ({reason})")
 
 
+def _events(raw: Iterable[bytes]) -> Iterator[bytes]:
+    text = EventText()
+    for data in raw:
+        if piece := text.feed(data):
+            yield piece
+    if text.damaged:
+        raise DamagedLog("the event file is damaged: what follows cannot be found")
+    if text.held or text.skip:
+        raise DamagedLog("the event file ends within a record")
+
+
 UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "gzip": _gzip,
     "xz": _xz,
     "zstd": _zstd,
     "bzip2": _bzip2,
+    "event file": _events,
 }
 """Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` after the last
 byte that can be unpacked, and UsageError where no library or program for the kind is installed."""

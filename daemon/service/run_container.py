@@ -13,7 +13,7 @@ from ..config.run_spec import RunSpec
 from ..config.schema import Config
 from ..judge.history import RunHistory
 from ..launch.containers import prints_there
-from ..launch.log_files import NO_LOG, NO_TEXT
+from ..launch.log_files import NO_LOG
 from ..launch.outputs import CONTAINER_LOG
 from ..parsers.recurring import LiveReader
 from ..sources.container import Container
@@ -32,7 +32,7 @@ from .run_saves import RunSaves
 USUAL_SOCKET = "/var/run/docker.sock"
 """Where an engine listens (docs.docker.com, "Configure remote access for Docker daemon")."""
 _UNIX = "unix://"
-_SPOKEN_FOR = (CONTAINER_LOG, NO_LOG, NO_TEXT)
+_SPOKEN_FOR = (CONTAINER_LOG, NO_LOG)
 """How notes begin that are over once the log of the container is read."""
 
 

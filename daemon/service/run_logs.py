@@ -13,7 +13,8 @@ from middlewatch.sentinels.kit.numbers import size, span
 from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.history import RunHistory
-from ..launch.log_files import NO_LOG, NO_TEXT
+from ..launch.log_files import NO_LOG
+from ..parsers.event_files import EventFileReader, live_reader
 from ..parsers.recurring import LiveReader
 from ..report import facts
 from ..sources.container_log import EngineLog
@@ -106,7 +107,8 @@ class RunLogs:
 
     def _follow(self, label: str, make: Made, state: TailState | None) -> None:
         assert self._pump is not None
-        reader = LiveReader.restore(label, state["reader"]) if state else LiveReader(label)
+        kind = live_reader(label)
+        reader = kind.restore(label, state["reader"]) if state else kind(label)
         tail = make(reader, state)
         reader.isolated = self._pump.isolation.one("parser", f"{label} of {self._run.spec.id}")
         self.readers[label], self._tails[label] = reader, tail
@@ -123,7 +125,7 @@ class RunLogs:
             spec,
             logs=(*spec.logs, found.path),
             log_via={**spec.log_via, **via},
-            notes=tuple(note for note in spec.notes if not note.startswith((NO_LOG, NO_TEXT))),
+            notes=tuple(note for note in spec.notes if not note.startswith(NO_LOG)),
         )
         self._add(found.path, None, from_start=found.from_start)
         run.saves.learnt()
@@ -198,6 +200,9 @@ class RunLogs:
             if tail.skipped_bytes:
                 began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
                 notes.append(f"{began}; its line numbers count from there")
+        for path, reader in self.readers.items():
+            if isinstance(reader, EventFileReader) and reader.damaged:
+                notes.append(f"{path} is damaged: nothing more of it can be read")
         return notes
 
     def states(self) -> Mapping[str, TailState]:

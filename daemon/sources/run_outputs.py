@@ -8,6 +8,7 @@ the run is touched on a file system that may hang.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -21,11 +22,14 @@ from ..system import procfs
 from ..system.guard import Guards
 from ..system.processes import OpenFile, Process
 from ..system.source import Source
+from .metric_files import written_files
 
 AGES_S = (0.0, 1.0, 3.0, 10.0, 30.0)
 """Seconds for which a process is known when it is looked at: between ``fork`` and ``exec`` it still
 has the files of its parent. Then every :data:`LATER_S`."""
 LATER_S = 60.0
+SEARCHED_S = 20.0
+"""Seconds between two searches of a working directory, which all processes of a run share."""
 QUIET_S = 10.0
 """Seconds for which a process is known before its other open files count as logs."""
 YOUNG_S = 3.0
@@ -76,6 +80,8 @@ class RunOutputs(Source):
         self._due: dict[int, tuple[float, int, float]] = {}
         """pid -> (when it was seen first, looks so far, when the next is due), epoch seconds."""
         self._seen: set[str] = set()
+        self._searched: dict[str, float] = {}
+        """Working directory -> when it was searched last."""
         self._found = 0
 
     def read(self, now: float) -> Iterable[Observation]:
@@ -104,12 +110,29 @@ class RunOutputs(Source):
             files = [] if copies else [file for file in process.files if file.fd > 2]
         elif known_s >= QUIET_S and self._silent():
             files += log_like(process)
+            self._search(process, now)
         for file in files:
             if file.target in self._seen or not file.regular or not file.writable:
                 continue
             if self._found < MOST_FILES:
                 self._seen.add(file.target)
                 self._add(process, file, now)
+
+    def _search(self, process: Process, now: float) -> None:
+        """Files that a process writes without keeping them open."""
+        folder = process.outside(process.cwd)
+        if not folder or (self._guards is not None and self._guards.of(folder, now) is not None):
+            return
+        if 0 <= now - self._searched.get(folder, -SEARCHED_S) < SEARCHED_S:
+            return
+        self._searched[folder] = now
+        numbers = (procfs.namespace_pids(pid, self._root) for pid in self._pids()[:MOST])
+        pids = frozenset(itertools.chain.from_iterable(numbers))
+        for path in written_files(folder, process.started_at, pids):
+            if path not in self._seen and path not in self._known() and self._found < MOST_FILES:
+                self._seen.add(path)
+                self._found += 1
+                self._take(Output(path, None, from_start=True))
 
     def _prints(self, process: Process) -> bool:
         """True for a program whose words are those of the run: no monitor, no side job."""

@@ -28,10 +28,12 @@ _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 class Walk:
     """Lists folders; one look has one of these, so that its bounds are for all of it together."""
 
-    def __init__(self, since: float) -> None:
-        """``since``: epoch seconds; older files do not count."""
+    def __init__(
+        self, since: float, folders: int = MOST_FOLDERS, entries: int = MOST_ENTRIES
+    ) -> None:
+        """``since``: epoch seconds; older files do not count. ``folders`` and ``entries``: listed at most."""
         self._since = since
-        self._folders, self._entries = MOST_FOLDERS, MOST_ENTRIES
+        self._folders, self._entries = folders, entries
         self._until = time.monotonic() + LOOK_S  # noqa: TID251 (a program of its own)
         self._seen: set[str] = set()
 

@@ -197,6 +197,13 @@ def owner(pid: int, root: str = PROC) -> int | None:
         return None
 
 
+def namespace_pids(pid: int, root: str = PROC) -> frozenset[int]:
+    """The numbers of a process in all its pid namespaces; a container's is the last of them."""
+    data = read_or_none(f"{root}/{pid}/status") or b""
+    line = next((one for one in data.splitlines() if one.startswith(b"NSpid:")), b"")
+    return frozenset({pid, *(int(word) for word in line.split()[1:] if word.isdigit())})
+
+
 def io(pid: int, root: str = PROC) -> Io | None:
     """/proc/PID/io; ``None`` when we may not trace the process."""
     data = read_or_none(f"{root}/{pid}/io")

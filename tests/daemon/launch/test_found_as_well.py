@@ -109,13 +109,15 @@ def test_our_own_helpers_are_no_runs(box: FakeBox) -> None:
     assert box.runs(7) == []
 
 
-def test_only_event_files_are_said_plainly(box: FakeBox) -> None:
+def test_where_nothing_is_printed_event_files_are_the_log(box: FakeBox, tmp_path: Path) -> None:
+    events = tmp_path / "events.out.tfevents.1700.host.7.0"
+    events.touch()
     box.add(7, "python main.py", maps=TORCH)
-    box.opens(7, {1: "/dev/null", 2: "/dev/null", 5: "/r/events.out.tfevents.1700.host.7.0"})
+    box.opens(7, {1: "/dev/null", 2: "/dev/null", 5: str(events)})
     (run,) = box.runs()
     assert run.provisional == ""
-    assert run.logs == ()
-    assert "event files for TensorBoard (/r/events.out.tfevents.1700.host.7.0)" in run.notes[0]
+    assert run.logs == (str(events),)
+    assert not [note for note in run.notes if "log" in note]
 
 
 def test_an_executed_notebook_is_found_with_its_kernel(box: FakeBox) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.sources.run_outputs import AGES_S, LATER_S, Output, RunOutputs
+from middlewatch.daemon.sources.run_outputs import AGES_S, LATER_S, QUIET_S, Output, RunOutputs
 from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.processes import Process
 
@@ -202,3 +202,40 @@ def test_what_a_trial_prints_is_for_its_search(stage: Stage, name: str, found: l
     stage.until(lambda: (stage.folder / "part.log").stat().st_size > 0)
     assert stage.look() == found
     stage.started[0].communicate(b"\n", timeout=120)
+
+
+WRITES = """
+import os, pathlib, time
+here = pathlib.Path("runs", "a")
+here.mkdir(parents=True)
+for pid in (os.getpid(), 1):
+    (here / f"events.out.tfevents.1700.box.{pid}.0").write_bytes(b"")
+(here / "metrics.csv").write_text("step,loss\\n")
+print("begun", flush=True)
+time.sleep(60)
+"""
+
+
+def test_files_of_metrics_that_are_not_kept_open(stage: Stage) -> None:
+    (stage.folder / "old.csv").touch()
+    pid = stage.python(WRITES, "> train.log")
+    assert stage.look() == ["train.log"]
+    own = f"events.out.tfevents.1700.box.{pid}.0"
+    assert sorted(stage.look(QUIET_S + LATER_S)) == [own, "metrics.csv", "train.log"]
+    assert len(stage.look(LATER_S)) == 3
+
+
+def test_files_of_metrics_are_not_read_beside_a_log_with_reports(stage: Stage) -> None:
+    stage.silent = False
+    stage.python(WRITES, "> train.log")
+    stage.look()
+    assert stage.look(QUIET_S + LATER_S) == ["train.log"]
+
+
+def test_of_several_tables_nobody_knows_which_is_of_this_run(stage: Stage) -> None:
+    (stage.folder / "b").mkdir()
+    stage.python(WRITES + "pathlib.Path('b', 'results.csv').touch()\n", "> train.log")
+    for name in ("b/results.csv", "b/train_history.tsv"):
+        (stage.folder / name).touch()
+    stage.look()
+    assert not any("csv" in name for name in stage.look(QUIET_S + LATER_S))
