@@ -96,7 +96,9 @@ def _cut(view: View) -> Iterator[Finding]:
     reached, total = (words and words.counted) or counted(view)
     if not view.ended or words is None or words.farewell or reached is None or total is None:
         return
-    if reached >= NEARLY * total or any(_may_end(e) and not view.went_on_after(e) for e in view.events):
+    if reached >= NEARLY * total or any(
+        _may_end(e) and not view.went_on_after(e) for e in view.events
+    ):
         return
     yield Finding(
         trouble="silent_end",

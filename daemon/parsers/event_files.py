@@ -54,7 +54,12 @@ class EventText:
     an earlier one (an evaluation counted in epochs beside batches) is left out of its line.
     """
 
-    SAVED: ClassVar[Any] = {"held": "held", "skip": "skip", "newest": "newest", "damaged": "damaged"}
+    SAVED: ClassVar[Any] = {
+        "held": "held",
+        "skip": "skip",
+        "newest": "newest",
+        "damaged": "damaged",
+    }
     held: bytes = b""
     """The beginning of a record."""
     skip: int = 0

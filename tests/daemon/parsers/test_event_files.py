@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given
@@ -24,7 +25,7 @@ DATA = FILE.read_bytes()
 
 def lines_of(data: bytes, *cuts: int) -> list[str]:
     text, places = EventText(), [0, *sorted(cuts), len(data)]
-    pieces = [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [data[a:b] for a, b in pairwise(places)]
     return b"".join(map(text.feed, pieces)).decode().splitlines()
 
 
@@ -34,8 +35,14 @@ def values_of(lines: list[str]) -> list[str]:
 
 def test_the_values_of_a_step_are_one_line() -> None:
     lines = lines_of(DATA)
-    assert lines[:2] == ["step=0 Loss/train=3 learning_rate=0.001", "step=10 Loss/train=2.95 learning_rate=0.001"]
-    assert lines[4:6] == ["step=30 Loss/train=2.85 learning_rate=0.001", "step=40 Loss/train=nan learning_rate=0.001"]
+    assert lines[:2] == [
+        "step=0 Loss/train=3 learning_rate=0.001",
+        "step=10 Loss/train=2.95 learning_rate=0.001",
+    ]
+    assert lines[4:6] == [
+        "step=30 Loss/train=2.85 learning_rate=0.001",
+        "step=40 Loss/train=nan learning_rate=0.001",
+    ]
 
 
 def test_an_evaluation_that_counts_epochs_sets_no_step_back() -> None:

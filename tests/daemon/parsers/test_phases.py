@@ -25,7 +25,10 @@ def read(line: str) -> list[Observation]:
         ("INFO | fairseq_cli.train | done training in 812.1 seconds", "done"),
         ("Total training time: 1 day, 3:21:00 (0.51 s / it)", "done"),
         ("Training time 0:12:10", "done"),
-        (''':::MLLOG {"event_type": "INTERVAL_END", "key": "run_stop", "metadata": {"status": "success"}}''', "done"),
+        (
+            """:::MLLOG {"event_type": "INTERVAL_END", "key": "run_stop", "metadata": {"status": "success"}}""",
+            "done",
+        ),
         ("ENDING TIMING RUN AT 2022-10-11 03:33:04 PM", "done"),
         ("[run.py:750] Final ogbg score: 0.28", "done"),
         ("Monitored metric val_loss did not improve in the last 3 records.", "done"),
