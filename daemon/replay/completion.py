@@ -145,14 +145,12 @@ class Completion:
     def finished_line(self, view: View) -> int | None:
         """The line where the log shows that the run reached its end; ``None`` if none does."""
         total = planned(view)
-        if total and self.last_step is not None:
-            if self._reached(total):
-                return self.last_step_line
+        if total and self.last_step is not None and self._reached(total):
+            return self.last_step_line
         if self._epochs and self._through_epochs(self._epochs):
             return self.done_line or self._last_line
-        if total and self.last_step is not None:
-            if self.last_step < ALL_BUT * total and not self._certain:
-                return None
+        if self._short_of(total) and not self._certain:
+            return None
         if self.done_line is not None:
             return self.done_line
         if self._as_set():
@@ -164,11 +162,16 @@ class Completion:
     def closed_line(self, view: View) -> int | None:
         """The last line, where the lines after the loop or its counters show that it was left; for a
         log without a trouble that ended it."""
-        words, total = self._words, planned(view)
-        short = total and self.last_step is not None and self.last_step < ALL_BUT * total
-        if short or words.reached is False:
+        words = self._words
+        if self._short_of(planned(view)) or words.reached is False:
             return words.line if words.farewell == "stop" else None
         return words.line if words.reached or words.farewell else None
+
+    def _short_of(self, total: float | None) -> bool:
+        """The last step is far from the plan."""
+        return (
+            bool(total) and self.last_step is not None and self.last_step < ALL_BUT * (total or 0)
+        )
 
     def _reached(self, total: float) -> bool:
         """The last step is the last one of the plan, or the next report would come after it."""
