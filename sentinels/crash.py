@@ -13,7 +13,7 @@ Decides: The main process ended by a signal or with a bad exit status. The class
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
-    shm_exhausted rendezvous_failed ckpt_mismatch fd_exhausted io_error
+    host_alloc_failed shm_exhausted rendezvous_failed ckpt_mismatch fd_exhausted io_error
     cuda_unavailable network_error preempted slurm_time_limit slurm_cancelled disk_error
     fs_error mce kernel_panic tracker_network_error tracker_write_failed
 Sources: A shell reports signals as 128+n, and 126 and 127 if nothing was started. In the two

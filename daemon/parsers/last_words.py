@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 from middlewatch.sentinels.kit.last_words import Farewell, LastWords
 from middlewatch.sentinels.kit.observations import ProcessEnded
+
+from .tracebacks import split_error
 
 LEAST = 3
 """So many lines of one shape are a loop: two similar lines may stand in any text."""
@@ -74,6 +76,42 @@ _RESULTS = re.compile(
     r"|\b(?:sav(?:ed|ing)|wrote|written|stored)\b.{0,60}\b(?:model|weights|results?|metrics|history|best|last|json|csv|onnx)\b"
     r"|\bartifacts?\b|\bscores?\b|\baverage\b|\bmean\b)"
 )
+
+
+_WORD = (
+    r"(?:fatal|error|errors?|critical|panic|severe|exception|failed|failure|unhandled|uncaught|fehler|erreur|errore?|erro"
+    r"|ошибка|fout|fel|hata|chyba|błąd|virhe|致命错误|致命的|错误|錯誤|エラー|오류)"
+)
+_AT_ITS_BEGINNING = re.compile(rf"(?i)\W{{0,3}}{_WORD}(?!\w)")
+_PREFIX = re.compile(
+    r"\[[^\]]{1,40}\]\s*|\d[\d:.,/TZ+-]*\s*|[\w./-]{1,40}\s?[:|]\s*|[-|:>*#=<(]+\s*|(?:INFO|DEBUG)\s+"
+)
+"""One piece of what a log library or a program writes before its words."""
+PIECES = 6
+_ERRORS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?i)\b(?:training|run|job|script|process|program|pipeline|step|stage|worker|rank|command)\b.{0,40}\b(?:failed|aborted|crashed|died|terminated)\b",
+        r"(?i)\b(?:cannot|could not|couldn't|unable to|failed to|no such file|permission denied|not found)\b",
+        r"(?i)^\W{0,4}(?:\S{1,40} ){0,3}(?:abort(?:ed| trap)?|trace/bpt trap|illegal instruction|segmentation fault|bus error|killed)\b",
+        r"(?i)\b(?:exit(?:ed)?|return(?:ed)?|terminated|finished)\b.{0,24}\b(?:code|status)\W{0,3}-?(?!0\b)\d+|non-?zero (?:exit )?status",
+        r"\*\*\* \[.{1,80}\] (?:Error|Fehler|Erreur|错误) -?\d+",
+        r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
+    )
+)
+_NO_ERROR = re.compile(
+    rf"(?i)\b(?:no|0|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
+    rf"|{_WORD}\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
+)
+_OVERCAME = re.compile(
+    r"(?i)\b(?:saved|written|wrote|succeed\w*|recover\w*|resum\w+|retry\w*|retried|continu\w+|ok)\b"
+)
+_AT_EXIT = re.compile(
+    r"^(?:Exception ignored in\b|Error in (?:atexit|sys\.)|Exception in thread (?!\"))"
+)
+ENDING = 6
+"""New lines at the end of a log in which an error is its last word: a program adds a hint or two, a shell and
+a launcher add theirs."""
 
 
 @dataclass(slots=True)
@@ -154,6 +192,7 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
         before = _loop_end(texts[:loop_end], shapes[:loop_end])
         earlier = _new(texts[:loop_end], shapes[:loop_end], before)
         kind, said = _farewell([line for line in earlier if _STOPS.search(line)])
+    of_loop = set(shapes[: loop_end + 1])
     reached, counted = _reached(texts[: loop_end + 1], shapes[: loop_end + 1])
     return LastWords(
         last_line=texts[-1][:200],
@@ -163,6 +202,7 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
         said=said[:200],
         reached=reached,
         counted=counted,
+        **_error([(number, text.strip()) for number, text in tail if text.strip()], of_loop),
     )
 
 
@@ -200,6 +240,45 @@ def _farewell(closing: Sequence[str]) -> tuple[Farewell, str]:
             if words.search(line) and not _TROUBLE.search(line) and not _still_counts(line):
                 return kind, line  # type: ignore[return-value]
     return "", ""
+
+
+def _error(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dict[str, Any]:
+    """The fields about an error with which the log ends: the first of its last :data:`ENDING` new lines
+    that says so, if none after it says that all is well."""
+    last = [(n, text) for n, text in lines[-ENDING:] if _shape(text) not in of_loop]
+    if any(_AT_EXIT.search(text) for _, text in lines[-4 * ENDING :]):
+        return {}
+    wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
+    if not wrong or any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
+        return {}
+    number, text = last[wrong[0]]
+    return {"error": text[:400], "error_line": number}
+
+
+def says_error(line: str, *, words: bool = True) -> bool:
+    """True for a line that by its structure says that the program failed: an error with its name, the word
+    at its beginning. With ``words`` also for common words, a signal or an exit status; programs that
+    start complain in such words about what they do not need."""
+    line = line[:300]
+    if _NO_ERROR.search(line):
+        return False
+    rest = line
+    for _ in range(PIECES):
+        named = split_error(rest)
+        if named is not None:
+            return not named[0].endswith(("Warning", "Iteration"))
+        if _AT_ITS_BEGINNING.match(rest):
+            return True
+        piece = _PREFIX.match(rest)
+        if piece is None:
+            break
+        rest = rest[piece.end() :]
+    return words and any(form.search(line) for form in _ERRORS)
+
+
+def _is_good(line: str) -> bool:
+    said = _OVERCAME.search(line) or (_ENDS.search(line) and not _TROUBLE.search(line))
+    return said is not None and not says_error(line)
 
 
 def _still_counts(line: str) -> bool:

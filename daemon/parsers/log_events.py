@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
+from middlewatch.sentinels.kit.last_words import LastWords
 
 from . import matcher
 from .signatures import Signature
 from .text import plain
-from .tracebacks import Raised
+from .tracebacks import Raised, split_error
 
 REPORTS_ANOTHER = frozenset(
     {"CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException"}
@@ -81,6 +82,34 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         failed = replace(said[0], trouble="ckpt_write_failed", role="root", severity="critical")
         said.append(failed)
     return said
+
+
+_CRASHED = re.compile(r"(?i)\babort|\btrap\b|illegal instruction|segmentation|bus error")
+
+
+def of_last_words(words: LastWords, file: str) -> LogEvent:
+    """The event of an error with which a log ends although nothing is known about its wording. What a
+    known wording means is kept; in this place it is fatal."""
+    text = words.error
+    known = [
+        row for row, _ in matcher.matches(text, matcher.candidates(text)) if row.severity != "info"
+    ]
+    named = split_error(text)
+    details = {} if named is None else {"exception": named[0], "message": plain(named[1], 300)}
+    trouble = "segfault" if _CRASHED.search(text) else "python_exception"
+    return LogEvent(
+        at=0.0,
+        trouble=known[0].trouble if known else trouble,
+        role="root",
+        severity="critical",
+        fatal=True,
+        text=plain(text),
+        file=file,
+        line=words.error_line,
+        rank=None,
+        signature="last-words",
+        details=details,
+    )
 
 
 def _exception(

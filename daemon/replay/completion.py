@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from dataclasses import replace
 from itertools import pairwise
 
 from middlewatch.sentinels.kit import Observation, Phase, Step, View
@@ -72,8 +73,13 @@ class Completion:
         self._words = LastWords()
 
     def close(self, words: LastWords) -> None:
-        """Take what the last lines of the log say."""
-        self._words = words
+        """Take what the last lines of the log say. An error before the last report was overcome."""
+        self._words = words if words.error_line > self._last_line else replace(words, error="")
+
+    @property
+    def error(self) -> str:
+        """The error with which the log ends; empty if it does not."""
+        return self._words.error
 
     def add(self, one: Observation) -> None:
         """Look at one observation, in order."""

@@ -18,6 +18,7 @@ from middlewatch.sentinels.kit.last_words import LastWords
 
 from ..parsers.backlog import OpenReader, everything
 from ..parsers.last_words import last_words
+from ..parsers.log_events import of_last_words
 from ..parsers.timestamps import SAMPLE
 from .log_stream import LogStream
 from .one_log import FileLine, Listen, LogJudge, Record, ReplayRules, Seen, finding, report
@@ -79,6 +80,8 @@ class RunReplay:
         self._turn = _Turn(0, -1)
         self._leader = math.inf
         self._listen = listen
+        self._errors: list[Seen] = []
+        """Errors with which a log ends."""
         self._files: dict[str, _File] = {}
 
     @property
@@ -103,6 +106,11 @@ class RunReplay:
             self._turn = _Turn(self._turn.turn + 1, number)
             yield from self._take(reading, reading.finish(), metrics=metrics)
         troubles = self.case.close(self._last_words())
+        verdict = judge(troubles, self.case.completion, self.case.view, ordered=exact).verdict
+        if self._errors and verdict != "failed":
+            for error in self._errors:
+                self.case.add(error)
+            troubles = self.case.close({})
         self.troubles = [(each, self._place(each.first.line)) for each in troubles]
         for each, place in self.troubles:
             decided = self._place(each.first.decided_line)
@@ -137,14 +145,21 @@ class RunReplay:
     def _last_words(self) -> dict[str, LastWords]:
         """What the last lines of the lowest rank say; each file is told its own."""
         found: dict[str, LastWords] = {}
+        newest = max((r.stream.attempt for r in self._readings), default=0)
         for number, reading in enumerate(self._readings):
             if not reading.stream.parts:
                 continue
             words = last_words(reading.reader.tail)
             file, line = reading.stream.place(words.line)
-            self._file(file).progress.close(replace(words, line=line))
-            if reading.stream.order == self._leader or not found:
-                self._turn = _Turn(self._turn.turn + 1, number)
+            progress = self._file(file).progress
+            wrong = reading.stream.place(words.error_line)[1]
+            progress.close(replace(words, line=line, error_line=wrong))
+            self._turn = _Turn(self._turn.turn + 1, number)
+            leads = reading.stream.order == self._leader
+            if progress.error and reading.stream.attempt == newest and leads:
+                error = of_last_words(words, self.name)
+                self._errors.append(_at(error, self.name, self._turn.number(error.line)))
+            if leads or not found:
                 found = {file: replace(words, line=self._turn.number(words.line))}
         for words in found.values():
             self.case.completion.close(words)
@@ -184,7 +199,7 @@ class RunReplay:
         progress, view = self.case.completion, self.case.view
         if not exact:
             troubles = self._roots(troubles)
-        self.ending = judge(troubles, progress, view)
+        self.ending = judge(troubles, progress, view, ordered=exact)
         line = self.ending.finished_line
         self.finished_at = None if line is None else self._place(line)
 
@@ -196,7 +211,7 @@ class RunReplay:
         for each in troubles:
             by_file.setdefault(self._place(each.first.line).file, []).append(each)
         for mine in by_file.values():
-            named = judge(mine, progress, view).cause
+            named = judge(mine, progress, view, ordered=False).cause
             found += [t for t in mine if named in (t.first.trouble, t.newest.trouble)][:1]
         first = min((t.first.line for t in found), default=0)
         return [replace(t, first=replace(t.first, line=first)) for t in found]

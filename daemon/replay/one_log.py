@@ -27,6 +27,7 @@ from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
 from ..parsers.last_words import last_words
+from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
 from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
 
@@ -140,10 +141,13 @@ class Replay:
         words = last_words(self.reader.tail)
         self.case.completion.close(words)
         troubles = self.case.close({self.file: words})
+        if self.case.completion.error and self._judged(troubles).verdict != "failed":
+            yield from self._take([of_last_words(words, self.file)], metrics=metrics)
+            troubles = self.case.close({})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             yield finding(each, place, each.first.decided_line)
-        ending = self.ending = judge(troubles, self.case.completion, self.case.view)
+        ending = self.ending = self._judged(troubles)
         yield {
             "type": "end",
             "file": self.file,
@@ -155,6 +159,9 @@ class Replay:
             "last_step": self.case.completion.last_step,
             "finished_at_line": ending.finished_line,
         }
+
+    def _judged(self, troubles: list[LogTrouble]) -> Ending:
+        return judge(troubles, self.case.completion, self.case.view)
 
     def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[Record]:
         for one in seen:

@@ -14,8 +14,11 @@ from .completion import Completion
 __all__ = ["Completion", "Ending", "LogTrouble", "LogTroubles", "judge"]
 
 SIDE_EFFECTS = which(lambda c: c.side_effect)
-TEARDOWN = which(lambda c: c.teardown)
-LOST_AT_THE_END = which(lambda c: c.result_lost)
+_ENDINGS = ("python_exception", "process_killed", "rank_failed", "shm_exhausted")
+FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
+"""What is a failure after the end of training as well, whatever the log claimed before it: anything but errors
+of the connections and workers of a program that leaves."""
+LOST = which(lambda c: c.result_lost)
 
 
 @dataclass(slots=True)
@@ -90,30 +93,22 @@ class Ending:
     finished_line: int | None
 
 
-def judge(troubles: Iterable[LogTrouble], progress: Completion, view: View) -> Ending:
-    """The verdict over all troubles of a log."""
+def judge(
+    troubles: Iterable[LogTrouble], progress: Completion, view: View, *, ordered: bool = True
+) -> Ending:
+    """The verdict over all troubles of a log. ``ordered``: the order of its lines is that of the run. Where
+    the logs of several ranks are not, it is not known what came after a claim of the end: then only what
+    was not saved counts."""
     newest = (t.newest for t in troubles)
     fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
-        claimed = progress.done_line is not None
-        fatal = [f for f in fatal if f.line <= end or _still_counts(f, claimed=claimed)]
+        counts = LOST if not ordered and progress.done_line is not None else FAILS
+        fatal = [f for f in fatal if f.line <= end or f.trouble in counts]
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
         return Ending("failed", cause, None)
     return Ending("cut" if end is None else "finished", None, end)
-
-
-def _still_counts(fatal: Finding, *, claimed: bool) -> bool:
-    """True for a fatal trouble after the end of training that still makes the run a failure.
-
-    ``claimed``: the log says that training is done. Then only a result that was not saved counts.
-    Otherwise the program may have failed in its last actions: all count but the usual errors of a
-    program that shuts down.
-    """
-    if claimed:
-        return fatal.trouble in LOST_AT_THE_END
-    return fatal.trouble not in TEARDOWN
 
 
 def _begun_again(view: View) -> int:

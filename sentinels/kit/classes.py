@@ -197,6 +197,7 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("host_oom_kill", Group.MEMORY, Lines.RULE, oom_kill=True),
     TroubleClass("cuda_oom", Group.MEMORY, Lines.RULE),
     TroubleClass("accel_oom", Group.MEMORY, Lines.RULE),
+    TroubleClass("host_alloc_failed", Group.MEMORY),
     TroubleClass("shm_exhausted", Group.MEMORY, teardown=True),
 
     TroubleClass("disk_full", Group.DISK, Lines.RULE, explains_not=_NOT_BY_DISK, result_lost=True),

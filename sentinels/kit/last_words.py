@@ -27,5 +27,8 @@ class LastWords:
     none."""
     counted: tuple[float, float] | None = None
     """The outermost of these counters and its total."""
+    error: str = ""
+    """The first line of an error that the log ends with; empty if it does not."""
+    error_line: int = 0
     bytes: int = 0
     """Bytes of the log when it was read."""

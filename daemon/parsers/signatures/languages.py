@@ -12,7 +12,7 @@ LANGUAGES: tuple[Signature, ...] = (
     Signature(
         "cpp-terminate",
         "python_exception",
-        r"terminate called after throwing an instance of '(?!gloo::)(?P<exception>[^']{1,200})'"
+        r"terminate called after throwing an instance of '(?!gloo::|std::bad_alloc)(?P<exception>[^']{1,200})'"
         r"|terminate called without an active exception"
         r"|^terminate called recursively",
         role="cascade",
@@ -27,7 +27,7 @@ LANGUAGES: tuple[Signature, ...] = (
     Signature(
         "cpp-what",
         "python_exception",
-        r"^\s{0,4}what\(\):\s{1,3}(?!.{0,300}(?:gloo|NCCL|nccl))(?P<message>\S.*)",
+        r"^\s{0,4}what\(\):\s{1,3}(?!.{0,300}(?:gloo|NCCL|nccl|std::bad_alloc))(?P<message>\S.*)",
         source="libstdc++ vterminate.cc",
     ),
     Signature(  # caffe, tensorflow, jax
@@ -56,16 +56,15 @@ LANGUAGES: tuple[Signature, ...] = (
         r"^panic: (?P<message>\S.*)"
         r"|^fatal error: (?P<message_rt>all goroutines are asleep"
         r"|concurrent map"
-        r"|runtime: "
+        r"|runtime: (?!out of memory)"
         r"|stack overflow"
-        r"|unexpected signal"
-        r"|out of memory$)",
+        r"|unexpected signal)",
         source="Go runtime panic.go",
     ),
     Signature(
         "java-uncaught",
         "python_exception",
-        r'^Exception in thread "(?P<thread>[^"]{0,200})" (?P<exception>(?:[\w$]+\.)+[\w$]+)(?::\s(?P<message>.*))?|\borg\.apache\.spark\.SparkException: Job aborted',
+        r'^Exception in thread "(?P<thread>[^"]{0,200})" (?P<exception>(?!java\.lang\.OutOfMemoryError)(?:[\w$]+\.)+[\w$]+)(?::\s(?P<message>.*))?|\borg\.apache\.spark\.SparkException: Job aborted',
         source="java.lang.ThreadGroup, Spark DAGScheduler",
     ),
     Signature(

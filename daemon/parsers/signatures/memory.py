@@ -94,6 +94,22 @@ MEMORY: tuple[Signature, ...] = (
         fatal=False,
         source="linux mm/oom_kill.c",
     ),
+    Signature(
+        "host-alloc",
+        "host_alloc_failed",
+        r"^(?:[\w.]*\.)?_?(?:Array)?MemoryError\b(?!.*(?i:cuda|gpu|device))"
+        r"|(?:^|: |an instance of ')std::bad_alloc\b"
+        r"|DefaultCPUAllocator: (?:not enough memory|can't allocate memory)"
+        r"|\[WinError 1455\]"
+        r"|\[Errno 12\] (?:Cannot allocate memory|Not enough space)"
+        r"|\bUnable to allocate [\d.]+ [KMGTP]iB for an array"
+        r"|^(?:Exception in thread \"[^\"]{0,200}\" |Caused by: )?java\.lang\.OutOfMemoryError"
+        r"|JavaScript heap out of memory"
+        r"|\bcannot allocate vector of size"
+        r"|fatal error: (?:runtime: )?out of memory$"
+        r"|^(?:ERROR: )?OutOfMemoryError\(\)$",
+        source="cpython, numpy _exceptions.py, libstdc++, c10/core/impl/alloc_cpu.cpp, Windows, the JVM, V8, R, Go, Julia",
+    ),
     Signature(  # pytorch
         "dataloader-worker",
         "dataloader_worker_killed",

@@ -31,6 +31,7 @@ VOCABULARY = frozenset(
         "loss_scale_exhausted",
         "cuda_oom",
         "accel_oom",
+        "host_alloc_failed",
         "host_oom_kill",
         "cgroup_oom_kill",
         "process_killed",

@@ -187,5 +187,5 @@ def test_a_traceback_that_names_a_gloo_timeout() -> None:
 
 
 def test_java_is_not_taken_for_a_python_thread() -> None:
-    text = 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n\tat a.B.main(B.java:3)\n'
+    text = 'Exception in thread "main" java.lang.IllegalStateException: no workers\n\tat a.B.main(B.java:3)\n'
     assert [e.trouble for e in events(text)] == ["python_exception"]

@@ -144,7 +144,10 @@ def test_trouble_that_was_overcome_fails_nobody() -> None:
 
 
 def test_teardown_noise_after_the_end_fails_nobody() -> None:
-    assert verdict(STEPS, END, "RuntimeError: DataLoader worker is gone\n")[0] == "finished"
+    assert (
+        verdict(STEPS, END, "RuntimeError: DataLoader worker (pid 4) exited unexpectedly\n")[0]
+        == "finished"
+    )
 
 
 def test_the_loudest_line_is_not_the_root() -> None:

@@ -185,8 +185,12 @@ def test_a_claim_about_something_else() -> None:
 
 
 def test_noise_after_the_end() -> None:
-    assert ending(steps(1, 1000), DONE, RAISED) == ("finished", None)
+    assert ending(steps(1, 1000), DONE, TIMED_OUT) == ("finished", None)
     assert ending(steps(1, 1000), TIMED_OUT) == ("finished", None)
+
+
+def test_no_claim_overrides_an_error_after_it() -> None:
+    assert ending(steps(1, 1000), DONE, RAISED) == ("failed", "python_exception")
 
 
 def test_what_is_lost_after_the_last_step() -> None:

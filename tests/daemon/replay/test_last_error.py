@@ -1,0 +1,124 @@
+"""A log that ends with an error has failed, whatever the error is called and whatever was claimed before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from middlewatch.daemon.parsers.last_words import last_words, says_error
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
+from middlewatch.sentinels.kit import discover
+
+RULES = ReplayRules(discover(), {}, pytest.fail)
+CLAIMS = ("", "Training complete.\n", "`Trainer.fit` stopped: `max_steps=200` reached.\n", "done\n")
+ERRORS = (
+    "Killed",
+    "Aborted",
+    "AssertionError",
+    "MemoryError",
+    "Abort trap: 6",
+    "ValueError: expected 3 channels, got 1",
+    "paddle.base.core.EnforceNotMet: (InvalidArgument) The shapes differ",
+    "train.py: error: argument --lr: invalid float value: 'x'",
+    "Error: Cannot find module 'tfjs'",
+    "2026-11-26 03:12:44,120 | ERROR | trainer | unhandled, leaving",
+    "[03:12:44] CRITICAL - checksum of the data set differs",
+    "Training failed: could not read shard 17",
+    "make: *** [Makefile:12: train] Error 1",
+    "make: *** [Makefile:12: train] Fehler 1",
+    "Command exited with non-zero status 1",
+    "srun: error: node17: task 3: Exited with exit code 1",
+    "Process finished with exit code -1073741819 (0xC0000005)",
+    "forrtl: severe (24): end-of-file during read, unit 10",
+    "thread 'main' panicked at src/main.rs:4:5: index out of bounds",
+    "terminate called after throwing an instance of 'std::bad_alloc'",
+    "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
+    "错误: 无法打开文件 data.csv",
+    "Fehler: Datei nicht gefunden: train.csv",
+    "Erreur fatale : mémoire insuffisante",
+    "エラー: ファイルが見つかりません",
+    "Ошибка: не удалось открыть файл",
+)
+NO_ERRORS = (
+    "test error: 0.1234",
+    "error rate 0.02",
+    "0 errors, 0 skipped",
+    "no errors found",
+    "UserWarning: the loader is slow",
+    "WARNING: failed to import flash_attn, using the slow path",
+    "validation error = 0.31, train error = 0.29",
+    "{'eval_loss': 1.2, 'eval_error': 0.3}",
+    "epoch 3/3 loss 0.31 err 0.12",
+    "wrote failures.csv (0 rows)",
+)
+
+
+def loop(steps: int, first: int = 0) -> str:
+    return "".join(
+        f"epoch {n // 20} step {n} loss {3 - n / 1000:.4f} lr 3e-4\n"
+        for n in range(first, first + steps)
+    )
+
+
+def replayed(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    *said, end = Replay("a.log", RULES).read([text.encode()], metrics=False)
+    return [one for one in said if one["severity"] != "info"], end
+
+
+names = st.from_regex(r"\A([a-z_]{1,8}\.){0,2}[A-Z][a-z]{2,9}[A-Z]?[a-z]{0,9}(Error|Exception)\Z")
+words = st.text(st.sampled_from("abcdefgh ijklmnop'()[]_/"), min_size=1, max_size=60)
+errors = st.one_of(
+    st.sampled_from(ERRORS),
+    names,
+    st.builds("{}: {}".format, names, words),
+    st.builds("{}: {}".format, st.sampled_from(["ERROR", "fatal", "Fatal error", "panic"]), words),
+)
+
+
+@given(errors, st.sampled_from(CLAIMS), st.integers(5, 250))
+def test_one_bare_line_at_the_end_is_the_failure(error: str, claim: str, steps: int) -> None:
+    said, end = replayed(f"{loop(steps)}{claim}{error}\n")
+    assert end["verdict"] == "failed"
+    assert end["cause"] in {one["class"] for one in said if one["fatal"]}
+    assert error[:300].strip() in {one["evidence"][:300].strip() for one in said if one["fatal"]}
+
+
+@given(errors, st.integers(5, 250))
+def test_the_same_line_before_fifty_reports_is_none(error: str, steps: int) -> None:
+    _, end = replayed(f"{loop(steps)}{error}\n{loop(50, steps)}")
+    assert end["verdict"] != "failed"
+
+
+@pytest.mark.parametrize("line", NO_ERRORS)
+def test_words_and_numbers_about_errors_are_none(line: str) -> None:
+    assert not says_error(line)
+    assert replayed(f"{loop(50)}{line}\n")[1]["verdict"] != "failed"
+
+
+def test_what_a_finaliser_raises_is_none() -> None:
+    leaving = (
+        "Exception ignored in: <function Pool.__del__ at 0x7f>\n"
+        "Traceback (most recent call last):\n"
+        '  File "pool.py", line 1, in __del__\n'
+        "TypeError: 'NoneType' object is not callable\n"
+    )
+    assert replayed(f"{loop(50)}Training complete.\n{leaving}")[1]["verdict"] == "finished"
+
+
+def test_a_good_word_after_it_shows_that_it_was_overcome() -> None:
+    text = f"{loop(50)}tracker: ERROR upload failed\nall done\n"
+    assert replayed(text)[1]["verdict"] == "finished"
+
+
+def test_hints_after_the_error_are_not_its_proof() -> None:
+    text = f"{loop(50)}ERROR: shard 17 is damaged\n  fetch it again with tools/get.sh\nmake: *** [x] Error 1\n"
+    (one,) = (one for one in replayed(text)[0] if one["fatal"])
+    assert (one["class"], one["evidence"]) == ("python_exception", "ERROR: shard 17 is damaged")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_judged(text: str) -> None:
+    last_words([(1, text), (2, "x")])
