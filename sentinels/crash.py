@@ -2,7 +2,7 @@
 
 Decides: The main process ended by a signal or with a bad exit status. The class is that of the
     first cause near the end (kit/first_cause.py: an error of the program, else the first rank that
-    ended badly, else an error of a collective), else the one that the signal or exit status implies. Or a
+    ended badly, else an error of a collective), else the one that the signal or exit status implies, with the error that the log ends with. Or a
     fatal error is in the log, and after it come no step, no further line and no end of the process.
     An error that was followed by two steps does not count, unless the run fails in a loop: the same
     exception for the third time, and no step beyond the first time. If a program of the run ended
@@ -147,8 +147,11 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if told in ("", "process_killed") and cause is None and killed_for_memory(view, ending):
         return  # host_oom reports it more exactly
     trouble = told or "python_exception"
+    words = next((w for w in view.last_words.values() if w.error), None) if not told else None
     if gone and gone.how == "reboot" and cause is None:
         summary = f"the run {gone.words}"
+    elif cause is None and words:
+        summary = f"{words.error[:200]}; the run {how}"
     elif cause is None or told == "interrupted":
         summary = f"process {ending.pid} {how}"
     else:
@@ -180,6 +183,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         evidence=(
             Evidence("process", f"pid {ending.pid} {how}", ending.at),
             *((Evidence("log", last.text, last.at),) if last else ()),
+            *((Evidence("log", words.error, ending.at),) if words and cause is None else ()),
         ),
         remedy=gone.remedy if gone and (cause is None or cause is gone.notice) else "",
         file=cause.file if cause else "",

@@ -55,6 +55,9 @@ _OF_AGENTS = re.compile(r"(?i)actor|critic|policy|value|(?:^|[^a-z])(?:qf?\d?|td
 """Losses of agents, which collect experience before they learn."""
 WARM_REPORTS = 20
 """Reports in a row with such a loss of one part of several from the first on (our choice)."""
+UNEVALUATED = 64
+"""Reports in a row with a finite training loss and an evaluation loss that was never finite: until the
+first evaluation, NaN stands for "none yet" (our choice)."""
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
@@ -137,6 +140,9 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
             if not values.ever_finite("grad_norm"):
                 patience = max(patience, SCALER_STEPS)
         streaks = values.lasting(metric)
+        if metric == "eval_loss" and streaks and streaks[0].beside:
+            # A program that prints it with every report has none before its first evaluation.
+            patience = patience if values.ever_finite(metric) else UNEVALUATED
         if streaks:
             yield from _lasting(streaks[0], view, patience, severity)
         elif not view.live:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from middlewatch.sentinels.crash import Limits
-from middlewatch.sentinels.kit import Finding, ProcessEnded, Severity
+from middlewatch.sentinels.kit import Finding, LastWords, ProcessEnded, Severity
 
 from .story import MAIN, Story, sample
 
@@ -510,3 +510,12 @@ def test_both_errors_of_a_chain_are_told(story: Story) -> None:
         "ValueError: trailing data, then ArrowInvalid: JSON parse error; the run ended"
         in finding.summary
     )
+
+
+def test_the_error_with_which_the_log_ends(story: Story) -> None:
+    story.train(30).end(2).wait(3)
+    words = LastWords("make: *** [x] Error 2", error="FATAL shard 17 is damaged", error_line=31)
+    (finding,) = story.asks("crash", last_words={story.file: words})
+    assert finding.trouble == "python_exception"
+    assert finding.summary.startswith("FATAL shard 17 is damaged; the run ended with exit status 2")
+    assert "FATAL shard 17 is damaged" in [e.text for e in finding.evidence]

@@ -405,3 +405,42 @@ def test_the_only_measure_of_a_program(story: Story) -> None:
     unnamed(story, 5, rmse=1.0)
     (finding,) = unnamed(story, 3, rmse=nan).asks("nan_loss")
     assert finding.severity is Severity.WARNING
+
+
+def test_no_evaluation_yet_is_printed_as_nan(story: Story) -> None:
+    for n in range(1, 9):
+        story.step(train_loss=3.0 - n / 10, eval_loss=nan)
+    assert story.asks("nan_loss") == []
+    story.step(train_loss=2.0, eval_loss=1.9)
+    assert story.asks("nan_loss") == []
+    story.step(train_loss=1.9, eval_loss=nan)
+    (finding,) = story.asks("nan_loss")
+    assert finding.trouble == "val_loss_nan"
+
+
+def test_an_evaluation_that_never_is_finite(story: Story) -> None:
+    for _ in range(64):
+        story.step(train_loss=2.0, eval_loss=nan)
+    (finding,) = story.asks("nan_loss")
+    assert finding.trouble == "val_loss_nan"
+
+
+def test_a_trainer_that_leaves_nan_out_of_its_mean(story: Story) -> None:
+    """Hugging Face prints a loss of 0 when every loss since the last report was NaN."""
+    story.step(train_loss=2.1, grad_norm=1.1).step(train_loss=0.0, grad_norm=nan)
+    assert story.asks("nan_loss") == [], "one batch"
+    story.step(train_loss=0.0, grad_norm=nan)
+    finding = next(f for f in story.asks("nan_loss") if f.trouble == "loss_nan")
+    assert (finding.severity, finding.fatal) == (Severity.CRITICAL, True)
+
+
+def test_such_a_report_after_an_evaluation_that_is_nan(story: Story) -> None:
+    story.step(train_loss=2.1, grad_norm=1.1).step(train_loss=None, eval_loss=nan)
+    story.step(train_loss=0.0, grad_norm=nan)
+    assert Severity.CRITICAL in {f.severity for f in story.asks("nan_loss")}
+
+
+def test_a_loss_of_zero_with_a_gradient_is_a_number(story: Story) -> None:
+    for _ in range(4):
+        story.step(train_loss=0.0, grad_norm=0.1)
+    assert story.asks("nan_loss") == []

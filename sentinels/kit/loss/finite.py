@@ -43,6 +43,8 @@ class Streak:
     """The first finite report after it."""
     alone: bool = False
     """True when another loss in the newest report was finite."""
+    beside: bool = False
+    """True when the newest report has a finite training loss as well."""
     SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks")
 
     @property
@@ -82,6 +84,8 @@ class Finiteness(Accumulator):
         values = seen.values
         for metric in METRICS:
             value = values.get(metric)
+            if metric == "train_loss" and value == 0.0 and _lost(values):
+                value = math.nan
             if value is None or (metric == "grad_norm" and _skipped(values)):
                 continue
             if value - value != 0.0:
@@ -129,6 +133,8 @@ class Finiteness(Accumulator):
         streak.count += 1
         streak.heard = self._reports
         streak.alone = alone
+        loss = seen.loss
+        streak.beside = loss is not None and math.isfinite(loss)
         if len(streak.marks) < KEPT:
             streak.marks.append(LoggedValue.of(seen, value))
 
@@ -165,6 +171,12 @@ class Finiteness(Accumulator):
         """Raises ValueError when a stored streak has no report."""
         if not all(streak.marks for streak in self._open.values()):
             raise ValueError("a streak without its first report")
+
+
+def _lost(values: Mapping[str, float]) -> bool:
+    """True for the report of a trainer that leaves NaN out of the mean that it prints: of no losses it is 0
+    (Hugging Face's ``logging_nan_inf_filter``). Then the gradient shows it."""
+    return math.isnan(values.get("grad_norm", 0.0))
 
 
 def is_component(name: str) -> bool:

@@ -347,3 +347,22 @@ def test_redraws_are_thinned_out_but_never_a_nan() -> None:
     said = steps("".join(bars))
     assert len(said) < 10
     assert any(math.isnan(s.loss or 0) and s.number == 50 for s in said)
+
+
+RATES = st.sampled_from(["tok/s", "tokens/sec", "samples/s", "img/s", "it/s", "s/it", "ms/step"])
+LOSSES = st.one_of(st.just("nan"), st.floats(0.001, 99.0).map(lambda x: f"{x:.4f}"))
+
+
+@given(loss=LOSSES, rate=st.integers(1, 99999), unit=RATES, sep=st.sampled_from([" ", "  ", " | "]))
+def test_a_key_before_its_value_wins_over_a_unit_after_it(
+    loss: str, rate: int, unit: str, sep: str
+) -> None:
+    for line in (
+        f"step 150{sep}loss {loss} {unit} {rate}",
+        f"step 150{sep}loss {loss} {rate} {unit}",
+        f"step 150{sep}{unit} {rate}{sep}loss {loss}",
+        f"step 150{sep}loss: {loss} {unit}: {rate}",
+    ):
+        (step,) = steps(line)
+        assert step.number == 150
+        assert repr(step.loss) == repr(float(loss))
