@@ -169,11 +169,8 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
-    status = {
-        "exitcode": ending.exit_code,
-        "signal": ending.signal,
-        "how": gone.how if gone else None,
-    }
+    status: dict[str, object] = {"exitcode": ending.exit_code, "signal": ending.signal}
+    status |= {"how": gone.how} if gone else {}
     yield Finding(
         trouble=trouble,
         key="end",

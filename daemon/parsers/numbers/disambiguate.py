@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
-from middlewatch.sentinels.kit.metric_keys import fold, is_adversarial, is_learning, is_loss
+from middlewatch.sentinels.kit.metric_keys import (
+    canonical,
+    fold,
+    is_adversarial,
+    is_learning,
+    is_loss,
+)
 from middlewatch.sentinels.kit.metric_names import PLURAL_STEPS
 
-from .fields import Field
+from .fields import NUMBER_TEXT, Field
 
 MEASURES = frozenset(
     {"train_loss", "eval_loss", "grad_norm", "tokens_per_s", "samples_per_s", "step_time_s", "mfu"}
@@ -19,6 +25,22 @@ _SINGLE = frozenset(
     {"train_loss", "eval_loss", "lr", "step_time_s", "tokens_per_s", "samples_per_s"}
     | {"grad_norm"}
 )
+
+_VALUE_BEHIND = re.compile(r"\s{1,3}[-+]?(?:\d|[Nn]a[Nn]\b|[Ii]nf\b)")
+_LAST_WORD = re.compile(r"([^\W\d][\w/.-]*)[ \t]{1,10}$")
+_BARE = re.compile(rf"(?P<number>{NUMBER_TEXT})(?P<unit>(?!))?(?P<other>(?!))?")
+_UNITLESS = frozenset({"train_loss", "eval_loss", "lr", "grad_norm", "accuracy"})
+
+
+def without_key(gap: str, match: re.Match[str]) -> re.Match[str]:
+    """``loss 2.5 tok/s 1234``: what looks like the unit of a number (a match of ``NUMBER``, after ``gap``) is
+    the key of the next one, if the number has a key of its own that no rate has."""
+    if match["unit"] is None or not _VALUE_BEHIND.match(match.string, match.end("unit")):
+        return match
+    word = _LAST_WORD.search(gap)
+    if word is None or canonical(fold(word[1])) not in _UNITLESS:
+        return match
+    return _BARE.match(match.string, match.start()) or match
 
 
 def settle(fields: list[Field], text: str) -> None:

@@ -13,8 +13,8 @@ from itertools import islice
 from middlewatch.sentinels.kit import metric_keys as keys
 from middlewatch.sentinels.kit import metric_names
 
-from .disambiguate import COUNTS, settle
-from .fields import NUMBER, NUMBER_TEXT, RATE_UNITS, TIME_UNITS, Field, unit_factor
+from .disambiguate import COUNTS, settle, without_key
+from .fields import NUMBER, RATE_UNITS, TIME_UNITS, Field, unit_factor
 
 MAX_FIELDS = 96
 """Limit on the numbers kept of one line; verl prints about 70."""
@@ -121,9 +121,6 @@ _SECTION = re.compile(
 _SECTION_WORD = re.compile(
     r"(?:[Tt]rain\w*|[Vv]al\w*|[Ee]val\w*|[Tt]est\w*|[Dd]ev|[Cc]v|TRAIN|VAL\w*|TEST|训练|验证|测试)[\"'\]]?\s?[:=|：\]]"
 )
-_VALUE_BEHIND = re.compile(r"\s{1,3}[-+]?(?:\d|[Nn]a[Nn]\b|[Ii]nf\b)")
-_BARE = re.compile(rf"(?P<number>{NUMBER_TEXT})(?P<unit>(?!))?(?P<other>(?!))?")
-_UNITLESS = frozenset({"train_loss", "eval_loss", "lr", "grad_norm", "accuracy"})
 _TRAINING_ONLY = frozenset({"tokens_per_s", "samples_per_s", "step_time_s", "grad_norm"})
 
 _OF_TRAINING = _TRAINING_ONLY | {"train_loss"}
@@ -141,8 +138,7 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
         if text.startswith(")", end) and _NUMBER_IN_KEY.match(text, end):
             continue  # lr(1e-3): the number belongs to the key
         gap = text[max(last, start - _GAP) : start]
-        if match["unit"] is not None and _VALUE_BEHIND.match(text, match.end("unit")):
-            match = _without_key(gap, match)
+        match = without_key(gap, match)
         part = _SECTION.search(gap) if sectioned else None
         if part is not None:
             section = (part["a"] or part["b"]).lower()
@@ -165,15 +161,6 @@ def scan(text: str, fields: list[Field], words: bool = True) -> None:
     if any(f.name in _OF_TRAINING for f in fields) and _EVAL_LINE.search(text[:160]):
         _as_evaluation(fields)
     settle(fields, text)
-
-
-def _without_key(gap: str, match: re.Match[str]) -> re.Match[str]:
-    """``loss 2.5 tok/s 1234``: what looks like the unit of a number is the key of the next one, if the
-    number has a key of its own that no rate has."""
-    spaced = _SPACED.search(gap)
-    name = None if spaced is None else keys.canonical(keys.fold(spaced["key"].split()[-1]))
-    bare = _BARE.match(match.string, match.start()) if name in _UNITLESS else None
-    return bare or match
 
 
 def _in_section(field: Field, section: str) -> None:
