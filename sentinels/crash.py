@@ -147,10 +147,12 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if told in ("", "process_killed") and cause is None and killed_for_memory(view, ending):
         return  # host_oom reports it more exactly
     trouble = told or "python_exception"
-    words = next((w for w in view.last_words.values() if w.error), None) if not told else None
+    words = None if told or cause else next((w for w in view.last_words.values() if w.error), None)
+    if words:
+        trouble = SIGNALS.get(words.signal or 0, (trouble, ""))[0]
     if gone and gone.how == "reboot" and cause is None:
         summary = f"the run {gone.words}"
-    elif cause is None and words:
+    elif words:
         summary = f"{words.error[:200]}; the run {how}"
     elif cause is None or told == "interrupted":
         summary = f"process {ending.pid} {how}"
@@ -158,13 +160,11 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         trouble = in_its_place(view, cause).trouble
         summary = f"{describe_event(cause)}{raised_then(view, cause)}; the run {how}"
     by_hand = trouble == "interrupted" and stopped_by_hand(view, ending, told)
-    if by_hand:
-        summary += " and has saved before"
+    summary += " and has saved before" if by_hand else ""
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
-    if gone and gone.left:
-        summary += f"; {gone.left} of its processes are still alive"
+    summary += f"; {gone.left} of its processes are still alive" if gone and gone.left else ""
     last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
     if may_begin_again(view, ending, cause, told):
@@ -180,7 +180,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         evidence=(
             Evidence("process", f"pid {ending.pid} {how}", ending.at),
             *((Evidence("log", last.text, last.at),) if last else ()),
-            *((Evidence("log", words.error, ending.at),) if words and cause is None else ()),
+            *((Evidence("log", words.error, ending.at),) if words else ()),
         ),
         remedy=gone.remedy if gone and (cause is None or cause is gone.notice) else "",
         file=cause.file if cause else "",

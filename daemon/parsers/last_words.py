@@ -88,13 +88,18 @@ _PREFIX = re.compile(
 )
 """One piece of what a log library or a program writes before its words."""
 PIECES = 6
+_STATUS = re.compile(
+    r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabewert|код\w*|статус\w*)\b|码|コード|코드|상태)"
+    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d))\b(?![.,]\d)"
+)
+"""An exit status that is not 0 and no status of HTTP; in most languages one of these words comes before it."""
 _ERRORS = tuple(
     re.compile(pattern)
     for pattern in (
         r"(?i)\b(?:training|run|job|script|process|program|pipeline|step|stage|worker|rank|command)\b.{0,40}\b(?:failed|aborted|crashed|died|terminated)\b",
         r"(?i)\b(?:cannot|could not|couldn't|unable to|failed to|no such file|permission denied|not found)\b",
         r"(?i)^\W{0,4}(?:\S{1,40} ){0,3}(?:abort(?:ed| trap)?|trace/bpt trap|illegal instruction|segmentation fault|bus error|killed)\b",
-        r"(?i)\b(?:exit(?:ed)?|return(?:ed)?|terminated|finished)\b.{0,24}\b(?:code|status)\W{0,3}-?(?!0\b)\d+|non-?zero (?:exit )?status",
+        r"(?i)\bnon-?zero (?:exit )?status|\bexit(?:ed)?\b.{0,24}\b(?:code|status)\W{0,3}-\d{4,}",
         r"\*\*\* \[.{1,80}\] (?:Error|Fehler|Erreur|错误) -?\d+",
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
     )
@@ -252,7 +257,14 @@ def _error(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dict[s
     if not wrong or any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
         return {}
     number, text = last[wrong[0]]
-    return {"error": text[:400], "error_line": number}
+    return {"error": text[:400], "error_line": number, "signal": _signal(text)}
+
+
+def _signal(text: str) -> int | None:
+    """The signal of an exit status in a line, as Python (-9) and shells (137) give it."""
+    match = _STATUS.search(text)
+    status = 0 if match is None else int(match["status"])
+    return -status if -64 < status < 0 else status - 128 if 128 < status < 192 else None
 
 
 def says_error(line: str, *, words: bool = True) -> bool:
@@ -273,7 +285,7 @@ def says_error(line: str, *, words: bool = True) -> bool:
         if piece is None:
             break
         rest = rest[piece.end() :]
-    return words and any(form.search(line) for form in _ERRORS)
+    return words and (bool(_STATUS.search(line)) or any(form.search(line) for form in _ERRORS))
 
 
 def _is_good(line: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
+from middlewatch.sentinels.kit.first_cause import SIGNALS
 from middlewatch.sentinels.kit.last_words import LastWords
 
 from . import matcher
@@ -97,6 +98,7 @@ def of_last_words(words: LastWords, file: str) -> LogEvent:
     named = split_error(text)
     details = {} if named is None else {"exception": named[0], "message": plain(named[1], 300)}
     trouble = "segfault" if _CRASHED.search(text) else "python_exception"
+    trouble = SIGNALS.get(words.signal or 0, (trouble, ""))[0]
     return LogEvent(
         at=0.0,
         trouble=known[0].trouble if known else trouble,

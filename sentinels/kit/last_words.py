@@ -30,5 +30,7 @@ class LastWords:
     error: str = ""
     """The first line of an error that the log ends with; empty if it does not."""
     error_line: int = 0
+    signal: int | None = None
+    """The signal that this line names by an exit status: -9 and 137 are 9."""
     bytes: int = 0
     """Bytes of the log when it was read."""
