@@ -20,6 +20,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.last_words import LastWords
+from middlewatch.sentinels.kit.troubles import Troubles
 
 from ..config.secrets import mask, mask_values
 from ..judge.engine import Engine
@@ -99,6 +100,10 @@ class LogJudge:
         the last lines of each file say."""
         self._history.ended = True
         self._history.last_words.update(words)
+        troubles = self.view.accumulator(Troubles)
+        for file, said in words.items():
+            if troubles is not None and said.well_line:
+                troubles.left_well(file, said.well_line)
         self._ask(Step, LogEvent)
         return self.troubles.all()
 

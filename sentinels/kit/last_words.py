@@ -27,6 +27,9 @@ class LastWords:
     none."""
     counted: tuple[float, float] | None = None
     """The outermost of these counters and its total."""
+    well_line: int = 0
+    """The last line in which the program shows results of its own after its loop, so that what it
+    complained about before did not end it; 0 for none."""
     error: str = ""
     """The first line of an error that the log ends with; empty if it does not."""
     error_line: int = 0

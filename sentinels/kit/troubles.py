@@ -17,6 +17,11 @@ ENOUGH = 2
 LINGERS = 50
 """The same number for a run that was told from outside to end, and may use its grace period."""
 GRACE = which(lambda c: c.grace)
+CAUGHT = frozenset(
+    ("python_exception", "network_error", "launch_error", "io_error", "cuda_oom", "accel_oom")
+    + ("host_alloc_failed", "ckpt_corrupt", "ckpt_mismatch")
+)
+"""What a program can catch: a good last word of its own shows that it did."""
 CHAIN_LINES = 400
 """Lines within which exceptions that were raised one while another was handled are printed (our choice)."""
 KEPT = 4
@@ -75,6 +80,7 @@ class Troubles(Accumulator):
         """File -> the line at which a run started (again) after a fatal line."""
         self._pending: list[Trouble] = []
         self._step: dict[str, float] = {}
+        self._reports = 0.0
         self._line: tuple[str, int] = ("", 0)
         self._in_line: list[LogEvent] = []
 
@@ -86,14 +92,25 @@ class Troubles(Accumulator):
     def add(self, seen: Observation) -> None:
         """Take in an event, or a step or start that follows one."""
         if isinstance(seen, Step):
-            if seen.number is not None:
-                self._step[seen.file] = seen.number
-                if self._pending:
-                    self._went_on(seen.file, seen.number)
+            number = seen.number
+            if number is not None:
+                self._step[seen.file] = number
+            elif seen.values and seen.rank is None and seen.file not in self._step:
+                self._reports += 1
+                number = -self._reports  # of a program that numbers no steps, its reports count
+            if number is not None and self._pending:
+                self._went_on(seen.file, number)
         elif isinstance(seen, LogEvent):
             self._event(seen)
         elif isinstance(seen, Phase) and seen.name == "start" and self._failed(seen.file):
             self.begun_again[seen.file] = seen.line
+
+    def left_well(self, file: str, line: int) -> None:
+        """Note that the program itself said at this line that all went well: what it had complained about
+        before did not end it."""
+        for trouble in self._pending:
+            if trouble.newest.file == file and trouble.newest.line < line:
+                trouble.went_on = trouble.went_on or trouble.newest.trouble in CAUGHT
 
     def _went_on(self, file: str, number: float) -> None:
         self._pending = [t for t in self._pending if t.newest.file != file or not t.goes_on(number)]
