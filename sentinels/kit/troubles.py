@@ -18,8 +18,8 @@ LINGERS = 50
 """The same number for a run that was told from outside to end, and may use its grace period."""
 GRACE = which(lambda c: c.grace)
 CAUGHT = frozenset(
-    ("python_exception", "network_error", "launch_error", "io_error", "cuda_oom", "accel_oom")
-    + ("host_alloc_failed", "ckpt_corrupt", "ckpt_mismatch")
+    {"python_exception", "network_error", "launch_error", "io_error", "cuda_oom", "accel_oom"}
+    | {"host_alloc_failed", "ckpt_corrupt", "ckpt_mismatch"}
 )
 """What a program can catch: a good last word of its own shows that it did."""
 CHAIN_LINES = 400

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.parsers.last_words import last_words, says_error
+from middlewatch.daemon.parsers.last_error import says_error
+from middlewatch.daemon.parsers.last_words import last_words
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.sentinels.kit import discover
 
