@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Iterable
 
-from ..parsers.event_files import is_event_file
+from ..parsers.metric_readers import is_readable
 from ..system.processes import OpenFile, Process
 
 NO_LOG = "stdout goes to /dev/null and no other log is open"
@@ -74,4 +74,4 @@ def is_metrics_file(path: str) -> bool:
 
 def _reports(path: str) -> bool:
     path = path.removesuffix(" (deleted)")
-    return is_log_name(path) or is_event_file(path) or is_metrics_file(path)
+    return is_log_name(path) or is_readable(path) or is_metrics_file(path)

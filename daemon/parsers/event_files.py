@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from middlewatch.sentinels.kit import Observation
-
-from .recurring import LiveReader
+from .protobuf import fields_of
 
 HEAD_BYTES = 12
 """Length and checksum before a record; another checksum of 4 bytes comes after it."""
@@ -115,31 +112,6 @@ class EventText:
         self._values = []
 
 
-class EventFileReader(LiveReader):
-    """A :class:`LiveReader` of an event file of TensorBoard: it reads its scalars as lines of text."""
-
-    def __init__(self, file: str, rank: int | None = None) -> None:
-        super().__init__(file, rank)
-        self._text = EventText()
-
-    @property
-    def damaged(self) -> bool:
-        """Nothing more of it can be read."""
-        return self._text.damaged
-
-    def feed(self, data: bytes, now: float) -> list[Observation]:
-        """As :meth:`LogReader.feed`, for the bytes of an event file."""
-        return super().feed(self._text.feed(data), now)
-
-    def _parts(self) -> tuple[tuple[str, Any], ...]:
-        return (*super()._parts(), ("event_file", self._text))
-
-
-def live_reader(file: str) -> type[LiveReader]:
-    """The kind of reader that understands a file of this name."""
-    return EventFileReader if is_event_file(file) else LiveReader
-
-
 def _length(head: bytes) -> int | None:
     """The size of a record; ``None`` if it does not fit its checksum, so that the next is not found."""
     size, said = struct.unpack("<QI", head)
@@ -151,11 +123,11 @@ def _scalars(record: bytes) -> tuple[int, list[str]]:
     """(step, ``tag=value`` of each scalar) of an ``Event``; nothing of a record that is none."""
     step, values = 0, []
     try:
-        for number, value in _fields(record):
+        for number, value in fields_of(record):
             if number == 2 and isinstance(value, int):
                 step = value if value < 1 << 63 else value - (1 << 64)
             elif number == 5 and isinstance(value, bytes):
-                for inner, one in _fields(value):
+                for inner, one in fields_of(value):
                     text = _value(one) if inner == 1 and isinstance(one, bytes) else ""
                     values += [text] if text else []
     except (ValueError, IndexError, struct.error):
@@ -166,7 +138,7 @@ def _scalars(record: bytes) -> tuple[int, list[str]]:
 def _value(summary: bytes) -> str:
     """``tag=value`` of a ``Summary.Value``; empty for anything but a scalar."""
     tag, number = "", None
-    for field_number, value in _fields(summary):
+    for field_number, value in fields_of(summary):
         if field_number == 1 and isinstance(value, bytes):
             tag = _BLANK.sub("_", value.decode("utf-8", "replace").strip())[:80]
         elif field_number == 2 and isinstance(value, bytes):
@@ -179,46 +151,12 @@ def _value(summary: bytes) -> str:
 def _of_tensor(tensor: bytes) -> float | None:
     """The number of a ``TensorProto`` that holds one float, as TensorFlow 2 writes scalars."""
     kind, content = None, b""
-    for number, value in _fields(tensor):
+    for number, value in fields_of(tensor):
         if number == 1:
             kind = value
         elif number in (4, 5) and isinstance(value, bytes):
             content = value
     return struct.unpack("<f", content)[0] if kind == _FLOAT and len(content) == 4 else None
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """(number, value) of the fields of a message: integers, or the bytes of all else. Raises
-    IndexError or ValueError for what is no message."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        kind = key & 7
-        if kind == 0:
-            whole, at = _varint(message, at)
-            yield key >> 3, whole
-            continue
-        if kind == 2:
-            size, at = _varint(message, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-        else:
-            raise ValueError(f"wire type {kind}")
-        if at + size > len(message):
-            raise ValueError("a field is longer than its message")
-        yield key >> 3, message[at : at + size]
-        at += size
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise ValueError("a number of more than ten bytes")
 
 
 def _crc32c_table() -> tuple[int, ...]:

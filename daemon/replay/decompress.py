@@ -17,7 +17,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from ..parsers.event_files import EventText, holds_events
+from ..parsers.event_files import EventText
+from ..parsers.metric_readers import kind_of
+from ..parsers.wandb_files import WandbText
 from ..system.errors import UsageError
 
 MEMORY = 256 << 20
@@ -65,7 +67,7 @@ class _Unpacker(Protocol):
 def packing(head: bytes) -> str:
     """How a file that begins with ``head`` is packed: a key of :data:`UNPACK`, or ``""``."""
     packed = next((kind for kind, magic in _MAGIC if magic.match(head)), "")
-    return packed or ("event file" if holds_events(head) else "")
+    return packed or kind_of(head)
 
 
 def foreign(head: bytes, name: str) -> UsageError | None:
@@ -346,14 +348,21 @@ def _program_damage(message: str) -> DamagedLog:
 
 
 def _events(raw: Iterable[bytes]) -> Iterator[bytes]:
-    text = EventText()
+    return _as_text(raw, EventText())
+
+
+def _wandb(raw: Iterable[bytes]) -> Iterator[bytes]:
+    return _as_text(raw, WandbText())
+
+
+def _as_text(raw: Iterable[bytes], text: EventText | WandbText) -> Iterator[bytes]:
     for data in raw:
         if piece := text.feed(data):
             yield piece
     if text.damaged:
-        raise DamagedLog("the event file is damaged: what follows cannot be found")
+        raise DamagedLog("the file is damaged: what follows cannot be found")
     if text.held or text.skip:
-        raise DamagedLog("the event file ends within a record")
+        raise DamagedLog("the file ends within a record")
 
 
 UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
@@ -362,6 +371,7 @@ UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "zstd": _zstd,
     "bzip2": _bzip2,
     "event file": _events,
+    "wandb file": _wandb,
 }
 """Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` after the last
 byte that can be unpacked, and UsageError where no library or program for the kind is installed."""

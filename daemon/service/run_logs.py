@@ -14,7 +14,7 @@ from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.history import RunHistory
 from ..launch.log_files import NO_LOG
-from ..parsers.event_files import EventFileReader, live_reader
+from ..parsers.metric_readers import MetricFileReader, live_reader
 from ..parsers.recurring import LiveReader
 from ..report import facts
 from ..sources.container_log import EngineLog
@@ -201,7 +201,7 @@ class RunLogs:
                 began = f"the first {size(tail.skipped_bytes)} of {tail.path} were not read"
                 notes.append(f"{began}; its line numbers count from there")
         for path, reader in self.readers.items():
-            if isinstance(reader, EventFileReader) and reader.damaged:
+            if isinstance(reader, MetricFileReader) and reader.damaged:
                 notes.append(f"{path} is damaged: nothing more of it can be read")
         return notes
 

@@ -1,17 +1,19 @@
 """Files in which a program that prints no reports writes them: event files and tables of metrics.
 
-TensorBoard's own writer and Lightning's ``CSVLogger`` open their file anew for each piece, so that no open file
-leads to it. They are searched below the working directory, within narrow bounds.
+TensorBoard's own writer and Lightning's ``CSVLogger`` open their file anew for each piece, and Weights & Biases
+has a process of its own for it, so that no open file of the program leads to it. They are searched below the working directory, within narrow bounds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator
 
 from ..launch.log_files import is_metrics_file
 from ..parsers.event_files import is_event_file
-from .save_walk import Walk
+from ..parsers.wandb_files import is_wandb_file
+from .save_walk import Walk, listed
 
 FOLDERS, ENTRIES = 80, 3000
 """Listed in one search: 15 ms on a local disk."""
@@ -21,7 +23,7 @@ _WRITER = re.compile(r"\.tfevents\.\d+\.[^/]*?\.(\d+)\.\d+(?:\.|$)")
 
 def written_files(folder: str, since: float, pids: Collection[int]) -> Iterator[str]:
     """Paths of the files of metrics below ``folder`` that were written since then (epoch seconds): event
-    files of these processes, and a table of metrics if there is only one.
+    files of these processes, and a table of metrics or a file of Weights & Biases if there is only one.
 
     Touches them: not for a folder that may hang.
     """
@@ -33,5 +35,18 @@ def written_files(folder: str, since: float, pids: Collection[int]) -> Iterator[
                 yield path
         elif is_metrics_file(path):
             tables.append(path)
-    if len(tables) == 1:
-        yield tables[0]
+    wandb = list(_of_wandb(folder, since))
+    for several in (tables, wandb):
+        if len(several) == 1:
+            yield several[0]
+
+
+def _of_wandb(folder: str, since: float) -> Iterator[str]:
+    """The files of Weights & Biases below its own folder."""
+    for entry in listed(f"{folder}/wandb"):
+        with contextlib.suppress(OSError):
+            if not entry.name.startswith(("run-", "offline-run-")) or not entry.is_dir():
+                continue
+            for file in listed(entry.path):
+                if is_wandb_file(file.name) and file.stat().st_mtime >= since:
+                    yield file.path

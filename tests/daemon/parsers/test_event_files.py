@@ -9,13 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.parsers.event_files import (
-    EventFileReader,
-    EventText,
-    holds_events,
-    is_event_file,
-    live_reader,
-)
+from middlewatch.daemon.parsers.event_files import EventText, holds_events, is_event_file
+from middlewatch.daemon.parsers.metric_readers import MetricFileReader, live_reader
 from middlewatch.daemon.parsers.recurring import LiveReader
 from middlewatch.sentinels.kit import Step
 
@@ -87,9 +82,9 @@ def test_a_large_record_is_not_kept() -> None:
 
 
 def test_the_reader_goes_on_after_a_restart() -> None:
-    whole, first = EventFileReader("f"), EventFileReader("f")
+    whole, first = MetricFileReader("f"), MetricFileReader("f")
     seen = [*first.feed(DATA[:500], 1.0)]
-    second = EventFileReader.restore("f", first.save())
+    second = MetricFileReader.restore("f", first.save())
     seen += [*second.feed(DATA[500:], 2.0), *second.finish(2.0)]
     losses = [one.loss for one in seen if isinstance(one, Step) and one.loss is not None]
     assert [f"{x:.2f}" for x in losses] == ["3.00", "2.95", "2.90", "2.85", "nan", "nan"]
@@ -99,7 +94,7 @@ def test_the_reader_goes_on_after_a_restart() -> None:
 def test_which_files_are_read_so() -> None:
     assert is_event_file("/r/events.out.tfevents.1700.host.7.0")
     assert not is_event_file("/r/x.tfevents.d/train.log")
-    assert live_reader("/r/events.out.tfevents.1.h") is EventFileReader
+    assert live_reader("/r/events.out.tfevents.1.h") is MetricFileReader
     assert live_reader("/r/train.log") is LiveReader
     assert holds_events(DATA[:512])
     assert not holds_events(b"step 1 brain.Event:2")

@@ -225,6 +225,13 @@ def test_files_of_metrics_that_are_not_kept_open(stage: Stage) -> None:
     assert len(stage.look(LATER_S)) == 3
 
 
+def test_the_file_of_weights_and_biases(stage: Stage) -> None:
+    make = "import os; os.makedirs('wandb/run-7'); open('wandb/run-7/run-7.wandb', 'wb').close(); "
+    stage.python(make + TALK, "> train.log")
+    stage.look()
+    assert "run-7.wandb" in stage.look(QUIET_S + LATER_S)
+
+
 def test_files_of_metrics_are_not_read_beside_a_log_with_reports(stage: Stage) -> None:
     stage.silent = False
     stage.python(WRITES, "> train.log")
