@@ -50,7 +50,7 @@ from .kit.classes import Lines, row, which
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
-from .kit.leaving import left_in_order, may_begin_again, stopped_by_hand
+from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
 from .kit.on_purpose import on_purpose
@@ -159,8 +159,9 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     else:
         trouble = in_its_place(view, cause).trouble
         summary = f"{describe_event(cause)}{raised_then(view, cause)}; the run {how}"
-    by_hand = trouble == "interrupted" and stopped_by_hand(view, ending, told)
-    summary += " and has saved before" if by_hand else ""
+    by_hand = told == trouble and stopped_by_hand(view, ending, told)
+    if by_hand:
+        summary += ", as a person asked" if ended_here(view, ending) else " and has saved before"
     step = view.last_step
     if step is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
@@ -169,8 +170,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
-    status: dict[str, object] = {"exitcode": ending.exit_code, "signal": ending.signal}
-    status |= {"how": gone.how} if gone else {}
+    status = {"exitcode": ending.exit_code, "signal": ending.signal, "how": gone and gone.how}
     yield Finding(
         trouble=trouble,
         key="end",

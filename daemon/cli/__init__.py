@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import traceback
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from ..system.errors import MiddlewatchError
@@ -30,8 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build()
     args = parser.parse_args(words)
     if getattr(args, "handler", None) is None:
-        parser.print_help()
-        return 2
+        return _help(parser, args)
     module, _, function = args.handler.partition(":")
     handler = getattr(importlib.import_module(f"{__name__}.{module}"), function)
     try:
@@ -58,3 +58,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("middlewatch: internal error, please report it with the lines above")
         return 5
     return status
+
+
+def _help(parser: ArgumentParser, args: Namespace) -> int:
+    """Print the help of all, or with ``help COMMAND`` of one command."""
+    commands = getattr(args, "commands", None)
+    topic = getattr(args, "topic", None)
+    if commands is not None and topic is not None and topic not in commands:
+        parser.error(f"invalid choice: {topic!r} (choose from {', '.join(commands)})")
+    (commands[topic] if commands is not None and topic else parser).print_help()
+    return 2 if commands is None else 0

@@ -11,7 +11,8 @@ from typing import Any
 
 from middlewatch import __version__
 
-Parser = argparse.ArgumentParser
+from .parser import Parser
+
 Add = Callable[..., Parser]
 
 
@@ -25,7 +26,7 @@ def build() -> Parser:
         "  3 the daemon is not reachable, 4 refused for safety, 5 internal error",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"middlewatch {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"middlewatch {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, handler: str, text: str, example: str, **more: Any) -> Parser:
@@ -42,6 +43,14 @@ def build() -> Parser:
         sub.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
         return sub
 
+    helps = commands.add_parser(
+        "help",
+        help="show the help of a command",
+        epilog="example: middlewatch help watch",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    helps.add_argument("topic", nargs="?", metavar="COMMAND", help="its name")
+    helps.set_defaults(commands=commands.choices)
     _service(add)
     _runs(add)
     _shows(add)
@@ -174,14 +183,49 @@ def _shows(add: Add) -> None:
     sub = add(
         "silence",
         "silence:silence",
-        "send no push about a run or a class of trouble for a while",
+        "send no push about a run or a class of trouble for a while; --list shows the silences",
         "middlewatch silence --run gpt --class disk_full --for 2h",
     )
     sub.add_argument("--run", help="only pushes about this run")
     sub.add_argument("--class", dest="trouble", metavar="CLASS", help="only pushes of this class")
-    sub.add_argument(
-        "--for", dest="duration", required=True, metavar="TIME", help="for how long: 30m, 2h, 1d"
+    sub.add_argument("--all", action="store_true", help="every push")
+    sub.add_argument("--for", dest="duration", metavar="TIME", help="for how long: 30m, 2h, 1d")
+    sub.add_argument("--list", action="store_true", help="show the silences and their ids")
+    sub.add_argument("--cancel", metavar="ID", help="end a silence now")
+    _json(sub)
+    sub = add(
+        "logs",
+        "logs:logs",
+        "print the newest lines of a run's log; --follow goes on",
+        "middlewatch logs gpt -f",
     )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument("-n", "--lines", type=int, default=20, help="how many lines (default: 20)")
+    sub.add_argument("-f", "--follow", action="store_true", help="keep printing what comes")
+    sub.add_argument("--file", metavar="TEXT", help="the log with this text in its path")
+    _json(sub)
+    sub = add(
+        "end",
+        "end:end",
+        "end a run: a signal to its process group, after asking",
+        "middlewatch end gpt",
+    )
+    sub.add_argument("run", help="id or name")
+    sub.add_argument(
+        "--signal", choices=("TERM", "INT", "KILL", "USR1"), default="TERM", help="default: TERM"
+    )
+    sub.add_argument("--yes", action="store_true", help="do not ask")
+    sub.add_argument(
+        "--wait", type=float, default=30.0, metavar="S", help="seconds for it to end (default: 30)"
+    )
+    _json(sub)
+    sub = add(
+        "forget",
+        "end:forget",
+        "take a run that is over off the list; no file is deleted",
+        "middlewatch forget gpt",
+    )
+    sub.add_argument("run", help="id or name")
     _json(sub)
     sub = add(
         "checkpoints",

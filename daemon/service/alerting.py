@@ -44,7 +44,7 @@ class Alerter:
         self._silences: list[dict[str, Any]] = []
         for silence_id, silence in self._restorer.each("silence", _silence).items():
             if silence["until"] > context.clock.now():
-                self._silences.append(silence)
+                self._silences.append({"id": silence_id, **silence})
             else:
                 context.store.drop("silence", silence_id)
         self._fd: int | None = None
@@ -224,10 +224,22 @@ class Alerter:
     def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
         """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
         now = self._context.clock.now()
-        made = {"run": run, "class": trouble, "until": now + for_s}
-        self._silences = [s for s in self._silences if s["until"] > now] + [made]
-        self._context.store.put("silence", secrets.token_hex(4), made, now)
+        made = {"id": secrets.token_hex(4), "run": run, "class": trouble, "until": now + for_s}
+        self._silences = [*self.silences(), made]
+        self._context.store.put("silence", str(made["id"]), made, now)
         return made
+
+    def silences(self) -> list[dict[str, Any]]:
+        """The silences that are not over."""
+        now = self._context.clock.now()
+        return [s for s in self._silences if s["until"] > now]
+
+    def end_silence(self, silence_id: str) -> bool:
+        """End a silence now; False when there is none with this id."""
+        left = [s for s in self.silences() if s["id"] != silence_id]
+        known, self._silences = len(left) < len(self.silences()), left
+        self._context.store.drop("silence", silence_id)
+        return known
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
         plain = messages.plain(change, watched.spec.name, self._context.host)
@@ -295,7 +307,7 @@ class Alerter:
         """Put silences and the messages that wait into a store that is new."""
         now = self._context.clock.now()
         for made in self._silences:
-            self._context.store.put("silence", secrets.token_hex(4), made, now)
+            self._context.store.put("silence", str(made["id"]), made, now)
         for queued in self.outbox.waiting():
             self._keep(queued)
 

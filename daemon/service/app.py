@@ -115,7 +115,13 @@ class App:
         self._own = OwnReport(self.context, self._alerter.outbox, self._inotify, lock)
         switch = self._finding.switch
         answers = Handlers(
-            self.context, self._alerter, self.watch, self._stop_soon, switch, self._own
+            self.context,
+            self._alerter,
+            self.watch,
+            self._stop_soon,
+            switch,
+            self._publisher.forget,
+            self._own,
         )
         self._care = OwnCare(
             self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line

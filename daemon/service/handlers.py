@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from middlewatch import __version__
+from middlewatch.sentinels.kit import Phase
+from middlewatch.sentinels.kit.leaving import ENDED_HERE
 
 from ..checkpoints.index import read as read_index
 from ..checkpoints.ranking import RankingRules
@@ -45,8 +47,10 @@ class Handlers:
         start_watching: Callable[[RunSpec], WatchedRun],
         stop: Callable[[], None],
         switch_finding: Callable[[bool], bool],
+        forget: Callable[[str, str], None],
         own: OwnReport,
     ) -> None:
+        self._forget = forget
         self._own = own
         self._context = context
         self._alerter = alerter
@@ -71,6 +75,9 @@ class Handlers:
             "finding": self.finding,
             "ack": self.ack,
             "silence": self.silence,
+            "silences": self.silences,
+            "ending": self.ending,
+            "forget": self.forget,
             "outbox": self.outbox,
             "stop": self.stop,
         }
@@ -234,6 +241,35 @@ class Handlers:
         made = self._alerter.silence(run, str(question.get("class") or ""), for_s)
         self._context.store.flush()
         return {**made, "until": iso(made["until"])}
+
+    def silences(self, question: Question) -> list[dict[str, Any]]:
+        """The silences that are not over; with ``cancel`` after the one with this id was ended."""
+        cancel = question.get("cancel")
+        if cancel and not self._alerter.end_silence(str(cancel)):
+            raise UsageError(
+                f"no silence has the id {cancel!r}", "see `middlewatch silence --list`"
+            )
+        self._context.store.flush()
+        return [{**made, "until": iso(made["until"])} for made in self._alerter.silences()]
+
+    def ending(self, question: Question) -> dict[str, Any]:
+        """Note that a person ends the process ``pid`` of a run now: that is no trouble."""
+        watched, now = self._context.find_run(question.get("run")), self._context.clock.now()
+        pid = int(question["pid"])
+        watched.add_observations([Phase(now, "stop", f"a person ends process {pid}", ENDED_HERE)])
+        return {"run": watched.spec.id, "pid": pid}
+
+    def forget(self, question: Question) -> dict[str, Any]:
+        """Take a run that is over off the list. No file is deleted."""
+        watched = self._context.find_run(question["run"])
+        if watched.alive:
+            if any(ending.main for ending in watched.history.endings):
+                raise UsageError(f"how {watched.spec.id} ended is still read", "try again in 20 s")
+            raise UsageError(f"{watched.spec.id} is alive", "end it first: middlewatch end RUN")
+        self._forget(watched.spec.id, "a person has taken its run off the list")
+        self._context.store.flush()
+        folder = self._context.state.status_page(watched.spec.id).parent
+        return {"run": watched.spec.id, "folder": str(folder)}
 
     def stop(self, question: Question) -> dict[str, Any]:
         """Stop the daemon after this answer was sent."""

@@ -259,24 +259,29 @@ class Publisher:
         now, context = self._context.clock.now(), self._context
         for run, watched in list(context.runs.items()):
             if watched.ended_at is not None and watched.ended_at < now - FORGET_S:
-                for incident in context.incidents.open(run):
-                    if incident.run != run:
-                        continue
-                    context.incidents.resolve(incident, now, "its run ended a week ago")
-                    context.save_incident(incident)
-                context.store.drop("run", run)
-                context.store.drop("index", run)
-                self._stored.pop(run, None)
-                self._indexes.pop(run, None)
-                self._due.pop(run, None)
-                self._beats.pop(run, None)
-                del context.runs[run]
+                self.forget(run, "its run ended a week ago")
         context.incidents.forget_resolved(now - FORGET_S)
         for incident in context.incidents.open():
             context.save_incident(incident)
         context.store.flush()
         if context.store.size() > context.config.watch.store_max_bytes:
             context.store.trim(("incident", "message"), KEEP_DOCS)
+
+    def forget(self, run: str, why: str) -> None:
+        """Take a run off the list; its open incidents are over, and ``why`` says so."""
+        context = self._context
+        for incident in context.incidents.open(run):
+            if incident.run != run:
+                continue
+            context.incidents.resolve(incident, context.clock.now(), why)
+            context.save_incident(incident)
+        context.store.drop("run", run)
+        context.store.drop("index", run)
+        self._stored.pop(run, None)
+        self._indexes.pop(run, None)
+        self._due.pop(run, None)
+        self._beats.pop(run, None)
+        del context.runs[run]
 
 
 def _page(context: Context, watched: WatchedRun, now: float) -> str:

@@ -330,6 +330,7 @@ class WatchedRun:
             "state_reason": mask(self.reason),
             "since": iso(self.since),
             "pid": spec.pid,
+            "start_ticks": spec.start_ticks,
             "command": list(spec.command),
             "cwd": spec.cwd,
             "home": spec.home,

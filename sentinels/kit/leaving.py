@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 
-from .observations import LogEvent, ProcessEnded
+from .observations import LogEvent, Phase, ProcessEnded
 from .view import View
 
 JUST_SAVED_S = 15.0
 """Seconds between a save and the end of a program that saves in order to leave (our choice)."""
+ENDED_HERE = "middlewatch end"
+"""The file of the phase ``stop`` that the daemon adds when a person ends a run through it."""
+ENDS_S = 60.0
+"""Seconds that a program may need to end after that: torchrun gives its ranks 30."""
 WROTE_S = 1.0
 """Seconds between a save and the line before it, as they are seen."""
 _ASKED = ("sigterm_received", "interrupted", "preempted")
@@ -35,8 +39,21 @@ def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, to
 
 
 def stopped_by_hand(view: View, ending: ProcessEnded, told: str) -> bool:
-    """True for a program that caught Ctrl-C, saved, and ended by itself with the status for that."""
+    """True for a program that caught Ctrl-C, saved, and ended by itself with the status for that, and for one that
+    a person ended through the watch."""
+    if ended_here(view, ending):
+        return True
     return told == "interrupted" and ending.exit_code is not None and _just_saved(view, ending)
+
+
+def ended_here(view: View, ending: ProcessEnded) -> bool:
+    """True for a program that a person ended through the watch (``middlewatch end``)."""
+    return any(_ends_it(phase, ending) for phase in reversed(view.phases))
+
+
+def _ends_it(phase: Phase, ending: ProcessEnded) -> bool:
+    asked = phase.name == "stop" and phase.file == ENDED_HERE
+    return asked and 0 <= ending.at - phase.at <= ENDS_S and str(ending.pid) in phase.text.split()
 
 
 def _just_saved(view: View, ending: ProcessEnded) -> bool:

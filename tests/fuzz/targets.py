@@ -136,7 +136,7 @@ def _socket(folder: Path, leave: ExitStack) -> Callable[[bytes], None]:
         raise UsageError("nothing is started here")
 
     alerter, own = app._alerter, app._own
-    answers = Handlers(app.context, alerter, refuse, lambda: None, refuse, own).handlers()
+    answers = Handlers(app.context, alerter, refuse, lambda: None, refuse, refuse, own).handlers()
     known = {op: handler for op, handler in answers.items() if op != "silence"}
     # Without `silence`: it remembers what it is told, which is no leak.
     served = app._server

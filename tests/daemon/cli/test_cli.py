@@ -71,7 +71,7 @@ def test_the_whole_list_is_there() -> None:
     assert set(commands()) == {
         "daemon", "start", "stop", "run", "watch", "runs", "status", "incidents", "ack",
         "silence", "checkpoints", "verify", "replay", "audit", "explain", "alert", "tui", "config",
-        "drill", "resume", "prune", "mirror", "doctor",
+        "drill", "resume", "prune", "mirror", "doctor", "logs", "end", "forget", "help",
     }  # fmt: skip
 
 
@@ -87,6 +87,10 @@ def test_the_whole_list_is_there() -> None:
         ("silence",),
         ("silence", "--for", "a while"),
         ("silence", "--for", "2 h"),
+        ("silence", "--for", "2h"),
+        ("silence", "--class", "disk_ful", "--for", "2h"),
+        ("end",),
+        ("help", "nonsense"),
         ("alert", "test"),
         ("watch", "--log", "/"),
         ("watch", "--pid", "4194304"),
@@ -115,7 +119,11 @@ def test_wrong_usage_is_exit_2(say: Any, words: tuple[str, ...]) -> None:
         ("incidents", "--json"),
         ("incidents", "--follow"),
         ("ack", "3fa2c1"),
-        ("silence", "--for", "2h"),
+        ("silence", "--all", "--for", "2h"),
+        ("silence", "--list"),
+        ("logs", "gpt"),
+        ("end", "gpt"),
+        ("forget", "gpt"),
         ("checkpoints",),
     ],
     ids=" ".join,
@@ -251,7 +259,7 @@ def test_what_a_daemon_answers_is_json(say: Any, daemon: Path) -> None:
         ("status", "--oneline"),
         ("incidents", "--all"),
         ("checkpoints",),
-        ("silence", "--for", "1m"),
+        ("silence", "--all", "--for", "1m"),
         ("start",),
     ],
     ids=" ".join,
