@@ -1,38 +1,156 @@
-"""``alert test``: send a test push, to see whether alerts reach the phone."""
+"""``alert``: who is called; a new URL, an old one, and a test push."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from ..config.phones import own_urls, print_of, shown, write_urls
 from ..config.schema import Config
 from ..config.secrets import mask_urls
 from ..report.outbox import notifier
 from ..system.clock import SystemClock
-from ..system.errors import ConfigError, UsageError
+from ..system.errors import ConfigError, DaemonUnreachable, UsageError
 from . import console
-from .context import configuration
+from .context import client, configuration, state, taken_state
+from .phone import ADD, phone_words
+
+TEST_S = 30.0
+"""Seconds for a test push by the daemon; its services have about 8 each."""
 
 
 def alert(args: argparse.Namespace) -> int:
-    """Send a test push to every URL and print which were delivered; exit 1 when one failed."""
-    config = configuration(args)
-    if not config.alert_urls:
-        raise ConfigError(
-            "no alert URL is set",
-            'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
+    """Add, remove or list URLs, or send a test push to every one; exit 1 when one failed."""
+    if args.action == "add":
+        return _add(args)
+    if args.action == "remove":
+        return _remove(args)
+    if args.url:
+        raise UsageError(f"`alert {args.action}` takes no URL", "did you mean `alert add URL`?")
+    return _list(args) if args.action == "list" else _test(args)
+
+
+def _add(args: argparse.Namespace) -> int:
+    url = (args.url or "").strip()
+    if not url:
+        raise UsageError("which URL?", f"example: {ADD}")
+    _check(url)
+    path = taken_state(args).alert_urls
+    known = own_urls(path)
+    if url not in known:
+        _write(path, (*known, url))
+    return _told(args, f"{shown(url)} is called from now on; try it: middlewatch alert test")
+
+
+def _remove(args: argparse.Namespace) -> int:
+    path, wanted = state(args).alert_urls, args.url or ""
+    known = own_urls(path)
+    left = tuple(url for url in known if wanted not in (url, print_of(url)))
+    if len(left) == len(known):
+        raise UsageError(
+            f"no URL that was added is called {wanted or 'so'}",
+            "name it, or its fingerprint: middlewatch alert list",
         )
-    results = _test_push(config)
+    _write(path, left)
+    return _told(args, f"{shown(next(u for u in known if u not in left))} is not called any more")
+
+
+def _check(url: str) -> None:
+    """Raises UsageError for a URL that no service understands."""
+    import apprise
+
+    if "://" not in url or apprise.Apprise.instantiate(url) is None:
+        raise UsageError(
+            f"no service understands {url.partition(':')[0]}:// as it is given here",
+            "the services and how they are written: https://github.com/caronc/apprise/wiki",
+        )
+
+
+def _write(path: Any, urls: tuple[str, ...]) -> None:
+    try:
+        write_urls(path, urls)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _told(args: argparse.Namespace, words: str) -> int:
+    """Have a running daemon take up the change, and say it."""
+    try:
+        routes = client(args).ask("routes", reload=True)
+    except DaemonUnreachable:
+        routes = None
+    if args.json:
+        console.as_json({"daemon": routes is not None, "urls": routes["urls"] if routes else None})
+        return 0
+    console.say(words if routes is not None else f"{words} (once the daemon runs)")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    try:
+        routes = client(args).ask("routes")
+        rows, words = routes["urls"], phone_words(args, routes)
+    except DaemonUnreachable:
+        rows, words = [shown(url) for url in _urls(args)], ["the daemon does not run"]
+    if args.json:
+        console.as_json(rows)
+        return 0
+    for row in rows:
+        console.say(row)
+    for line in words:
+        console.say(line)
+    return 0
+
+
+def _urls(args: argparse.Namespace) -> tuple[str, ...]:
+    """The URLs that a daemon would use that was started here and now."""
+    return tuple(
+        dict.fromkeys((*configuration(args).alert_urls, *own_urls(state(args).alert_urls)))
+    )
+
+
+def _test(args: argparse.Namespace) -> int:
+    """A test push by the daemon, whose routes are the truth; without one by this command."""
+    try:
+        routes = client(args).ask("routes", test=True)
+    except DaemonUnreachable:
+        urls = _urls(args)
+        if not urls:
+            raise ConfigError("no alert URL is set", f"add one: {ADD}") from None
+        results, words = (
+            _test_push(configuration(args), urls),
+            ["sent by this command: the daemon does not run"],
+        )
+    else:
+        words = phone_words(args, routes)
+        if not routes["urls"]:
+            raise ConfigError(words[0], f"add one: {ADD}")
+        results = _delivered(args, routes["test"])
     if args.json:
         console.as_json(results)
     else:
         for one in results:
             verdict = "delivered" if one["ok"] else f"FAILED: {one['error']}"
             console.say(f"{one['url']}: {verdict}")
-    return int(not all(one["ok"] for one in results))
+        for line in words:
+            console.say(line)
+    return int(not results or not all(one["ok"] for one in results))
 
 
-def _test_push(config: Config) -> list[dict[str, Any]]:
+def _delivered(args: argparse.Namespace, test: str) -> list[dict[str, Any]]:
+    """The results of a push of the daemon. Raises UsageError when there are none in :data:`TEST_S`."""
+    clock = SystemClock()
+    until = clock.monotonic() + TEST_S
+    while clock.monotonic() < until:
+        push = next((p for p in client(args).ask("outbox") if p["id"] == test), None)
+        if push is not None and push["results"]:
+            results: list[dict[str, Any]] = push["results"]
+            return results
+        clock.sleep(0.2)
+    raise UsageError("the daemon has sent the test push, and no service has answered yet")
+
+
+def _test_push(config: Config, urls: tuple[str, ...]) -> list[dict[str, Any]]:
     """Push to every URL, also in mode ``ladder``, which normally tries the next URL only after one
     failed: the test has to cover all of them. Raises UsageError when the notifier does not answer.
     """
@@ -43,7 +161,7 @@ def _test_push(config: Config) -> list[dict[str, Any]]:
         "title": "[TEST] middlewatch can reach you",
         "body": "This is a test push: alerts reach your phone.",
         "kind": "info",
-        "urls": list(config.alert_urls),
+        "urls": list(urls),
         "mode": "all",
     }
     try:
@@ -56,7 +174,7 @@ def _test_push(config: Config) -> list[dict[str, Any]]:
             if not child.alive:
                 break
             clock.sleep(0.05)
-        words = mask_urls(child.last_words, config.alert_urls)
+        words = mask_urls(child.last_words, urls)
         raise UsageError(f"the notifier gave no answer: {words or 'it timed out'}")
     finally:
         child.close()

@@ -313,9 +313,13 @@ def _checks(add: Add) -> None:
     )
     _json(sub)
     sub = add(
-        "alert", "alert:alert", "send a test push to every alert URL", "middlewatch alert test"
+        "alert",
+        "alert:alert",
+        "say who is called when something breaks: add a URL, remove or list them, send a test push",
+        "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC",
     )
-    sub.add_argument("action", choices=("test",), help="what to do")
+    sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
+    sub.add_argument("url", nargs="?", help="an Apprise URL; for remove also its fingerprint")
     _json(sub)
     sub = add(
         "drill",

@@ -20,6 +20,7 @@ from ..system.spare_socket import spare_there
 from ..system.worker import module_argv
 from . import console
 from .context import client, configuration, state, taken_state
+from .phone import say_phone
 
 START_S = 20.0
 """Longest wait for a new daemon to answer, and for one to end. Our choice."""
@@ -57,6 +58,7 @@ def start(args: argparse.Namespace) -> int:
     else:
         verb = "started" if data["started"] else "already runs"
         console.say(f"middlewatch {verb} (pid {data['pid']}), state in {data['state_dir']}")
+        say_phone(args)
     return 0
 
 

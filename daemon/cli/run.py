@@ -20,6 +20,7 @@ from ..system.users import User
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
+from .phone import say_phone
 
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
 
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         console.as_json(data)
     else:
         show(data)
+        say_phone(args)
     return 0
 
 

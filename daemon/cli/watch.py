@@ -14,6 +14,7 @@ from ..system.errors import MiddlewatchError, UsageError
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
+from .phone import say_phone
 from .run import NO_FOLDER, hand_over
 
 NO_LOG = "none found (--log FILE)"
@@ -56,6 +57,8 @@ def watch(args: argparse.Namespace) -> int:
         console.say("new runs of this box will be found and watched, too (watch --once ends that)")
     if args.json:
         console.as_json(told)
+    else:
+        say_phone(args)
     return 0
 
 

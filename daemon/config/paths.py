@@ -34,7 +34,7 @@ def state_dir(given: str | None = None) -> Path:
 
 
 _OTHER_NAMES = (
-    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs"),
+    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "alert_urls"),
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
 """What the state directory may hold without a store: these names are used elsewhere, too."""
@@ -51,6 +51,7 @@ class StateDir:
         self.daemon_log = root / "daemon.log"
         self.reserve = root / "reserve"
         self.panes = root / "panes"
+        self.alert_urls = root / "alert_urls"
 
     def take(self) -> list[str]:
         """Make the folder, for nobody else to open; sentences about what had to be changed.

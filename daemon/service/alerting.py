@@ -10,12 +10,14 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
+from ..config.phones import own_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
 from ..report.last_save import last_good
 from ..report.outbox import Outbox, Queued
 from ..system.bounded import bounded
+from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
 from .restoring import Restorer
@@ -49,14 +51,43 @@ class Alerter:
                 context.store.drop("silence", silence_id)
         self._fd: int | None = None
         self._lost_store = ("", 0)
+        self.routes_trouble = ""
+        """Why the URLs that a person gave the daemon cannot be used."""
         self.outbox = Outbox(
-            context.config.alert_urls,
+            self._urls(),
             context.config.alerts,
             self._keep,
             queued=self._restorer.each("message", Queued.from_json).values(),
             new_id=lambda: secrets.token_hex(8),
             delivered=context.store.flush,
         )
+
+    def _urls(self) -> tuple[str, ...]:
+        """The alert URLs of the configuration, and those that a person gave the daemon itself."""
+        try:
+            own = own_urls(self._context.state.alert_urls)
+            self.routes_trouble = ""
+        except ConfigError as error:
+            own, self.routes_trouble = (), str(error)
+        urls = tuple(dict.fromkeys((*self._context.config.alert_urls, *own)))
+        self._context.phones = len(urls)
+        return urls
+
+    def reload(self) -> None:
+        """Take up the alert URLs as they are now."""
+        self.outbox.urls = self._urls()
+
+    def test(self) -> str:
+        """Push a test; its id in the outbox."""
+        message = messages.Message(
+            title="[TEST] middlewatch can reach you",
+            body="This is a test push by the daemon: alerts reach your phone.",
+            kind="info",
+        )
+        queued = self.outbox.push(
+            message, self._context.clock.now(), self._context.clock.monotonic()
+        )
+        return "" if queued is None else queued.id
 
     def _keep(self, queued: Queued) -> None:
         self._context.store.put("message", queued.id, queued.to_json(), self._context.clock.now())

@@ -54,6 +54,8 @@ class Context:
     docker: Guard | None = None
     """Asks the docker engine of this box; ``None``: it is not asked."""
     listing: Listing = field(default_factory=Listing)
+    phones: int | None = None
+    """How many alert URLs there are; ``None``: nobody has counted."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
 
@@ -108,6 +110,10 @@ class Context:
             status["notes"].append(
                 f"taken for a training only because {watched.spec.provisional}: nothing about it "
                 "is pushed until it shows that it trains"
+            )
+        if self.phones == 0:
+            status["notes"].append(
+                "no phone is set, so nobody is called when something breaks: middlewatch alert add URL"
             )
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status

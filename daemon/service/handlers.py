@@ -19,6 +19,7 @@ from middlewatch.sentinels.kit.leaving import ENDED_HERE
 
 from ..checkpoints.index import read as read_index
 from ..checkpoints.ranking import RankingRules
+from ..config import phones
 from ..config.run_spec import RunSpec
 from ..report import facts
 from ..system import procfs
@@ -76,6 +77,7 @@ class Handlers:
             "ack": self.ack,
             "silence": self.silence,
             "silences": self.silences,
+            "routes": self.routes,
             "ending": self.ending,
             "forget": self.forget,
             "outbox": self.outbox,
@@ -251,6 +253,19 @@ class Handlers:
             )
         self._context.store.flush()
         return [{**made, "until": iso(made["until"])} for made in self._alerter.silences()]
+
+    def routes(self, question: Question) -> dict[str, Any]:
+        """The services that are called, by name and fingerprint. With ``reload`` after they were read
+        again, with ``test`` after a test push was sent to them (its id in the outbox)."""
+        if question.get("reload"):
+            self._alerter.reload()
+        urls = self._alerter.outbox.urls
+        return {
+            "urls": [phones.shown(url) for url in urls],
+            "prints": [phones.print_of(url) for url in urls],
+            "trouble": self._alerter.routes_trouble or self._alerter.outbox.trouble,
+            "test": self._alerter.test() if question.get("test") and urls else "",
+        }
 
     def ending(self, question: Question) -> dict[str, Any]:
         """Note that a person ends the process ``pid`` of a run now: that is no trouble."""

@@ -1,4 +1,4 @@
-"""Verbs that people type: help, logs, silence, end, forget."""
+"""Verbs that people type: help, logs, silence, end, forget, alert."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -135,3 +137,76 @@ def test_lines_that_come_are_followed(box: Box) -> None:
         reader.kill()
     assert steps == list(range(steps[0], steps[0] + 5))
     assert box.say("end", "follow", "--signal", "KILL", "--yes").returncode == 0
+
+
+class Phone:
+    """A receiver on loopback."""
+
+    def __init__(self) -> None:
+        self.titles: list[str] = []
+        phone = self
+
+        class Take(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                phone.titles.append(json.loads(body)["title"])
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *words: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Take)
+        self.url = f"json://127.0.0.1:{self.server.server_address[1]}/secret"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def phone() -> Iterator[Phone]:
+    made = Phone()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def test_a_phone_that_is_set_later_is_called(tmp_path: Path, phone: Phone) -> None:
+    box = Box(tmp_path)
+    try:
+        assert "no phone is set" in box.say("start").stdout
+        assert "no phone is set" in box.say("alert", "test").stderr
+        exported = Box(tmp_path)
+        exported.env["MIDDLEWATCH_ALERT_URLS"] = phone.url
+        assert "does not call an alert URL of this shell" in exported.say("start").stdout
+        added = box.say("alert", "add", phone.url)
+        assert added.returncode == 0, added.stderr
+        assert "secret" not in added.stdout
+        kept = tmp_path / "state" / "alert_urls"
+        assert kept.stat().st_mode & 0o777 == 0o600
+        tested = box.say("alert", "test")
+        assert (tested.returncode, tested.stdout.count("delivered")) == (0, 1), tested.stderr
+        assert phone.titles == ["[TEST] middlewatch can reach you"]
+        assert "alert add" not in exported.say("start").stdout
+        (row,) = box.asks("alert", "list")
+        assert row.startswith("json:// (")
+        assert box.say("alert", "remove", row.partition("(")[2][:-1]).returncode == 0
+        assert box.asks("alert", "list") == []
+    finally:
+        box.say("stop")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add",),
+        ("add", "foo://bar"),
+        ("add", "no-url"),
+        ("remove", "abc"),
+        ("test", "json://localhost"),
+    ],
+    ids=" ".join,
+)
+def test_a_url_that_is_none_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    said = Box(tmp_path).say("alert", *words)
+    assert said.returncode == 2
+    assert said.stderr.count("\n") >= 2, "the complaint and a hint"
+    assert not (tmp_path / "state" / "alert_urls").exists()

@@ -177,7 +177,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
         (("--python", "/bin/true"), "needs --deep"),
         (("--deep", "--python", "/nowhere"), "/nowhere is not a program"),
         (("--deep", "--python", "/bin/true"), "not a python 3.8 or later with torch"),
-        (("--level", "load"), "invalid choice"),
+        (("--level", "load"), "there is no 'load'"),
     ],
 )
 def test_wrong_usage(say: Say, words: tuple[str, ...], why: str) -> None:

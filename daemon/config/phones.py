@@ -1,0 +1,48 @@
+"""The alert URLs that a person gave the daemon itself (``middlewatch alert add``).
+
+They lie in a file of the state directory that nobody else may read. So a daemon that was started before its
+owner had a phone, or by systemd without their environment, still learns of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..system.private import open_private
+from .trusted import keep_secret, read_config
+
+PRINT_CHARACTERS = 12
+"""Of a digest, enough to tell whether two programs mean the same URL."""
+
+
+def own_urls(path: Path) -> tuple[str, ...]:
+    """The URLs in the file, oldest first; none without it. Raises ConfigError when others can read it."""
+    text = read_config(path, str(path))
+    if text is None:
+        return ()
+    keep_secret(path, str(path))
+    return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def write_urls(path: Path, urls: Iterable[str]) -> None:
+    """Replace the file. Raises OSError."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(open_private(new, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
+        file.writelines(f"{url}\n" for url in urls)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def print_of(url: str) -> str:
+    """A fingerprint of a URL, by which two programs compare theirs without showing them."""
+    return hashlib.sha256(url.encode()).hexdigest()[:PRINT_CHARACTERS]
+
+
+def shown(url: str) -> str:
+    """What may be shown of a URL: its service, and its fingerprint."""
+    return f"{url.partition('://')[0]}:// ({print_of(url)})"
