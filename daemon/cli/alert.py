@@ -34,7 +34,7 @@ def _add(args: argparse.Namespace) -> int:
     url = (args.url or "").strip()
     if not url:
         raise UsageError("which URL?", f"example: {ADD}")
-    _check(url)
+    check_url(url)
     path = taken_state(args).alert_urls
     known = own_urls(path)
     if url not in known:
@@ -55,13 +55,13 @@ def _remove(args: argparse.Namespace) -> int:
     return _told(args, f"{shown(next(u for u in known if u not in left))} is not called any more")
 
 
-def _check(url: str) -> None:
-    """Raises UsageError for a URL that no service understands."""
+def check_url(url: str, which: str = "") -> None:
+    """Raises UsageError for a URL that no service understands; it is not shown but for its service."""
     import apprise
 
     if "://" not in url or apprise.Apprise.instantiate(url) is None:
         raise UsageError(
-            f"no service understands {url.partition(':')[0]}:// as it is given here",
+            f"{which}{url.partition('://')[0][:20]}:// is of no service, or not written as that wants it",
             "the services and how they are written: https://github.com/caronc/apprise/wiki",
         )
 

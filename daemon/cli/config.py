@@ -7,6 +7,7 @@ import argparse
 from ..config.load import rows
 from ..system import jsonlines
 from . import console
+from .alert import check_url
 from .context import configuration
 
 
@@ -15,6 +16,8 @@ def config(args: argparse.Namespace) -> int:
     settings = configuration(args)
     if args.action == "check":
         urls = settings.alert_urls
+        for number, url in enumerate(urls, 1):
+            check_url(url, f"alert URL {number} ")
         data = {"ok": True, "path": settings.path or None, "alert_urls": len(urls)}
         if args.json:
             console.as_json(data)

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,6 +41,11 @@ def mirror(args: argparse.Namespace) -> int:
         place = parse(text)
     except MirrorError as trouble:
         raise UsageError(str(trouble)) from None
+    if place.kind == "folder" and not os.path.isdir(place.path):
+        raise UsageError(
+            f"there is no folder {place.path}: is its disk mounted?",
+            f"if it is: mkdir -p {shlex.quote(place.path)}",
+        )
     found = select(args)
     _check_apart(place, found.folders)
     rows = []

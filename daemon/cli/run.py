@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +18,13 @@ from ..launch.start import Via, launch
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
 from ..system.users import User
+from ..text.similar import meant
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
 from .phone import say_phone
 
+_INTERPRETER = re.compile(r"python[\d.]*|bash|sh|zsh|torchrun")
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
 
 
@@ -30,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
+    _script_is_there(command)
     cwd = str(Path.cwd())
     folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
     data = start_run(
@@ -50,6 +54,16 @@ def run(args: argparse.Namespace) -> int:
         show(data)
         say_phone(args)
     return 0
+
+
+def _script_is_there(command: list[str]) -> None:
+    """Raises UsageError for ``python train.py`` without a train.py: it would die at once, unseen."""
+    if not _INTERPRETER.fullmatch(Path(command[0]).name):
+        return
+    script = next((word for word in command[1:] if not word.startswith("-")), "")
+    if script.endswith((".py", ".sh")) and "-m" not in command and not Path(script).exists():
+        near = meant(script, (str(p) for p in Path().glob(f"*{Path(script).suffix}")))
+        raise UsageError(f"there is no {script} in {Path.cwd()}", near or "name it with its folder")
 
 
 def start_run(

@@ -29,6 +29,8 @@ def verify(args: argparse.Namespace) -> int:
     if args.python and not args.deep:
         raise UsageError("--python needs --deep, which loads the checkpoints with it")
     python = _python(args) if args.deep else None
+    if args.path and not any(map(os.path.lexists, args.path)):
+        raise UsageError(f"there is no {', '.join(args.path)}", "name a checkpoint, or its folder")
     checking = _Checking(args)
     try:
         checking.read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 from pathlib import Path
 
 from ..box.audit import look_at_gpus
@@ -46,6 +47,9 @@ def watch(args: argparse.Namespace) -> int:
         verb = "watching" if answer["new"] else "already watched"
         ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
         console.say(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
+        if not answer["new"]:
+            console.say(f"  added        {', '.join(answer['added']) or 'nothing: all is known'}")
+            continue
         other = "that of its container, if docker may be asked" if spec.container else NO_LOG
         console.say(f"  log          {', '.join(spec.logs) or other}")
         console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
@@ -68,6 +72,8 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     for log in logs:
         if Path(log).is_dir():
             raise UsageError(f"{log} is a directory", "name a log file")
+        if not Path(log).exists():
+            raise UsageError(f"there is no {log}", f"if it comes later: touch {shlex.quote(log)}")
     pane_logs = _pane_folder(args)
     if args.pid is not None:
         found = [describe(args.pid, log_dir=pane_logs)]

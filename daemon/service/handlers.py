@@ -197,7 +197,8 @@ class Handlers:
         }
 
     def watch(self, question: Question) -> dict[str, Any]:
-        """Put a run under watch; a run that is already watched stays as it is."""
+        """Put a run under watch; of one that is already watched, the logs and folders that are new
+        are followed as well."""
         if not isinstance(question["spec"], dict):
             raise UsageError("the specification of a run is an object")
         spec = RunSpec.from_json(question["spec"])
@@ -210,11 +211,17 @@ class Handlers:
         if same is None and spec.id in self._context.runs:
             raise UsageError(f"another run has the id {spec.id!r} already", "start it again")
         watched = same or self._start_watching(spec)
+        added = [*watched.logs.also(spec.logs), *watched.saves.also(spec.checkpoint_dirs)]
         if watched.spec.provisional and not spec.provisional:
             watched.spec = replace(watched.spec, provisional="")  # a person has named it
             self._alerter.catch_up(watched)
         page = self._context.state.status_page(watched.spec.id)
-        return {"run": watched.spec.id, "new": same is None, "status_page": str(page)}
+        return {
+            "run": watched.spec.id,
+            "new": same is None,
+            "status_page": str(page),
+            "added": added,
+        }
 
     def finding(self, question: Question) -> dict[str, Any]:
         """Begin (``on`` true) or end to look for new runs of the box."""

@@ -130,6 +130,13 @@ class RunLogs:
         self._add(found.path, None, from_start=found.from_start)
         run.saves.learnt()
 
+    def also(self, paths: Iterable[str]) -> list[str]:
+        """Read logs that a person has named; those that are new."""
+        new = [path for path in paths if path not in self._run.spec.logs]
+        for path in new:
+            self._take(Output(path, None, from_start=True))
+        return new
+
     def stop(self, pump: Pump) -> None:
         """Close the sources."""
         for pumped in self._pumped:

@@ -156,6 +156,13 @@ class RunSaves:
             return True  # what lies in a new folder is not known yet
         return any(seen.state == "pending" for seen in self._run.history.checkpoints)
 
+    def also(self, folders: Iterable[str]) -> list[str]:
+        """Follow folders that a person has named; those that are new."""
+        new = [f for f in folders if f not in self._run.spec.checkpoint_dirs]
+        named = [SaveFolder(folder, "a person has named it") for folder in new]
+        self._take(named, self.unclear)
+        return new
+
     # -- the search ---------------------------------------------------------------------
 
     def _take(self, folders: list[SaveFolder], unclear: list[str]) -> None:

@@ -40,6 +40,9 @@ def mirror(tmp_path: Path, *words: str) -> tuple[int, Any, str]:
 
 def test_it_copies_what_passes_and_says_what_does_not(out: Path, tmp_path: Path) -> None:
     far = tmp_path / "far"
+    status, _, complaint = mirror(tmp_path, "--dir", str(out), "--to", str(far))
+    assert (status, "is its disk mounted?" in complaint, far.exists()) == (2, True, False)
+    far.mkdir()
     status, told, _ = mirror(tmp_path, "--dir", str(out), "--to", str(far), "--json")
     assert status == 1
     assert [c["state"] for c in told["copies"]] == ["failed", "ok", "ok"]
@@ -56,6 +59,7 @@ def test_it_copies_what_passes_and_says_what_does_not(out: Path, tmp_path: Path)
 
 
 def test_the_destination_may_be_configured(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
     (tmp_path / "config.toml").write_text(f'[mirror]\nto = "{tmp_path}/far"\nbest_only = true\n')
     status, told, _ = mirror(tmp_path, "--dir", str(out), "--limit", "20MiB", "--json")
     assert (status, told["copies"]) == (0, [])  # none tells a loss, so none is best

@@ -210,3 +210,46 @@ def test_a_url_that_is_none_is_refused(tmp_path: Path, words: tuple[str, ...]) -
     assert said.returncode == 2
     assert said.stderr.count("\n") >= 2, "the complaint and a hint"
     assert not (tmp_path / "state" / "alert_urls").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("run", "--", sys.executable, "tra" + "n.py"), "did you mean train.py?"),
+        (("run", "--", "bash", "nowhere.sh"), "there is no nowhere.sh"),
+        (("watch", "--log", "nowhere.log"), "touch "),
+        (("verify", "nowhere.pt"), "there is no nowhere.pt"),
+        (("silence", "--class", "disk_ful", "--for", "1h"), "did you mean disk_full"),
+    ],
+    ids=lambda given: " ".join(given[-2:]) if isinstance(given, tuple) else "",
+)
+def test_what_is_not_there_is_refused(tmp_path: Path, words: tuple[str, ...], hint: str) -> None:
+    (tmp_path / "train.py").touch()
+    said = Box(tmp_path).say(*words)
+    assert (said.returncode, hint in said.stderr) == (2, True), said.stderr
+    assert not (tmp_path / "state" / "runs").exists()
+
+
+def test_a_url_of_no_service_is_no_fine_configuration(tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    box.env["MIDDLEWATCH_ALERT_URLS"] = "foo://secret"
+    said = box.say("config", "check")
+    assert (said.returncode, "secret" in said.stderr) == (2, False)
+
+
+def test_what_is_named_later_is_followed_as_well(tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    try:
+        run = box.train("gpt")
+        pid = str(box.asks("status", run)["pid"])
+        (tmp_path / "more.log").touch()
+        (tmp_path / "out").mkdir()
+        more = ("--log", "more.log", "--checkpoints", "out")
+        assert "more.log" in box.say("watch", "--pid", pid, *more).stdout
+        status = box.asks("status", run)
+        assert str(tmp_path / "more.log") in [log["path"] for log in status["logs"]]
+        assert status["checkpoint_dirs"] == [str(tmp_path / "out")]
+        assert "all is known" in box.say("watch", "--pid", pid, *more).stdout
+        assert box.say("end", run, "--signal", "KILL", "--yes").returncode == 0
+    finally:
+        box.say("stop")
