@@ -16,11 +16,13 @@ from .tracebacks import split_error
 
 _WORD = (
     r"(?:fatal|error|errors?|critical|panic|severe|exception|failed|failure|unhandled|uncaught|fehler|erreur|errore?|erro"
-    r"|ошибка|fout|fel|hata|chyba|błąd|virhe|abbruch|abgebrochen|abandon|aborto?|прервано|致命错误|致命的|错误|錯誤|エラー|오류|中止|中断)"
+    r"|ошибка|fout|fel|hata|chyba|błąd|virhe|échec|abbruch|abgebrochen|abandon|aborto?|прервано|致命错误|致命的|错误|錯誤|エラー|오류|中止|中断)"
 )
 _LINE_OF_SCRIPT = r"(?:(?:line|行|第|Zeile|ligne|línea|linha|riga|строка|줄) ?\d+(?: ?行)?|\d+ ?行)"
 _NAMED = re.compile(rf"(?i)(?<![a-zà-ÿ]){_WORD}\s?[:：]\s+(?![-+]?[\d.])\S")
 """The word before a colon, anywhere in a line."""
+_RAISED = re.compile(r"(?<![\w.])(?:[a-z_]\w*\.)*[A-Z][a-z]\w*(?:Error|Exception)\b(?!\w)")
+"""The name of an exception, anywhere in a line."""
 _OF_SHELL = re.compile(
     rf"^(?:\S{{1,80}}: )?{_LINE_OF_SCRIPT}[:：]\s?\S|^\S{{1,60}}: \d{{1,4}}: \S{{1,80}}: \S"
 )
@@ -91,7 +93,9 @@ def ending_of(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dic
     if not wrong or any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
         return {}
     number, text = last[wrong[0]]
-    return {"error": text[:400], "error_line": number, "signal": _signal(text)}
+    if text.endswith((":", "：")):  # what it was stands in the next line
+        text += " " + next((more.strip() for n, more in lines if n > number and more.strip()), "")
+    return {"error": text[:400].strip(), "error_line": number, "signal": _signal(text)}
 
 
 def _is_result(line: str, *, loop: bool) -> bool:
@@ -133,7 +137,7 @@ def says_error(line: str, *, words: bool = True) -> bool:
         if piece is None:
             break
         rest = rest[piece.end() :]
-    if _NAMED.search(line) or _OF_SHELL.match(line):
+    if _NAMED.search(line) or _RAISED.search(line) or _OF_SHELL.match(line):
         return True
     return words and (bool(_STATUS.search(line)) or any(form.search(line) for form in _ERRORS))
 

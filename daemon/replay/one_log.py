@@ -151,7 +151,7 @@ class Replay:
             troubles = self.case.close({})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
-            yield finding(each, place, each.first.decided_line)
+            yield self._whole(finding(each, place, each.first.decided_line))
         ending = self.ending = self._judged(troubles)
         yield {
             "type": "end",
@@ -164,6 +164,14 @@ class Replay:
             "last_step": self.case.completion.last_step,
             "finished_at_line": ending.finished_line,
         }
+
+    def _whole(self, record: Record) -> Record:
+        """With the line after its proof, if that ends with a colon: what it was stands there."""
+        if str(record["evidence"]).endswith(":"):
+            after = (text for number, text in self.reader.tail if number > record["line"])
+            said = next((text.strip() for text in after if text.strip()), "")
+            record["evidence"] = mask(f"{record['evidence']} {said}".strip())[:400]
+        return record
 
     def _judged(self, troubles: list[LogTrouble]) -> Ending:
         return judge(troubles, self.case.completion, self.case.view)

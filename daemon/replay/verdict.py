@@ -13,6 +13,7 @@ from .completion import Completion
 
 __all__ = ["Completion", "Ending", "LogTrouble", "LogTroubles", "judge"]
 
+SIGKILL = 9
 SIDE_EFFECTS = which(lambda c: c.side_effect)
 _ENDINGS = ("python_exception", "process_killed", "rank_failed", "shm_exhausted")
 FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
@@ -99,7 +100,7 @@ def judge(
     """The verdict over all troubles of a log. ``ordered``: the order of its lines is that of the run. Where
     the logs of several ranks are not, it is not known what came after a claim of the end: then only what
     was not saved counts."""
-    newest = (t.newest for t in troubles)
+    newest = [t.newest for t in troubles]
     fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
@@ -107,7 +108,7 @@ def judge(
         fatal = [f for f in fatal if f.line <= end or f.trouble in counts]
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
-        return Ending("failed", cause, None)
+        return Ending("failed", _behind(cause, newest), None)
     return Ending("cut" if end is None else "finished", None, end)
 
 
@@ -127,12 +128,22 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     if own:
         return _first([f for f in own if f.line > begun_again] or own)
     if roots:
-        # All are errors of ranks that wait for another: an exception before them is the cause.
+        # All are errors of ranks that wait for another: a rank that was killed, or an exception before
+        # them, is the cause.
+        dead = next((f for f in fatal if f.trouble == "rank_failed"), None)
+        if dead is not None and dead.details.get("signal") == SIGKILL:
+            return "process_killed"
         first = min(f.line for f in roots)
         raised = [f for f in fatal if f.trouble == "python_exception" and f.line < first]
         return _first(raised or roots)
     # There are only side effects: a kill says more than a dead rank.
     return min(fatal, key=lambda f: (f.trouble == "rank_failed", f.line)).trouble
+
+
+def _behind(cause: str, found: Iterable[Finding]) -> str:
+    """What explains the cause, if the log shows it as well: a failed save on a disk that is full."""
+    exact = (f.trouble for f in found if f.severity >= Severity.WARNING)
+    return next((name for name in exact if name in row(cause).part_of), cause)
 
 
 def _first(among: Iterable[Finding]) -> str:

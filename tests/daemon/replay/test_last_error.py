@@ -136,3 +136,24 @@ def test_any_text_is_judged(text: str) -> None:
 @pytest.mark.parametrize("line", ["tâche 2 : code de retour -9, arrêt", "任务 2 返回码 137"])
 def test_an_exit_status_names_its_signal(line: str) -> None:
     assert replayed(f"{loop(50)}{line}\n")[1]["cause"] == "process_killed"
+
+
+def test_an_error_that_ends_with_a_colon_goes_on_in_the_next_line() -> None:
+    text = f"{loop(50)}Fehler in nnet.default(x, y) :\n  NA/NaN/Inf in externem Funktionsaufruf\n"
+    (one,) = (one for one in replayed(text)[0] if one["fatal"])
+    assert one["evidence"].endswith(": NA/NaN/Inf in externem Funktionsaufruf")
+    panic = (
+        f"{loop(50)}thread 'main' panicked at pca.rs:3:93:\ncalled `unwrap()` on an `Err` value\n"
+    )
+    (one,) = (one for one in replayed(panic)[0] if one["fatal"])
+    assert one["evidence"].endswith(": called `unwrap()` on an `Err` value")
+
+
+def test_a_rank_that_was_killed_explains_the_errors_of_the_others() -> None:
+    text = f"""{loop(50)}[rank0]: Traceback (most recent call last):
+[rank0]:   File "train.py", line 9, in <module>
+[rank0]:     dist.barrier()
+[rank0]: RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:1923
+E1126 01:56:04 20344 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 20348) of binary: python
+"""
+    assert replayed(text)[1]["cause"] == "process_killed"
