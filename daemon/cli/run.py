@@ -60,8 +60,10 @@ def _script_is_there(command: list[str]) -> None:
     """Raises UsageError for ``python train.py`` without a train.py: it would die at once, unseen."""
     if not _INTERPRETER.fullmatch(Path(command[0]).name):
         return
-    script = next((word for word in command[1:] if not word.startswith("-")), "")
-    if script.endswith((".py", ".sh")) and "-m" not in command and not Path(script).exists():
+    options = {"-u", "-O", "-B", "-x", "-e"}  # without a value: what follows them is the script
+    script = next((word for word in command[1:] if word not in options), "")
+    named = script.endswith((".py", ".sh")) and not script.startswith("-")
+    if named and not Path(script).exists():
         near = meant(script, (str(p) for p in Path().glob(f"*{Path(script).suffix}")))
         raise UsageError(f"there is no {script} in {Path.cwd()}", near or "name it with its folder")
 

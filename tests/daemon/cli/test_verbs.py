@@ -253,3 +253,23 @@ def test_what_is_named_later_is_followed_as_well(tmp_path: Path) -> None:
         assert box.say("end", run, "--signal", "KILL", "--yes").returncode == 0
     finally:
         box.say("stop")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bash", "-c", "OMP_NUM_THREADS=1 python train.py"),
+        (sys.executable, "-m", "train.py"),
+        ("bash", "-x", "run.sh"),
+        ("env", "python", "elsewhere.py"),
+    ],
+    ids=" ".join,
+)
+def test_what_may_be_no_script_is_started(words: tuple[str, ...], tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    (tmp_path / "run.sh").touch()
+    try:
+        started = box.say("run", "--", *words)
+        assert started.returncode == 0, started.stderr
+    finally:
+        box.say("stop")
