@@ -42,6 +42,8 @@ class Limits:
     settle_s: float = 2.0
     """Time for a new sample of the mounts after a write error: it shows which mount is full, and
     whether bytes or inodes are used up."""
+    raised_s: float = 45.0
+    """The same for a traceback after which no report came, which is rarely text of a model."""
     unproven_s: float = 90.0
     """The same while the run is alive and every mount has space: the line may be text that a model
     generated, and a run whose write really failed ends, stops or continues within this time."""
@@ -152,9 +154,14 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
         return  # inodes_full reports it
     overcame = view.went_on_after(error)
     was_full = _was_full(view, limits, error)
-    raised = "exception" in error.details  # a traceback is no text of a model
-    unproven = was_full is None and view.ending is None and not (overcame or raised)
-    if view.live and view.now - error.at < (limits.unproven_s if unproven else limits.settle_s):
+    raised = "exception" in error.details
+    saving = raised and error.trouble == "ckpt_write_failed"  # its frames are those of a save
+    unproven = was_full is None and view.ending is None and not (overcame or saving)
+    wait_s = limits.settle_s
+    if unproven:
+        reported = any(s.line > error.line and s.file == error.file for s in view.steps)
+        wait_s = limits.raised_s if raised and not reported else limits.unproven_s
+    if view.live and view.now - error.at < wait_s:
         return
     severity = Severity.WARNING if overcame else Severity.CRITICAL
     what = "a write failed"

@@ -243,3 +243,14 @@ def test_a_failed_save_with_a_traceback_needs_no_further_proof(story: Story) -> 
     )
     (finding,) = story.wait(3).asks("disk_full")
     assert finding.trouble == "ckpt_write_failed"
+
+
+def test_a_traceback_in_text_that_a_model_writes(story: Story) -> None:
+    """It writes code, and what code prints when it fails; every disk has space, and the run goes on."""
+    text = "OSError: [Errno 28] No space left on device"
+    story.train(30).disk(GIB).says("disk_full", text, exception="OSError")
+    assert story.wait(15).asks("disk_full") == []
+    finding = told(story.train(2))
+    assert finding.severity is not Severity.CRITICAL
+    again = Story().train(30).disk(GIB).says("disk_full", text, exception="OSError")
+    assert told(again.wait(50)).severity is Severity.CRITICAL, "nothing followed it"

@@ -468,3 +468,12 @@ def test_the_last_step_of_an_epoch_is_not_the_end(story: Story) -> None:
         for n in range(20):
             story.step(number=n + 1.0, total=20.0, epoch=epoch)
     assert told(story.idle(90)).severity is Severity.CRITICAL
+
+
+def test_the_result_of_an_evaluation_is_a_sign_of_progress(story: Story) -> None:
+    """It repeats the step that it is about, minutes after it: not the moment to tell a silence."""
+    story.train(30).phase("evaluate").idle(300)
+    assert story.asks("hang") == []
+    story.step(number=story.number, train_loss=None, eval_loss=1.6)
+    assert story.asks("hang") == []
+    assert story.idle(50).asks("hang") == []

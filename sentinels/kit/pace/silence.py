@@ -157,7 +157,7 @@ def case_of(view: View, patience: SilenceLimits, *, saves: bool = True) -> Silen
     """
     beginning = max(view.run.started_at, view.run.watched_since)
     shown, since = last_sign(view)
-    last = beginning if shown is None else shown
+    last = beginning if shown is None else max(shown, _result_at(view))
     since = since if shown is not None else "the start"
     saved = last
     if saves:
@@ -207,6 +207,12 @@ def case_of(view: View, patience: SilenceLimits, *, saves: bool = True) -> Silen
         since += f" ({announced[-1]} announced)"
     early_s = usual if usual < limit else None
     return Silence(silent, limit, since, rhythm.typical_s, longest, early_s, early_s)
+
+
+def _result_at(view: View) -> float:
+    """When the newest result of an evaluation came, which repeats the step that it is about; epoch
+    seconds."""
+    return next((step.at for step in reversed(view.steps) if _evaluated(step)), 0.0)
 
 
 def announced_phases(view: View) -> list[Phase]:
