@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice, pairwise
 
 from .numbers import median
-from .observations import Step
+from .observations import Phase, Step
 from .view import View
+
+_RANK = re.compile(r"(?i)[\[(][^\[\]()]{0,40}\brank[ :=_-]?\s?(\d{1,5})(?:/\d+)?[\])]")
 
 RECENT = 9
 """Newest values of the step counter, from which the steps between two reports are computed."""
@@ -60,13 +63,25 @@ def plan_reached(view: View, slack_ratio: float = 0.01) -> bool | None:
 def completed(view: View, slack_ratio: float = 0.01) -> bool:
     """True when the run has reached its planned steps, or said that it is done.
 
-    A line that says "done" counts only if the planned steps are unknown, as it is a claim. What
+    A line that says "done" counts only if the planned steps are unknown, as it is a claim; where several
+    ranks report, all have to say so: one that has left the loop alone leaves the others waiting. What
     more is known of a run that has ended is judged by :mod:`.ends`.
     """
     reached = plan_reached(view, slack_ratio)
     if reached is not None:
         return reached
-    return any(
-        phase.name == "done" and view.steps_after(phase.at, phase.line, phase.file) < WENT_ON
+    claims = [
+        phase
         for phase in view.phases
-    )
+        if phase.name == "done" and view.steps_after(phase.at, phase.line, phase.file) < WENT_ON
+    ]
+    if not claims:
+        return False
+    said = {_rank_of(phase) for phase in claims}
+    return None in said or {s.rank for s in view.steps if s.rank is not None} <= said
+
+
+def _rank_of(phase: Phase) -> int | None:
+    """The rank that a line names as its writer, in brackets."""
+    named = _RANK.search(phase.text[:120])
+    return None if named is None else int(named[1])

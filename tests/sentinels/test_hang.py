@@ -477,3 +477,13 @@ def test_the_result_of_an_evaluation_is_a_sign_of_progress(story: Story) -> None
     story.step(number=story.number, train_loss=None, eval_loss=1.6)
     assert story.asks("hang") == []
     assert story.idle(50).asks("hang") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "waits"), [("[rank 1] early stopping", True), ("early stopping", False)]
+)
+def test_a_rank_that_leaves_the_loop_alone(story: Story, said: str, *, waits: bool) -> None:
+    for _ in range(12):
+        story.step(rank=0).step(every_s=0.1, by=0, rank=1)
+    story.phase("done", f"2026-11-26 02:51:31 {said}: no improvement for 6 epochs")
+    assert bool(story.idle(90).asks("hang")) is waits
