@@ -34,7 +34,7 @@ def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, to
     if not ending.exit_code or told:
         return False
     if cause is not None:
-        return _REQUEUED.search(cause.text) is not None
+        return _REQUEUED.search(cause.text) is not None or left_in_order(view, cause)
     return _just_saved(view, ending)
 
 

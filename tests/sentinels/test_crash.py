@@ -519,3 +519,13 @@ def test_the_error_with_which_the_log_ends(story: Story) -> None:
     assert finding.trouble == "python_exception"
     assert finding.summary.startswith("FATAL shard 17 is damaged; the run ended with exit status 2")
     assert "FATAL shard 17 is damaged" in [e.text for e in finding.evidence]
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_a_slice_of_time_with_a_status_of_its_own(story: Story, *, saves: bool) -> None:
+    """It is told to leave, saves after this step, and ends with the status that its queue knows."""
+    story.train(30).says("sigterm_received", "SIGTERM received: will save after this step").train(1)
+    if saves:
+        story.wait(1).saved()
+    finding = crash(story.end(85).wait(3))
+    assert finding.details.get("requeued", False) is saves
