@@ -7,8 +7,11 @@ numbered steps, the state of an optimizer in what it saves, or its own words.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
+
+from middlewatch.sentinels.kit.numbers import median
 
 from .history import RunHistory
 
@@ -16,6 +19,12 @@ STEPS = 2
 """Reports of a training loss at different steps: one may be the result of a test."""
 REWARDS = 5
 """The same for rewards: a program that plays a few episodes with a finished policy has some, too."""
+LEARNT = 20
+"""Reports at growing steps over which a measure must fall to show that something is learnt. Our choice: the
+results of a test neither come in such numbers nor fall."""
+FELL = 0.8
+"""Part of its first third to which the last third of such a measure must have fallen (medians)."""
+_PACE = re.compile(r"(?i)time|sec|eta|_s$|mem|bytes|rate|left|remain|per_|/s|speed|acc|size|count")
 ROUNDS = 3
 """The same for rounds of boosting: a prediction has none."""
 _REWARD = re.compile(r"reward|(?:^|_)rew(?:$|_)|(?:episode|mean|avg|average)_return")
@@ -26,6 +35,7 @@ _LEARNS = ("lr", "grad_norm")
 _WORDS = re.compile(
     r"""\b(?:start(?:ing|ed)?|begin(?:ning)?|began|running|resum(?:e|ing))\ (?:the\ |from\ )?
         (?:pre-?)?(?:train(?:ing)?|fine-?tun(?:e|ing))\b(?!\ (?:data|set|sampl|exampl))
+    |\bresum(?:ed|ing)\b.{0,20}\bfrom\b.{0,80}(?:\b(?:step|epoch|iter\w*)\b|\.(?:pth?|ckpt|npz|safetensors|msgpack)\b)
     |\btrain(?:ing)?\ (?:started|begins|loop|for\ \d+\ (?:steps|epochs|iter))
     |\btrain(?:ing)?\ epoch\b|\bepoch\ \[?\d+\ ?/\ ?\d+
     |\btrainable\ param|\bgradient\ accumulation|\btotal\ optimization\ steps
@@ -73,8 +83,28 @@ def by_history(
     rewards = {step.number for step in history.steps if any(map(_REWARD.search, step.values))}
     if len(rewards - {None}) >= REWARDS:
         return "its log has a reward at numbered steps"
+    if falling := _falls(history):
+        return f"{falling} falls over its numbered steps"
     if len({save.step for save in mine if save.step is not None}) >= STEPS:
         return "it saves as its steps go on"
+    return ""
+
+
+def _falls(history: RunHistory) -> str:
+    """A measure of any name that falls over :data:`LEARNT` numbered reports; empty: none."""
+    series: dict[str, list[float]] = {}
+    before = -math.inf
+    for step in history.steps:
+        if step.number is None or step.number <= before:
+            continue
+        before = step.number
+        for name, value in step.values.items():
+            if math.isfinite(value) and value > 0 and not _PACE.search(name):
+                series.setdefault(name, []).append(value)
+    for name, values in series.items():
+        third = len(values) // 3
+        if len(values) >= LEARNT and median(values[-third:]) < FELL * median(values[:third]):
+            return name
     return ""
 
 

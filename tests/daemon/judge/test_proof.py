@@ -1,0 +1,44 @@
+"""What shows that a program trains, whatever its metrics are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.daemon.judge.history import BoxHistory, RunHistory
+from middlewatch.daemon.judge.proof import by_history, by_words
+from middlewatch.sentinels.kit import RunFacts, Step
+
+
+def told(name: str, values: list[float], *, grows: bool = True) -> str:
+    history = RunHistory(RunFacts("r", 0.0, 0.0), BoxHistory(), live=True)
+    for n, value in enumerate(values, 1):
+        history.add(Step(float(n), float(n if grows else 1), {name: value}, line=n))
+    return by_history(history, 0.0, called_other=False)
+
+
+FALLING = [1.0 / n for n in range(1, 31)]
+
+
+def test_a_measure_of_any_name_that_falls_is_learnt() -> None:
+    assert told("si_l1", FALLING) == "si_l1 falls over its numbered steps"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "grows"),
+    [
+        ("si_l1", [1.0] * 30, True),
+        ("si_l1", FALLING[:15], True),
+        ("si_l1", FALLING, False),
+        ("step_time_s", FALLING, True),
+        ("requests_per_s", FALLING, True),
+    ],
+    ids=["flat", "few", "no steps", "a time", "a rate"],
+)
+def test_what_is_no_proof(name: str, values: list[float], *, grows: bool) -> None:
+    assert told(name, values, grows=grows) == ""
+
+
+def test_who_goes_on_from_a_checkpoint_trains() -> None:
+    line = "11-26 02:59:35 | I | resumed from codec.last.pt at step 100"
+    assert by_words(["serving", line]) == line
+    assert by_words(["resumed from standby", "resuming the download from byte 100"]) == ""
