@@ -26,6 +26,8 @@ APART_S = 3.0
 is started again needs it for its imports."""
 RECENT_S = 300.0
 """Seconds for which a loop is shown after its newest failure, or three of its rounds."""
+ALONE_S = 1.0
+"""The same for a run without ranks: no program starts, imports its libraries and fails in less."""
 DIED_S = 6.0
 """Seconds between the exception and the end of its process: one read of a new process, and one look
 at those that are gone."""
@@ -74,9 +76,10 @@ def crash_loop(view: View, since: float) -> Loop | None:
         return None
     newest = raised[-1]
     starts: list[LogEvent] = []
+    apart_s = APART_S if _has_ranks(view) else ALONE_S
     last = float("-inf")
     for event in (e for e in raised if _alike(e, newest)):
-        if event.at - last > APART_S:
+        if event.at - last > apart_s:
             starts.append(event)
         last = event.at
     if len(starts) < LOOP:
@@ -97,13 +100,26 @@ def crash_loop(view: View, since: float) -> Loop | None:
     return Loop(newest, first.at, len(starts), max(reached) if reached else None)
 
 
+def _has_ranks(view: View) -> bool:
+    """True for several processes that may raise the same exception at once."""
+    samples = view.process_samples
+    return bool(samples) and sum(p.rank is not None for p in samples[-1].processes) > 1
+
+
 def _starts_others(view: View, since: float) -> bool:
     """False for a Python program of which no process has ended since: what it logs again and again it
     has caught, because nobody could have started it again."""
     if not view.process_samples or any(end.at >= since - DIED_S for end in view.endings):
         return True
-    main = (p for p in view.process_samples[-1].processes if p.pid == view.run.pid)
-    return not any(p.name.startswith(("python", "pt_")) for p in main)
+    return _of_a_shell(view)
+
+
+def _of_a_shell(view: View) -> bool:
+    """True when the main process is no Python: an exception that nobody caught has ended a program that it
+    has started, even if that lived too briefly to be seen."""
+    seen = view.process_samples[-1].processes if view.process_samples else ()
+    names = [p.name for p in seen if p.pid == view.run.pid]
+    return bool(names) and not any(name.startswith(("python", "pt_")) for name in names)
 
 
 def _came_further(view: View, at: float) -> bool:
@@ -154,7 +170,7 @@ def failed_part(view: View, since: float) -> LogEvent | None:
             not end.main and end.exit_code != 0 and abs(end.at - event.at) <= DIED_S
             for end in view.endings
         )
-        if died and _begun_anew(view.steps, event):
+        if (died or _of_a_shell(view)) and _begun_anew(view.steps, event):
             return event
     return None
 
@@ -209,12 +225,15 @@ def _anew_since(steps: Sequence[Step], at: float) -> bool:
 
 def _begun_anew(steps: Sequence[Step], event: LogEvent) -> bool:
     """True when the counter after the event is that of another program."""
-    after = next((s for s in steps if s.file == event.file and s.line > event.line), None)
-    before = next(
-        (s for s in reversed(steps) if s.file == event.file and s.line < event.line), None
-    )
+    counted = [
+        s for s in steps if s.file == event.file and (s.number is not None or s.epoch is not None)
+    ]
+    after = next((s for s in counted if s.line > event.line), None)
+    before = next((s for s in reversed(counted) if s.line < event.line), None)
     if after is None or before is None:
         return False
+    if before.epoch is not None and after.epoch is not None and after.epoch > before.epoch:
+        return False  # it counts its batches within each epoch
     for was, now in ((before.number, after.number), (before.epoch, after.epoch)):
         if was is not None and now is not None:
             return now <= max(1.0, ANEW * was)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.sentinels.kit import Severity
+from middlewatch.sentinels.kit import ProcessesSeen, Severity
 
 from .story import Story, sample
 
@@ -229,3 +229,28 @@ def test_what_a_program_logs_again_and_again_it_has_caught(
     for _ in range(4):
         story.lives(8, 0.9, None, sample(name=main)).says("python_exception", **BAD_RECORD)
     assert bool(story.asks("crash")) is told
+
+
+def raised(story: Story) -> Story:
+    return story.says("python_exception", "TypeError: x", exception="TypeError", message="x")
+
+
+def test_a_part_of_a_sweep_that_lived_too_briefly_to_be_seen(story: Story) -> None:
+    """Its main process is a shell, so that the exception has ended a program, whoever saw that."""
+    story.looks.append(ProcessesSeen(story.now, (sample(name="bash"),)))
+    story.train(30).step(number=None)
+    raised(story).wait(2)
+    for n in range(1, 6):
+        story.step(number=float(n))
+    (finding,) = story.asks("crash")
+    assert (finding.key, finding.severity) == ("part", Severity.WARNING)
+
+
+@pytest.mark.parametrize(("apart_s", "told"), [(2.5, True), (0.1, False)])
+def test_jobs_that_fail_within_seconds(story: Story, apart_s: float, *, told: bool) -> None:
+    story.looks.append(ProcessesSeen(story.now, (sample(name="bash"),)))
+    story.train(30)
+    for _ in range(3):
+        raised(story.wait(apart_s))
+    found = [finding.key for finding in story.wait(1).asks("crash")]
+    assert ("loop" in found) is told
