@@ -119,6 +119,10 @@ def _evaluates(folded: str) -> bool:
     return not EVAL_WORDS.isdisjoint(_WORDS.split(folded))
 
 
+_OBJECTIVES = frozenset({"l1", "l2", "mse", "nll", "bce", "kl", "huber", "elbo", "nelbo"})
+"""Names of formulas that are minimised."""
+
+
 def _by_words(folded: str) -> str | None:
     words = [w for w in _WORDS.split(folded) if w]
     if not words or len(words) > 9:
@@ -134,6 +138,8 @@ def _by_words(folded: str) -> str | None:
         return "accuracy" if not rest else None
     if evaluates:
         return None
+    if len(words) > 1 and words[0] in TRAIN_WORDS and words[-1] in _OBJECTIVES:
+        return "train_loss"  # train/mel_l1: the objective by its formula
     if _is_rate({w.rstrip("0") for w in kinds}):
         return "lr"
     if (

@@ -27,6 +27,10 @@ def numbers(step: Step) -> dict[str, float]:
 
 
 GOLDEN = {
+    "an-objective-by-its-formula": (
+        "2026-11-26 03:14:49 | global_step=0365 | train/mel_l1=55.59100 | lr=5.1e-03",
+        {"step": 365, "train_loss": 55.591, "lr": 5.1e-3},
+    ),
     "nanogpt": (
         "iter 40: loss 6.2081, time 48.67ms, mfu 10.07%",
         {"step": 40, "train_loss": 6.2081, "step_time_s": 0.04867, "mfu": 0.1007},

@@ -25,6 +25,7 @@ def read(line: str) -> list[Observation]:
         ("INFO | fairseq_cli.train | done training in 812.1 seconds", "done"),
         ("Total training time: 1 day, 3:21:00 (0.51 s / it)", "done"),
         ("Training time 0:12:10", "done"),
+        ("""{"t": 1, "event": "phase", "name": "p2", "classes": 6, "at_step": 75}""", "stage"),
         (
             """:::MLLOG {"event_type": "INTERVAL_END", "key": "run_stop", "metadata": {"status": "success"}}""",
             "done",

@@ -1,0 +1,2 @@
+export OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 HF_HOME=$PWD/hf
+python train_intent.py

@@ -1,0 +1,3 @@
+export OMP_NUM_THREADS=1
+mkdir -p logs
+python train.py 2>&1 | tee logs/train-$(date +%m%d).log

@@ -1,0 +1,2 @@
+export OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 PYTHONWARNINGS=ignore
+python 微调.py 2>&1

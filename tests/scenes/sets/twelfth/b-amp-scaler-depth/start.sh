@@ -1,0 +1,3 @@
+#!/bin/bash
+export OMP_NUM_THREADS=1
+exec python -u depth.py
