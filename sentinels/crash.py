@@ -38,13 +38,7 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.again import (
-    crash_loop,
-    failed_part,
-    killed_part,
-    of_the_last_program,
-    tolerated,
-)
+from .kit.again import crash_loop, failed_part, killed_part, of_the_last_program, tolerated
 from .kit.caught import caught
 from .kit.classes import Lines, row, which
 from .kit.commands import of_a_command
@@ -147,10 +141,11 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     if told in ("", "process_killed") and cause is None and killed_for_memory(view, ending):
         return  # host_oom reports it more exactly
     trouble = told or "python_exception"
-    words = None if told or cause else next((w for w in view.last_words.values() if w.error), None)
+    others = told or cause or any(e.trouble in ELSEWHERE and e.at >= since for e in view.events)
+    words = None if others else next((w for w in view.last_words.values() if w.error), None)
     if words:
         trouble = SIGNALS.get(words.signal or 0, (trouble, ""))[0]
-    if gone and gone.how == "reboot" and cause is None:
+    if gone and gone.how == "reboot" and not cause:
         summary = f"the run {gone.words}"
     elif words:
         summary = f"{words.error[:200]}; the run {how}"

@@ -16,6 +16,7 @@ from ..replay.picture import picture
 from ..replay.story import Story
 from ..replay.subject import Subject, grouped
 from ..replay.timeline import entries
+from ..report.first_steps import first_step_in_log
 from ..text.rows import Row, Span, Tone, cut, cut_left, fill, row, wrap
 from . import console
 from .console import columns, print_rows
@@ -149,7 +150,13 @@ def _why(subject: Subject, width: int) -> list[Row]:
         rows += _quoted(console.clean(proof(told)), width)
         entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
-        text = told.newest.remedy or (step.text if step is not None else "")
+        text = told.newest.remedy or first_step_in_log(
+            str(subject.ending.cause),
+            place.line,
+            proof(told),
+            traceback="traceback_line" in told.newest.details,
+        )
+        text = text or (step.text if step is not None else "")
         if text:
             rows += _labelled("do first", console.clean(mask(text)), width)
             rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))

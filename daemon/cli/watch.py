@@ -55,6 +55,9 @@ def watch(args: argparse.Namespace) -> int:
         console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         if spec.provisional:
             console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
+        for log in spec.logs:
+            if args.log and not Path(log).exists():
+                console.say(f"  note         there is no {log} yet: it is read when it comes")
         for note in spec.notes:
             console.say(f"  note         {note}")
     if every and not args.once and not args.json:
@@ -72,7 +75,7 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     for log in logs:
         if Path(log).is_dir():
             raise UsageError(f"{log} is a directory", "name a log file")
-        if not Path(log).exists():
+        if not Path(log).exists() and args.pid is None:
             raise UsageError(f"there is no {log}", f"if it comes later: touch {shlex.quote(log)}")
     pane_logs = _pane_folder(args)
     if args.pid is not None:

@@ -86,3 +86,29 @@ def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:
     if isinstance(path, str):
         found |= {"MOUNT": path, "PATH": path}
     return found
+
+
+AROUND = 12
+"""Lines before an error that are shown with it."""
+_LIMITS = {
+    24: "raise the limit of CPU time, or start without it: `ulimit -t`",
+    25: "raise the limit of file sizes, or start without it: `ulimit -f`",
+}
+
+
+def first_step_in_log(trouble: str, line: int, text: str, *, traceback: bool) -> str:
+    """The first step for a finished log, where its evidence asks for one of its own; else empty.
+
+    ``line`` and ``text``: the proof. Without a ``traceback`` the lines before it say what happened."""
+    low = text.lower()
+    for signal, words in _LIMITS.items():
+        if str(128 + signal) in text.split() or f"(-{signal})" in text:
+            return words
+    if trouble == "sigterm_received" and ("hangup" in low or " 129" in text):
+        return _HANGUP
+    if trouble == "process_killed" and ("-9" in text or "137" in text or "sigkill" in low):
+        return _MEMORY
+    if trouble in ("python_exception", "rank_failed", "launch_error") and not traceback:
+        first = max(1, line - AROUND)
+        return f"read what stands before the error: `sed -n '{first},{line + 4}p' LOG`"
+    return ""
