@@ -17,6 +17,8 @@ from typing import Any
 from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample, Observation
 from middlewatch.sentinels.kit.numbers import size, span
 
+from ..config.paths import StateDir
+from ..config.phones import all_urls
 from ..config.schema import Config
 from ..judge.history import BoxHistory
 from ..report import facts
@@ -26,7 +28,7 @@ from ..sources.nvml import Nvml
 from ..system import procfs
 from ..system.cgroupfs import cpu_groups, tightest
 from ..system.clock import SystemClock, iso
-from ..system.errors import MiddlewatchError
+from ..system.errors import ConfigError, MiddlewatchError
 from ..system.inotify import Inotify
 from ..system.source import Source
 from . import save_interval
@@ -94,7 +96,7 @@ def audit(
         _shm_check(),
         _network_check(),
         *_coverage(),
-        _alerts_check(config),
+        _alerts_check(config, StateDir(state_root)),
         _service_check(),
     ]
     history = BoxHistory()
@@ -358,10 +360,14 @@ def _coverage() -> Iterator[AuditLine]:
         yield AuditLine("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")
 
 
-def _alerts_check(config: Config) -> AuditLine:
-    count = len(config.alert_urls)
+def _alerts_check(config: Config, state: StateDir) -> AuditLine:
+    try:
+        count = len(all_urls(config.alert_urls, state.alert_urls))
+    except ConfigError as error:
+        return AuditLine("alerts", "bad", str(error))
     if not count:
-        return AuditLine("alerts", "bad", "no URL is set: no alert will be sent; see [alerts] urls")
+        hint = "no URL is set: no alert will be sent; set one: middlewatch alert add URL"
+        return AuditLine("alerts", "bad", hint)
     return AuditLine("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
-from ..config.phones import own_urls, print_of, shown, write_urls
+from ..config.phones import all_urls, own_urls, print_of, shown, write_urls
 from ..config.schema import Config
 from ..config.secrets import mask_urls
+from ..report.messages import TEST
 from ..report.outbox import notifier
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, UsageError
@@ -104,9 +106,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _urls(args: argparse.Namespace) -> tuple[str, ...]:
     """The URLs that a daemon would use that was started here and now."""
-    return tuple(
-        dict.fromkeys((*configuration(args).alert_urls, *own_urls(state(args).alert_urls)))
-    )
+    return all_urls(configuration(args).alert_urls, state(args).alert_urls)
 
 
 def _test(args: argparse.Namespace) -> int:
@@ -151,19 +151,10 @@ def _delivered(args: argparse.Namespace, test: str) -> list[dict[str, Any]]:
 
 
 def _test_push(config: Config, urls: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Push to every URL, also in mode ``ladder``, which normally tries the next URL only after one
-    failed: the test has to cover all of them. Raises UsageError when the notifier does not answer.
-    """
+    """Push to every URL. Raises UsageError when the notifier does not answer."""
     clock = SystemClock()
     child = notifier()
-    message = {
-        "id": "test",
-        "title": "[TEST] middlewatch can reach you",
-        "body": "This is a test push: alerts reach your phone.",
-        "kind": "info",
-        "urls": list(urls),
-        "mode": "all",
-    }
+    message = asdict(TEST) | {"id": "test", "urls": list(urls), "mode": "all"}
     try:
         if not child.ask(message, clock.monotonic()):
             raise UsageError(f"the notifier cannot be started: {child.start_error}")

@@ -216,7 +216,11 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("--yes", action="store_true", help="do not ask")
     sub.add_argument(
-        "--wait", type=float, default=30.0, metavar="S", help="seconds for it to end (default: 30)"
+        "--wait",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="seconds for it to end (default: 30, as torchrun gives its ranks)",
     )
     _json(sub)
     sub = add(

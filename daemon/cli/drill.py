@@ -21,6 +21,7 @@ from typing import Any
 
 from ..client import Client
 from ..config.paths import StateDir, socket_path_fits
+from ..config.phones import own_urls, write_urls
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..config.schema import Config
 from ..launch.start import Launched, launch
@@ -29,7 +30,8 @@ from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, MiddlewatchError
 from ..system.worker import module_argv
 from . import console
-from .context import configuration
+from .context import configuration, state
+from .phone import ADD
 
 START_S = 20.0
 POLL_S = 0.1
@@ -72,10 +74,9 @@ def drill(args: argparse.Namespace) -> int:
     Raises ConfigError when there is no alert URL.
     """
     config = configuration(args)
-    if not config.alert_urls:
+    if not config.alert_urls and not own_urls(state(args).alert_urls):
         raise ConfigError(
-            "no alert URL is set: the drill could not be pushed anywhere",
-            'put urls = ["ntfy://…"] under [alerts], or set $MIDDLEWATCH_ALERT_URLS',
+            "no alert URL is set: the drill could not be pushed anywhere", f"add one: {ADD}"
         )
     with _interruptible(), _Scene(args, config) as scene:
         report = scene.play(args.trouble)
@@ -92,6 +93,7 @@ class _Scene:
     def __init__(self, args: argparse.Namespace, config: Config) -> None:
         self._clock = SystemClock()
         self._config = config
+        self._own_urls = own_urls(state(args).alert_urls)
         self._config_file = str(Path(args.config).absolute()) if args.config else ""
         self._closing = contextlib.ExitStack()
 
@@ -138,6 +140,7 @@ class _Scene:
 
     def _start_daemon(self) -> None:
         self._state.root.mkdir(mode=0o700)
+        write_urls(self._state.alert_urls, self._own_urls)
         words = [str(self._state.root), *([self._config_file] if self._config_file else [])]
         with self._state.daemon_log.open("ab") as log:
             process = subprocess.Popen(

@@ -6,16 +6,13 @@ import argparse
 import os
 import signal
 import sys
-import time
 from typing import Any
 
 from ..system import procfs
+from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
 from . import console
 from .context import client
-
-WAIT_S = 30.0
-"""For the run to end after the signal: what torchrun gives its ranks."""
 
 
 def end(args: argparse.Namespace) -> int:
@@ -69,11 +66,12 @@ def _approved(question: str) -> bool:
 
 
 def _gone(pid: int, ticks: int, wait_s: float) -> bool:
-    until = time.monotonic() + wait_s  # noqa: TID251 (a person is waiting)
+    clock = SystemClock()
+    until = clock.monotonic() + wait_s
     while procfs.start_ticks(pid) == ticks and not _dead(pid):
-        if time.monotonic() > until:  # noqa: TID251
+        if clock.monotonic() > until:
             return False
-        time.sleep(0.1)
+        clock.sleep(0.1)
     return True
 
 

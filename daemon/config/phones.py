@@ -27,6 +27,12 @@ def own_urls(path: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
+def all_urls(configured: Iterable[str], path: Path) -> tuple[str, ...]:
+    """The URLs that a daemon calls: those of its configuration, and those in the file. Raises ConfigError
+    when others can read the file."""
+    return tuple(dict.fromkeys((*configured, *own_urls(path))))
+
+
 def write_urls(path: Path, urls: Iterable[str]) -> None:
     """Replace the file. Raises OSError."""
     new = path.with_suffix(".new")

@@ -34,7 +34,7 @@ _PREFIX = re.compile(
 """One piece of what a log library or a program writes before its words."""
 PIECES = 6
 _STATUS = re.compile(
-    r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabe\w*|exit(?=\W{1,3}\d)|mpirun|srun|код\w*|статус\w*)\b|码|コード|코드|상태)"
+    r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|exited with status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabe\w*|exit(?=\W{1,3}\d)|mpirun|srun|код\w*|статус\w*)\b|码|コード|코드|상태)"
     r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d))\b(?![.,]\d)"
 )
 """An exit status that is not 0 and no status of HTTP; in most languages one of these words comes before it."""
@@ -95,7 +95,7 @@ def ending_of(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dic
     number, text = last[wrong[0]]
     if text.endswith((":", "：")):  # what it was stands in the next line
         text += " " + next((more.strip() for n, more in lines if n > number and more.strip()), "")
-    return {"error": text[:400].strip(), "error_line": number, "signal": _signal(text)}
+    return {"error": text[:400].strip(), "error_line": number, "signal": signal_of(text)}
 
 
 def _is_result(line: str, *, loop: bool) -> bool:
@@ -112,11 +112,13 @@ def troubled(line: str) -> bool:
     return TROUBLE.search(line) is not None and _NO_ERROR.search(line) is None
 
 
-def _signal(text: str) -> int | None:
+def signal_of(text: str) -> int | None:
     """The signal of an exit status in a line, as Python (-9) and shells (137) give it."""
-    match = _STATUS.search(text)
-    status = 0 if match is None else int(match["status"])
-    return -status if -64 < status < 0 else status - 128 if 128 < status < 192 else None
+    for match in _STATUS.finditer(text):
+        status = int(match["status"])
+        if -64 < status < 0 or 128 < status < 192:
+            return -status if status < 0 else status - 128
+    return None
 
 
 def says_error(line: str, *, words: bool = True) -> bool:

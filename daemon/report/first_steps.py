@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import signal as signals
+
 from middlewatch.sentinels.kit import HandbookPage
 
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
+from ..parsers.last_error import signal_of
 from .words import filled
 
 BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))
@@ -90,9 +94,10 @@ def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:
 
 AROUND = 12
 """Lines before an error that are shown with it."""
+_KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)")
 _LIMITS = {
-    24: "raise the limit of CPU time, or start without it: `ulimit -t`",
-    25: "raise the limit of file sizes, or start without it: `ulimit -f`",
+    signals.SIGXCPU: "raise the limit of CPU time, or start without it: `ulimit -t`",
+    signals.SIGXFSZ: "raise the limit of file sizes, or start without it: `ulimit -f`",
 }
 
 
@@ -100,13 +105,13 @@ def first_step_in_log(trouble: str, line: int, text: str, *, traceback: bool) ->
     """The first step for a finished log, where its evidence asks for one of its own; else empty.
 
     ``line`` and ``text``: the proof. Without a ``traceback`` the lines before it say what happened."""
-    low = text.lower()
-    for signal, words in _LIMITS.items():
-        if str(128 + signal) in text.split() or f"(-{signal})" in text:
+    low, signal = text.lower(), signal_of(text)
+    for number, words in _LIMITS.items():
+        if signal == number or f"(-{number})" in text:
             return words
-    if trouble == "sigterm_received" and ("hangup" in low or " 129" in text):
+    if trouble == "sigterm_received" and (signal == signals.SIGHUP or "hangup" in low):
         return _HANGUP
-    if trouble == "process_killed" and ("-9" in text or "137" in text or "sigkill" in low):
+    if trouble == "process_killed" and (signal == signals.SIGKILL or _KILLED.search(low)):
         return _MEMORY
     if trouble in ("python_exception", "rank_failed", "launch_error") and not traceback:
         first = max(1, line - AROUND)

@@ -37,6 +37,17 @@ class Message:
     """Class of the trouble that it is about: many of one class at once are sent as one push."""
     key: str = ""
     """What it tells, the same after a restart of the daemon: it is told once. Empty: always new."""
+    every: bool = False
+    """Goes to every URL also in mode ``ladder``, which normally tries the next only after one failed."""
+
+
+TEST = Message(
+    "[TEST] middlewatch can reach you",
+    "This is a test push: alerts reach your phone.",
+    "info",
+    every=True,
+)
+"""What ``alert test`` sends: a test has to cover all URLs."""
 
 
 SHOWN = 3

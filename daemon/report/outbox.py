@@ -171,8 +171,8 @@ class Outbox:
         for queued in self._queue:
             self._born.setdefault(queued.id, mono - max(0.0, now - queued.created_at))
         due = [q for q in self._queue if self._due.get(q.id, mono) <= mono]
-        if not due:
-            return
+        if not due or not self.urls:
+            return  # without a URL they wait for one
         took = self._took.get(due[0].id, set())
         together = [q for q in due if self._goes_with(due[0], q)]
         if len(together) < bundles.FROM:
@@ -181,7 +181,11 @@ class Outbox:
         if len(together) > 1:
             message = bundles.bundle([q.message for q in together])
         urls = [u for u in self.urls if u not in took]
-        question = asdict(message) | {"id": due[0].id, "urls": urls, "mode": self.mode}
+        if not urls:  # the only one that had refused it was removed
+            self._sent(together, now)
+            return
+        mode = "all" if message.every else self.mode
+        question = asdict(message) | {"id": due[0].id, "urls": urls, "mode": mode}
         if self._child.ask(question, mono):
             for queued in together:
                 queued.attempts += 1
@@ -208,12 +212,7 @@ class Outbox:
             queued.results = list(results)
         if answer.get("ok"):
             self._outstanding = []
-            self.trouble = ""
-            for queued in sent:
-                self._forget(queued)
-                queued.state, queued.sent_at, queued.error = "sent", now, ""
-                self._keep(queued)
-            self._delivered()
+            self._sent(sent, now)
             self._release()
             return
         took = {url for url, r in zip(self._asked, results, strict=False) if r["ok"]}
@@ -221,6 +220,14 @@ class Outbox:
             self._took.setdefault(queued.id, set()).update(took)
         errors = [f"{r['url']}: {r['error']}" for r in results if not r["ok"]]
         self._failed("; ".join(errors) or "no URL accepted it", now, mono)
+
+    def _sent(self, messages: Iterable[Queued], now: float) -> None:
+        self.trouble = ""
+        for queued in messages:
+            self._forget(queued)
+            queued.state, queued.sent_at, queued.error = "sent", now, ""
+            self._keep(queued)
+        self._delivered()
 
     def _release(self) -> None:
         """What waits is due at once, because a service can be reached again. A message is released

@@ -10,7 +10,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
-from ..config.phones import own_urls
+from ..config.phones import all_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages
@@ -64,12 +64,11 @@ class Alerter:
 
     def _urls(self) -> tuple[str, ...]:
         """The alert URLs of the configuration, and those that a person gave the daemon itself."""
+        urls, self.routes_trouble = self._context.config.alert_urls, ""
         try:
-            own = own_urls(self._context.state.alert_urls)
-            self.routes_trouble = ""
+            urls = all_urls(urls, self._context.state.alert_urls)
         except ConfigError as error:
-            own, self.routes_trouble = (), str(error)
-        urls = tuple(dict.fromkeys((*self._context.config.alert_urls, *own)))
+            self.routes_trouble = str(error)
         self._context.phones = len(urls)
         return urls
 
@@ -79,14 +78,8 @@ class Alerter:
 
     def test(self) -> str:
         """Push a test; its id in the outbox."""
-        message = messages.Message(
-            title="[TEST] middlewatch can reach you",
-            body="This is a test push by the daemon: alerts reach your phone.",
-            kind="info",
-        )
-        queued = self.outbox.push(
-            message, self._context.clock.now(), self._context.clock.monotonic()
-        )
+        clock = self._context.clock
+        queued = self.outbox.push(messages.TEST, clock.now(), clock.monotonic())
         return "" if queued is None else queued.id
 
     def _keep(self, queued: Queued) -> None:

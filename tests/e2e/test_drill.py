@@ -86,6 +86,14 @@ def test_an_url_that_does_not_answer_fails_the_drill(box: Any, receiver: Any, tm
     assert report["urls"][0]["error"]
 
 
+def test_an_url_that_was_given_to_the_daemon_is_called(box: Any, receiver: Any, tmp: Path) -> None:
+    box.extra_env["MIDDLEWATCH_ALERT_URLS"] = ""
+    box.command("alert", "add", receiver.url)
+    status, report, _ = drilled(box, "crash", tmp)
+    assert (status, [url["ok"] for url in report["urls"]]) == (0, [True])
+    assert len(receiver.pushes) == 1
+
+
 def test_nobody_to_tell_is_a_usage_error(box: Any) -> None:
     box.extra_env["MIDDLEWATCH_ALERT_URLS"] = ""
     done = box.command("drill", "nan", check=False)

@@ -157,7 +157,7 @@ def case_of(view: View, patience: SilenceLimits, *, saves: bool = True) -> Silen
     """
     beginning = max(view.run.started_at, view.run.watched_since)
     shown, since = last_sign(view)
-    last = beginning if shown is None else max(shown, _result_at(view))
+    last = beginning if shown is None else _result_at(view, shown)
     since = since if shown is not None else "the start"
     saved = last
     if saves:
@@ -209,10 +209,11 @@ def case_of(view: View, patience: SilenceLimits, *, saves: bool = True) -> Silen
     return Silence(silent, limit, since, rhythm.typical_s, longest, early_s, early_s)
 
 
-def _result_at(view: View) -> float:
-    """When the newest result of an evaluation came, which repeats the step that it is about; epoch
-    seconds."""
-    return next((step.at for step in reversed(view.steps) if _evaluated(step)), 0.0)
+def _result_at(view: View, shown: float) -> float:
+    """When the newest result of an evaluation came after the sign ``shown``, else that: it repeats the
+    step that it is about. Epoch seconds. Only what is newer is looked at, which is little in any tick."""
+    newer = itertools.takewhile(lambda step: step.at > shown, reversed(view.steps))
+    return next((step.at for step in newer if _evaluated(step)), shown)
 
 
 def announced_phases(view: View) -> list[Phase]:

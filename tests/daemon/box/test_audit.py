@@ -14,6 +14,8 @@ from middlewatch.daemon.box import audit as audit_module
 from middlewatch.daemon.box import machine
 from middlewatch.daemon.box.audit import audit, cpu
 from middlewatch.daemon.config.load import parse
+from middlewatch.daemon.config.paths import StateDir
+from middlewatch.daemon.config.phones import write_urls
 from middlewatch.daemon.system import jsonlines
 from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample
 
@@ -50,6 +52,17 @@ def test_nobody_to_tell_is_bad(tmp_path: Path) -> None:
     seen = audit(tmp_path, parse("", ""), tmp_path)
     alerts = next(c for c in seen["checks"] if c["what"] == "alerts")
     assert alerts["state"] == "bad"
+
+
+def test_a_url_that_was_given_to_the_daemon_counts(tmp_path: Path) -> None:
+    file = StateDir(tmp_path).alert_urls
+    write_urls(file, [SECRET])
+    for mode, state in ((0o600, "ok"), (0o666, "bad")):
+        file.chmod(mode)
+        seen = audit(tmp_path, parse("", ""), tmp_path)
+        alerts = next(c for c in seen["checks"] if c["what"] == "alerts")
+        assert alerts["state"] == state
+        assert SECRET not in json.dumps(seen)
 
 
 def test_gpus_through_the_driver(nvml_double: NvmlDouble, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from middlewatch.daemon.config.schema import Alerts
 from middlewatch.daemon.report import outbox as outbox_module
-from middlewatch.daemon.report.messages import MAX_BODY, Message
+from middlewatch.daemon.report.messages import MAX_BODY, TEST, Message
 from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system import jsonlines
 
@@ -257,6 +257,42 @@ def test_mode_all_does_not_tell_a_url_twice(desk: Any, receivers: Any) -> None:
     d.clock.jump(10)
     d.until(lambda: queued.state == "sent")
     assert (len(good.got), len(bad.got)) == (1, 2)
+
+
+def test_a_test_goes_to_every_url_in_mode_ladder(desk: Any, receivers: Any) -> None:
+    first, second = receivers(), receivers()
+    one = desk(first.url, second.url)
+    push = one.push(TEST)
+    one.until(one.settled)
+    assert [r["ok"] for r in push.results] == [True, True]
+    assert [len(first.got), len(second.got)] == [1, 1]
+
+
+def test_what_waits_when_the_last_url_is_removed_waits_for_another(
+    desk: Any, receiver: Receiver
+) -> None:
+    one = desk(f"json://127.0.0.1:{dead_port()}/")
+    push = one.push()
+    one.until(lambda: push.attempts and push.error)
+    one.outbox.urls = ()
+    one.clock.sleep(PAUSES_S[-1] * 2)
+    one.pump()
+    assert (push.state, push.attempts) == ("queued", 1)
+    one.outbox.urls = (receiver.url,)
+    one.until(lambda: push.state == "sent")
+    assert (push.state, len(receiver.got)) == ("sent", 1)
+
+
+def test_a_message_is_sent_once_the_url_that_refused_it_is_removed(
+    desk: Any, receiver: Receiver
+) -> None:
+    one = desk(receiver.url, f"json://127.0.0.1:{dead_port()}/", mode="all")
+    push = one.push()
+    one.until(lambda: push.attempts and push.error)
+    one.outbox.urls = (receiver.url,)
+    one.clock.sleep(PAUSES_S[-1] * 2)
+    one.until(lambda: push.state == "sent")
+    assert (push.state, len(receiver.got), one.outbox.trouble) == ("sent", 1, "")
 
 
 def test_a_message_that_nobody_takes_is_given_up_after_days(desk: Any) -> None:

@@ -1,0 +1,36 @@
+"""The first step for a finished log, where its evidence asks for one of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from middlewatch.daemon.report.first_steps import first_step_in_log
+
+
+@pytest.mark.parametrize(
+    ("trouble", "text", "step"),
+    [
+        ("process_killed", "srun: error: gpu3: task 0: exit code 137", "free -g"),
+        ("process_killed", "exitcode  : -9 (pid: 4711)", "free -g"),
+        ("process_killed", "died with <Signals.SIGKILL: 9>.", "free -g"),
+        ("rank_failed", "train.py exited with status 152", "ulimit -t"),
+        ("rank_failed", "exitcode: -25", "ulimit -f"),
+        ("sigterm_received", "the job ended with exit code 129", "middlewatch run --"),
+        ("python_exception", "KeyError: 'image'", "sed -n '28,44p' LOG"),
+    ],
+)
+def test_it_follows_the_evidence(trouble: str, text: str, step: str) -> None:
+    assert step in first_step_in_log(trouble, 40, text, traceback=False)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "text"),
+    [
+        ("cuda_oom", "torch.OutOfMemoryError: Tried to allocate 152 MiB"),
+        ("cuda_oom", "CUDA out of memory after step 153 of 9000"),
+        ("sigterm_received", "SIGTERM at step 129 of 500"),
+        ("process_killed", "worker-91 of 1370 was killed"),
+    ],
+)
+def test_a_number_that_is_no_exit_status_asks_for_nothing(trouble: str, text: str) -> None:
+    assert first_step_in_log(trouble, 40, text, traceback=True) == ""
