@@ -352,8 +352,7 @@ def _ended_at(run: WatchedRun, now: float | None = None) -> float | None:
 
     With ``now``, an end that is not noted yet counts as well: the next job may be found before.
     """
-    ends = (end.at for end in run.history.endings if end.main)
-    ended = run.ended_at if run.ended_at is not None else next(ends, None)
+    ended = run.ended_at if run.ended_at is not None else run.gone_at
     spec = run.spec
     if ended is None and now is not None and spec.pid is not None and spec.start_ticks is not None:
         return now if procfs.start_ticks(spec.pid) != spec.start_ticks else None

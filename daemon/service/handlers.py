@@ -285,7 +285,7 @@ class Handlers:
         """Take a run that is over off the list. No file is deleted."""
         watched = self._context.find_run(question["run"])
         if watched.alive:
-            if any(ending.main for ending in watched.history.endings):
+            if watched.gone_at is not None:
                 raise UsageError(f"how {watched.spec.id} ended is still read", "try again in 20 s")
             raise UsageError(f"{watched.spec.id} is alive", "end it first: middlewatch end RUN")
         self._forget(watched.spec.id, "a person has taken its run off the list")

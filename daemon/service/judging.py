@@ -142,6 +142,7 @@ class Judging:
             return
         if self.finding is not None:
             self._loop.serve(partial(self.finding.look_at, watched))
+        watched.take_end()
         now = self._context.clock.now()
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol, Union
 
@@ -45,6 +44,11 @@ class Run(Protocol):
     clock: Clock
     guards: Guards | None
     saves: RunSaves
+
+    @property
+    def gone_at(self) -> float | None:
+        """When the main process was seen to be gone."""
+        ...
 
     def add_observations(self, seen: Iterable[Observation]) -> None:
         """Take what a source saw."""
@@ -95,7 +99,7 @@ class RunLogs:
                 from_start=from_start,
                 guards=self._run.guards,
                 pids=self._run.history.pids,
-                ended_at=self._ended_at,
+                ended_at=lambda: self._run.gone_at,
             )
 
         self._follow(path, file, state)
@@ -113,9 +117,6 @@ class RunLogs:
         reader.isolated = self._pump.isolation.one("parser", f"{label} of {self._run.spec.id}")
         self.readers[label], self._tails[label] = reader, tail
         self._pumped.append(self._pump.add(tail, self._run.add_observations, self._run.spec.id))
-
-    def _ended_at(self) -> float | None:
-        return next((end.at for end in self._run.history.endings if end.main), None)
 
     def _take(self, found: Output) -> None:
         """One more file that the run prints to."""
@@ -154,11 +155,22 @@ class RunLogs:
         for tail in self._tails.values():
             if tail.answers_later:
                 continue
-            with suppress(OSError, Unsupported):
+            try:
                 for _ in range(READS_AT_ONCE):
                     self._run.add_observations(tail.read(self._run.clock.now()))
                     if not tail.more:
                         break
+            except (OSError, Unsupported):
+                tail.level_at = self._run.clock.now()
+
+    def level_since(self, at: float) -> bool:
+        """Whether every log was read to its end at ``at`` or later; those that are not far are read now.
+
+        One that cannot be read counts: nothing more is known of it.
+        """
+        if any(tail.level_at < at for tail in self._tails.values()):
+            self.read_now()
+        return all(tail.level_at >= at for tail in self._tails.values())
 
     def line_text(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""

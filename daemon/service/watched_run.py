@@ -54,11 +54,14 @@ SUSPECT_S = 5.0
 """Seconds between two choices of the processes whose stacks are taken during a silence."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last log lines, counters and saves are still read."""
+LATE_RECORD_S = 60.0
+"""The same while the exit record of our supervisor is missing: it may find the disk full."""
 REST_S = 60.0
 """Seconds after the end of a run in which everything about it is kept in memory, for what follows at
 once: a late exit record, the next attempt, the last saves. Our choice."""
-LATE_RECORD_S = 60.0
-"""The same while the exit record of our supervisor is missing: it may find the disk full."""
+END_HELD_S = 10.0
+"""Seconds for which the end of the main process waits for its last lines, where a log is far or the box
+so busy that it is not read yet: an end that is judged without them has no cause. Our choice."""
 
 
 class WatchedRun:
@@ -104,6 +107,7 @@ class WatchedRun:
             self.history.checkpoints = kept_checkpoints(self.index)
         self.fresh: set[type] = set()
         self.end_alerted = self.state in ENDED
+        self._held_end: ProcessEnded | None = None
         self.resting = False
         self._lived_at: float = memory.get("lived_at", now)
         self._saves_seen = self.index_stale = False
@@ -187,7 +191,10 @@ class WatchedRun:
         for one in seen:
             if self._session is not None:
                 one = self._session.note(one)
-            self.history.add(one)
+            if isinstance(one, ProcessEnded) and one.main and self._end_at() is None:
+                self._held_end = one
+            else:
+                self.history.add(one)
             self.fresh.add(type(one))
             urgent = urgent or isinstance(one, URGENT)
             if isinstance(one, CheckpointSeen):
@@ -196,6 +203,27 @@ class WatchedRun:
                 self.saves.see(one, self.clock.now())
         if urgent:
             self._urgent()
+
+    @property
+    def gone_at(self) -> float | None:
+        """When the main process was seen to be gone (epoch seconds); ``None`` while it lives."""
+        if self._held_end is not None:
+            return self._held_end.at
+        return self._end_at()
+
+    def _end_at(self) -> float | None:
+        return next((end.at for end in self.history.endings if end.main), None)
+
+    def take_end(self) -> None:
+        """Let the end of the main process be judged, once its logs were read to where it left them."""
+        held = self._held_end
+        if held is None:
+            return
+        waited = self.clock.now() - held.at
+        if self.logs.level_since(held.at) or not 0 <= waited < END_HELD_S:
+            self.history.add(held)
+            self.fresh.add(ProcessEnded)
+            self._held_end = None
 
     def note_checkpoints(self) -> None:
         """Copy the known checkpoints from the source to the history.

@@ -108,6 +108,9 @@ class EngineLog(Source):
         self._since: int = _whole(kept.get("ns")) or since_ns
         self._count: int = _whole(kept.get("count")) if _whole(kept.get("ns")) else 0
         self._bytes: int = _whole(kept.get("bytes"))
+        self.level_at = float("-inf")
+        """When the last question was asked whose answer left nothing unread (epoch seconds)."""
+        self._asked_at = 0.0
         self._grown_at = 0.0
         self._chunk = 0
         self._begun = self._asked = self._over = False
@@ -141,7 +144,7 @@ class EngineLog(Source):
         if not self._begun:
             begin = {"since": self._since, "count": self._count, "tty": self._tty}
             question["begin"] = {**begin, "until": self._start.until_ns}
-        self._asked = self._engine.ask(self._client, question) or self._asked
+        self._asked, self._asked_at = self._engine.ask(self._client, question) or self._asked, now
         return said
 
     def state(self) -> TailState:
@@ -168,6 +171,7 @@ class EngineLog(Source):
             return []
         self._begun = not answer["ended"]
         self.more = bool(answer["more"])
+        self.level_at = self.level_at if self.more else self._asked_at
         records = [(kind, _bytes(text)) for kind, text in answer["records"]]
         self._since, self._count = answer["place"]["ns"], answer["place"]["count"]
         said = self._text.feed_records(records, now)
@@ -180,6 +184,7 @@ class EngineLog(Source):
 
     def _lost(self, answer: dict[str, Any]) -> None:
         """Raises what an answer without records means; a child that is new is asked once more."""
+        self.level_at = float("inf")  # nothing will come, as far as is known
         for kind in ("late", "absent", "refused", "gone", "error"):
             words = str(answer.get(kind, ""))
             if kind == "gone" and words:

@@ -85,6 +85,9 @@ class LogTail(Source):
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now (deleted, rotated, …), for a person."""
         self.lag = Lag()
+        self.level_at = float("-inf")
+        """When the last look began that left nothing unread (epoch seconds)."""
+        self._asked_at = 0.0
         self._ended_at = ended_at
         self._outrun = False
         """A part was left out, and reading was not level since."""
@@ -209,6 +212,7 @@ class LogTail(Source):
         # At a heartbeat a file is looked into even if it seems unchanged, but none is opened for that.
         if not (beat and follower.wakes) and not self.more and follower.unchanged():
             self._mind_time(began, now)
+            self.level_at = now
             return (self._beat(now),) if beat else ()
         if beat:
             self._beat_at = now
@@ -226,7 +230,7 @@ class LogTail(Source):
             # Return what was read first; the error will be raised at the next read.
         finally:
             self._mind_time(began, now)
-            self._note(follower.more, follower.detail, follower.nameless)
+            self._note(follower.more, follower.detail, follower.nameless, now)
             if beat:  # after opening the file, which needs a descriptor more urgently
                 self._hints.ask(follower.fd)
         self._now.open_line = follower.open_line
@@ -281,6 +285,8 @@ class LogTail(Source):
                 "from_start": self._from_start,
                 "open_line": self._now.open_line,
             }
+        if not self._asked:
+            self._asked_at = now
         guard.ask(self._client, question)
         self._asked = True
 
@@ -291,6 +297,7 @@ class LogTail(Source):
         self._asked = False
         self._begun = not answer.get("lost")
         if not self._begun or answer.get("same"):
+            self.level_at = self._asked_at if self._begun and not self.more else self.level_at
             return []
         said: list[Observation] = []
         for text in answer["text"]:
@@ -299,7 +306,7 @@ class LogTail(Source):
         self._now.open_line = answer["open_line"]
         self._now.skipped_bytes = self._now.skipped_bytes or answer["skipped"]
         self._from_start = answer["from_start"]
-        self._note(answer["more"], answer["detail"], answer["nameless"])
+        self._note(answer["more"], answer["detail"], answer["nameless"], self._asked_at)
         if answer["left_out"]:
             self._note_left_out(answer["left_out"])
         self._note_lag(answer["taken"], answer["unread"], now)
@@ -343,8 +350,9 @@ class LogTail(Source):
     def _beat_is_due(self, now: float) -> bool:
         return not 0 <= now - self._beat_at < BEAT_S
 
-    def _note(self, more: bool, detail: str, nameless: bool) -> None:
+    def _note(self, more: bool, detail: str, nameless: bool, looked_at: float) -> None:
         self.more, self.detail, self._nameless = more, detail, nameless
+        self.level_at = self.level_at if more else looked_at
 
     def _growth(self, now: float) -> LogGrowth:
         return LogGrowth(

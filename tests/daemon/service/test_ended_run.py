@@ -6,10 +6,12 @@ import gc
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from middlewatch.daemon.checkpoints.ranking import RankingRules
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.history import BoxHistory
-from middlewatch.daemon.service.watched_run import REST_S, WatchedRun
+from middlewatch.daemon.service.watched_run import END_HELD_S, REST_S, WatchedRun
 from middlewatch.daemon.system.inotify import Inotify
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
@@ -51,6 +53,7 @@ def lived(folder: Path, clock: FakeClock, pump: Pump, inotify: Inotify) -> Watch
         ])  # fmt: skip
     watched.history.checkpoints = [CheckpointSeen(now, "/w/a.pt", now, 1, 1, "torch", state="ok")]
     watched.add_observations([ProcessEnded(now, spec.pid or 0, main=True, exit_code=0)])
+    watched.take_end()
     clock.jump(REST_S / 2)
     watched.update_state(watched.view(clock.now()), ())
     watched.reindex(clock.now(), RankingRules())
@@ -107,3 +110,50 @@ def test_the_memory_is_given_back(tmp_path: Path) -> None:
         inotify.close()
     assert full > 3 * kept
     assert kept < RUNS * KEPT_BYTES
+
+
+def dying(folder: Path) -> tuple[WatchedRun, FakeClock]:
+    """A run whose main process is seen to be gone before its last lines are read."""
+    clock, pump, inotify = parts()
+    log = folder / "log"
+    log.write_text("step 1/9 loss 2.5\n")
+    spec = RunSpec(name="gpt", id="gpt-1a2b", pid=2**22 + 7, start_ticks=7, logs=(str(log),))
+    watched = WatchedRun(spec, BoxHistory(), clock)
+    watched.logs.start(pump, inotify)
+    watched.logs.read_now()
+    with log.open("a") as grown:
+        grown.write(
+            "Traceback (most recent call last):\nOSError: [Errno 28] No space left on device\n"
+        )
+    clock.jump(0.5)
+    watched.add_observations([ProcessEnded(clock.now(), 2**22 + 7, main=True, exit_code=1)])
+    return watched, clock
+
+
+def test_an_end_is_not_judged_before_the_last_lines_are_read(tmp_path: Path) -> None:
+    watched, clock = dying(tmp_path)
+    assert watched.gone_at == clock.now()
+    assert watched.view(clock.now()).ending is None
+    watched.take_end()
+    view = watched.view(clock.now())
+    assert view.ending is not None
+    assert "disk_full" in {event.trouble for event in view.events}
+
+
+def test_an_end_waits_for_a_far_log_but_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, clock = dying(tmp_path)
+    monkeypatch.setattr(watched.logs, "level_since", lambda at: False)
+    watched.add_observations([ProcessEnded(clock.now(), 2**22 + 7, main=True, exit_code=2)])
+    for _ in range(2):
+        watched.take_end()
+        assert watched.view(clock.now()).ending is None
+        clock.jump(END_HELD_S - 1)
+    clock.jump(2.0)
+    watched.fresh.clear()
+    watched.take_end()
+    ending = watched.view(clock.now()).ending
+    assert ending is not None
+    assert ending.exit_code == 2, "what was learnt of it last"
+    assert ProcessEnded in watched.fresh
