@@ -17,7 +17,7 @@ from middlewatch.sentinels.kit import (
     View,
 )
 from middlewatch.sentinels.kit.pace.silence import last_sign
-from middlewatch.sentinels.kit.pace.suspects import HangLimits, suspects
+from middlewatch.sentinels.kit.pace.suspects import HangLimits
 
 from ..box.durability import MarkDurability, PathDurability
 from ..checkpoints.index import Settled, build
@@ -37,21 +37,20 @@ from ..sources.cpu_quota import CpuQuota
 from ..sources.parts_used import PartsInUse
 from ..sources.processes import Processes
 from ..sources.session import Session
-from ..sources.stacks import Stacks, Suspect
 from ..sources.walltime import Walltime
 from ..system.clock import Clock, iso
 from ..system.guard import Guard, Guards
 from ..system.inotify import Inotify
 from ..system.listing import Listing
 from ..system.pump import Pump, Pumped
+from .held_end import HeldEnd
 from .run_container import RunContainer
 from .run_logs import RunLogs
 from .run_saves import RunSaves, doubted
+from .run_stacks import RunStacks
 
 URGENT = (Step, LogEvent, ProcessEnded)
 """Observations that are judged at once; all others with the next tick (1 s)."""
-SUSPECT_S = 5.0
-"""Seconds between two choices of the processes whose stacks are taken during a silence."""
 SETTLE_S = 8.0
 """Seconds after the end of a run in which its last log lines, counters and saves are still read."""
 LATE_RECORD_S = 60.0
@@ -59,9 +58,6 @@ LATE_RECORD_S = 60.0
 REST_S = 60.0
 """Seconds after the end of a run in which everything about it is kept in memory, for what follows at
 once: a late exit record, the next attempt, the last saves. Our choice."""
-END_HELD_S = 10.0
-"""Seconds for which the end of the main process waits for its last lines, where a log is far or the box
-so busy that it is not read yet: an end that is judged without them has no cause. Our choice."""
 
 
 class WatchedRun:
@@ -107,7 +103,7 @@ class WatchedRun:
             self.history.checkpoints = kept_checkpoints(self.index)
         self.fresh: set[type] = set()
         self.end_alerted = self.state in ENDED
-        self._held_end: ProcessEnded | None = None
+        self._end = HeldEnd(self.history, clock)
         self.resting = False
         self._lived_at: float = memory.get("lived_at", now)
         self._saves_seen = self.index_stale = False
@@ -128,8 +124,7 @@ class WatchedRun:
         self.docker: Guard | None = None
         self._pumped: list[Pumped] = []
         self._pump: Pump | None = None
-        self._stacks: tuple[Stacks, Pumped] | None = None
-        self._suspected_at = 0.0
+        self._stacks = RunStacks(self, spec.id)
         self._urgent: Callable[[], None] = lambda: None
 
     # -- sources ------------------------------------------------------------------------
@@ -159,7 +154,7 @@ class WatchedRun:
 
     def stop_sources(self, pump: Pump) -> None:
         """Close every source; saves without a verdict are still followed."""
-        self._forget_stacks()
+        self._stacks.forget(pump)
         for pumped in self._pumped:
             pump.remove(pumped)
         self._pumped.clear()
@@ -191,8 +186,8 @@ class WatchedRun:
         for one in seen:
             if self._session is not None:
                 one = self._session.note(one)
-            if isinstance(one, ProcessEnded) and one.main and self._end_at() is None:
-                self._held_end = one
+            if isinstance(one, ProcessEnded):
+                self._end.add(one)
             else:
                 self.history.add(one)
             self.fresh.add(type(one))
@@ -207,23 +202,12 @@ class WatchedRun:
     @property
     def gone_at(self) -> float | None:
         """When the main process was seen to be gone (epoch seconds); ``None`` while it lives."""
-        if self._held_end is not None:
-            return self._held_end.at
-        return self._end_at()
-
-    def _end_at(self) -> float | None:
-        return next((end.at for end in self.history.endings if end.main), None)
+        return self._end.at
 
     def take_end(self) -> None:
         """Let the end of the main process be judged, once its logs were read to where it left them."""
-        held = self._held_end
-        if held is None:
-            return
-        waited = self.clock.now() - held.at
-        if self.logs.level_since(held.at) or not 0 <= waited < END_HELD_S:
-            self.history.add(held)
+        if self._end.release(self.logs):
             self.fresh.add(ProcessEnded)
-            self._held_end = None
 
     def note_checkpoints(self) -> None:
         """Copy the known checkpoints from the source to the history.
@@ -250,26 +234,9 @@ class WatchedRun:
         silent = view.now - (begun if shown is None else shown) > silence_s
         self._processes.closer_look = silent
         if limits is None or not silent:
-            self._forget_stacks()
-        elif view.now >= self._suspected_at + SUSPECT_S:
-            self._suspected_at = view.now
-            self._take_stacks(tuple(Suspect(*one) for one in suspects(view, limits)))
-
-    def _take_stacks(self, wanted: tuple[Suspect, ...]) -> None:
-        """Take the stacks of these processes; the source exists only while it is needed."""
-        if self._stacks is None:
-            if not wanted or self._pump is None:
-                return
-            source = Stacks(self.clock)
-            source.wanted = wanted
-            self._stacks = source, self._pump.add(source, self.add_observations, self.spec.id)
-        self._stacks[0].wanted = wanted
-
-    def _forget_stacks(self) -> None:
-        if self._stacks is not None and self._pump is not None:
-            self._pump.remove(self._stacks[1])
-            self._stacks = None
-            self.history.stacks.clear()
+            self._stacks.forget(self._pump)
+        elif self._pump is not None:
+            self._stacks.choose(view, limits, self._pump)
 
     def log_line_text(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""

@@ -11,7 +11,8 @@ import pytest
 from middlewatch.daemon.checkpoints.ranking import RankingRules
 from middlewatch.daemon.config.run_spec import RunSpec
 from middlewatch.daemon.judge.history import BoxHistory
-from middlewatch.daemon.service.watched_run import END_HELD_S, REST_S, WatchedRun
+from middlewatch.daemon.service.held_end import MOST_S
+from middlewatch.daemon.service.watched_run import REST_S, WatchedRun
 from middlewatch.daemon.system.inotify import Inotify
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
@@ -149,7 +150,7 @@ def test_an_end_waits_for_a_far_log_but_not_for_ever(
     for _ in range(2):
         watched.take_end()
         assert watched.view(clock.now()).ending is None
-        clock.jump(END_HELD_S - 1)
+        clock.jump(MOST_S - 1)
     clock.jump(2.0)
     watched.fresh.clear()
     watched.take_end()

@@ -1,0 +1,60 @@
+"""The end of a main process, kept back until the last lines of the run were read.
+
+A process says why it ends, and ends; both are seen within a second where the box is quiet. On a busy box,
+or where a log is far, the end is seen first, and an end that is judged without its last lines has no cause.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from middlewatch.sentinels.kit import ProcessEnded
+
+from ..judge.history import RunHistory
+from ..system.clock import Clock
+
+MOST_S = 10.0
+"""Seconds for which an end waits for its last lines. Our choice."""
+
+
+class Logs(Protocol):
+    """What is used here of :class:`.run_logs.RunLogs`."""
+
+    def level_since(self, at: float) -> bool:
+        """Whether every log was read to its end at ``at`` or later."""
+        ...
+
+
+class HeldEnd:
+    """The end of the main process of one run, on its way into its history."""
+
+    def __init__(self, history: RunHistory, clock: Clock) -> None:
+        self._history, self._clock = history, clock
+        self._held: ProcessEnded | None = None
+
+    @property
+    def at(self) -> float | None:
+        """When the main process was seen to be gone (epoch seconds); ``None`` while it lives."""
+        return self._held.at if self._held is not None else self._known()
+
+    def _known(self) -> float | None:
+        return next((end.at for end in self._history.endings if end.main), None)
+
+    def add(self, end: ProcessEnded) -> None:
+        """One more end of a process of the run; a status that is learnt late corrects an earlier one."""
+        if end.main and self._known() is None:
+            self._held = end
+        else:
+            self._history.add(end)
+
+    def release(self, logs: Logs) -> bool:
+        """Let the end be judged, if it is time for that; true if it was."""
+        held = self._held
+        if held is None:
+            return False
+        waited = self._clock.now() - held.at
+        if 0 <= waited < MOST_S and not logs.level_since(held.at):
+            return False
+        self._history.add(held)
+        self._held = None
+        return True
