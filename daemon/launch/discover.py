@@ -39,7 +39,7 @@ from .programs import (
     starts_trials,
 )
 from .purpose import BOOSTS
-from .reports import reports_training
+from .reports import reports_training, tees
 from .tmux import Unanswered, attach_tmux
 
 MIN_CPU = 0.5
@@ -90,20 +90,22 @@ def discover(
     }
     candidates = find(processes, gpus, busy, min_cpu, os.getpid())
     runs: list[FoundRun] = []
+    copiers = tees(processes)
     for one in group(processes, candidates, gpus):
         name = unique(name_of(one.main, processes), {run.name for run in runs})
         found = _spec(one, name, processes, log_dir)
         members = [one.main, *(process for _, process in one.ranks)]
         trains = starts_trials(one.main) or any(
-            p.pid in gpus or looks_like_training(p) or reports_training(p) for p in members
+            p.pid in gpus or looks_like_training(p) or reports_training(p, None, copiers)
+            for p in members
         )
         if not trains:
             found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
-        runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus)))
+        runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus, copiers)))
     return runs
 
 
-def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
+def _doubt(members: Sequence[Process], gpus: Collection[int], copiers: Sequence[Process]) -> str:
     """Why these processes were taken for a training; empty when they say themselves that they are.
 
     A launcher is believed, unless what it starts is called an evaluation or a server. So is a
@@ -131,7 +133,7 @@ def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
         return "a launcher started it"
     if any(map(runs_notebook, members)):
         return "it executes a notebook"
-    reports = any(map(reports_training, members))
+    reports = any(reports_training(member, None, copiers) for member in members)
     return "its log reads like that of a training" if reports else "it keeps the CPU busy"
 
 
