@@ -230,17 +230,15 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
         return  # a program that still logs has handled the error, or is not yet at its end
-    alive = (
-        "; its process is still alive"
-        if view.process_samples and view.process_samples[-1].processes
-        else ""
-    )
+    lives = bool(view.process_samples and view.process_samples[-1].processes)
+    since = f"no step since {span(view.now - cause.at)}"
+    stands = f"the run hangs: {since}, its process is still alive" if lives else since
     yield Finding(
         trouble=cause.trouble,
         key="error",
         severity=row(cause.trouble).severity,
         fatal=True,
-        summary=f"{describe_event(cause)}; no step since {span(view.now - cause.at)}{alive}",
+        summary=f"{describe_event(cause)}; {stands}",
         evidence=(Evidence("log", cause.text, cause.at),),
         file=cause.file,
         line=cause.line,
