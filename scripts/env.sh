@@ -31,6 +31,9 @@ find_python() {
     return 1
 }
 
+# Where PyTorch has its builds for processors only. PyPI has none of them.
+torch_for_processors=https://download.pytorch.org/whl/cpu/torch/
+
 # environment DIR PIP-ARGUMENTS…
 # Make or update the virtual environment DIR by `pip install PIP-ARGUMENTS`. Does nothing when
 # pyproject.toml and the arguments are those of the last time; waits for another script that
@@ -53,6 +56,10 @@ environment() {
         echo "installing into $dir (a minute or two the first time)"
         # Dependency groups came with pip 25.1.
         "$dir/bin/python" -m pip install -qq --disable-pip-version-check "pip>=25.1" || exit 1
+        # Asked twice, not six times: a box that cannot reach it does without, and not in minutes.
+        if [[ " $* " == *" --group torch "* ]]; then
+            set -- --find-links "$torch_for_processors" --retries 1 "$@"
+        fi
         "$dir/bin/python" -m pip install -qq --disable-pip-version-check "$@" || exit 1
         # litgpt asks for a huggingface_hub of last year, which transformers 5 cannot use. What
         # the tests need of it (its models, its way of saving) does without.
