@@ -83,7 +83,7 @@ class Terminal:
         # What the line starts must not read the next one.
         self.shell.stdin.write(f"{{ {line}\n}} </dev/null\nprintf '\\n{end} %s\\n' $?\n")
         self.shell.stdin.flush()
-        late = threading.Timer(LINE_S, self.close)
+        late = threading.Timer(LINE_S, self.kill)
         late.start()
         said: list[str] = []
         try:
@@ -96,11 +96,18 @@ class Terminal:
         told = "".join(said)
         raise Failed(f"the shell ended, or `{line}` took more than {LINE_S:.0f} s:\n{told}")
 
-    def close(self) -> None:
+    def kill(self) -> None:
         """End the shell and what still runs in front of it."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.shell.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """The same, and wait for it."""
+        self.kill()
         self.shell.wait()
+        for end in (self.shell.stdin, self.shell.stdout):
+            if end:
+                end.close()
 
 
 @contextlib.contextmanager
