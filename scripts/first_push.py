@@ -117,7 +117,9 @@ def training(job: Path) -> Iterator[Log]:
     shutil.copy(ROOT / "scripts" / "toy_trainer.py", job / "train.py")
     train = f"{sys.executable} train.py --steps 1000000 --sleep 0.05 --flush --raise-lr-when raise"
     nohup = f"nohup {train} --save-every 200 --out out > train.log 2>&1 & echo $!"
-    pid = int(subprocess.run(["bash", "-c", nohup], cwd=job, capture_output=True, check=True).stdout)
+    pid = int(
+        subprocess.run(["bash", "-c", nohup], cwd=job, capture_output=True, check=True).stdout
+    )
     try:
         yield Log(job / "train.log")
     finally:
