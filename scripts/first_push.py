@@ -30,9 +30,9 @@ from pathlib import Path
 from queue import Empty
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT))
 
-from quickstart import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
+from scripts.quickstart import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
 
 SECTION = "## Install and first watch"
 PHONE = re.compile(r"\bntfys?://\S+")

@@ -14,7 +14,6 @@ import pytest
 from ..fakes import second_user
 from ..fakes.box import COMMAND
 
-
 NOTHING = pytest.param(
     "777",
     marks=pytest.mark.skipif(
