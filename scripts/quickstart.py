@@ -34,7 +34,7 @@ from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAINER = ROOT / "scripts" / "toy_trainer.py"
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
 
 STEPS = 4000
 SAVE_EVERY = 100
