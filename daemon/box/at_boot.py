@@ -155,7 +155,9 @@ def way(wanted: Wanted, platforms: Sequence[Platform], environ: Mapping[str, str
     if shutil.which("crontab") and _cron_runs():
         return AtBoot("cron", "", wanted)
     told = next((f"{p.name}: {p.start}" for p in platforms if p.start), "")
-    rest = "Put the line into the entry point of the image, or the start hook of whoever rents it out"
+    rest = (
+        "Put the line into the entry point of the image, or the start hook of whoever rents it out"
+    )
     return AtBoot("by hand", "", wanted, told or rest)
 
 
@@ -172,7 +174,10 @@ def _unit(template: str, wanted: Wanted, *, user: bool) -> str:
     lines = []
     for line in template.splitlines():
         if line.startswith("ExecStart="):
-            lines.append(f"ExecStart={' '.join(map(_quoted, (*wanted.program, 'daemon')))}")
+            program, *words = (*wanted.program, "daemon")
+            # Only what follows the program is searched for variables.
+            given = [_quoted(program), *(_quoted(word).replace("$", "$$") for word in words)]
+            lines.append(f"ExecStart={' '.join(given)}")
             lines += [f"Environment={_quoted(f'{k}={v}')}" for k, v in wanted.variables]
             # With a dash: a folder that is not mounted keeps nobody from watching.
             lines += [
@@ -198,8 +203,8 @@ def _unchanged(text: str) -> bool:
 
 
 def _quoted(word: str) -> str:
-    """A word of a unit: no specifier, no variable, no end."""
-    shown = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    """A word of a unit, in which nothing is a specifier or an end."""
+    shown = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return shown if re.fullmatch(r"[\w@%+=:,./$-]+", shown) else f'"{shown}"'
 
 

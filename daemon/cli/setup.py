@@ -50,7 +50,7 @@ def setup(args: argparse.Namespace) -> int:
     finally:
         known.places.close()
     taken = taken_state(args)
-    restart = _save_mirror(answers, path)
+    restart = _save_mirror(answers, known.config.mirror.to, path)
     added = tuple(url for url in answers.urls if url not in known.kept)
     if added:
         write(taken.alert_urls, (*own_urls(taken.alert_urls), *added))
@@ -93,16 +93,16 @@ def _known(args: argparse.Namespace, path: Path) -> Known:
     )
 
 
-def _save_mirror(answers: Answers, path: Path) -> bool:
+def _save_mirror(answers: Answers, now: str, path: Path) -> bool:
     """Make the place, and have the configuration name it; True when that is a change."""
-    if answers.mirror is None or (not answers.mirror and not path.exists()):
+    if answers.mirror is None:
         return False
     if answers.make is not None:
         try:
             make(answers.make)
         except MirrorError as trouble:
             raise UsageError(str(trouble)) from None
-    return set_value(path, "mirror", "to", answers.mirror)
+    return answers.mirror != now and set_value(path, "mirror", "to", answers.mirror)
 
 
 def _at_boot(args: argparse.Namespace, path: Path, to: str, config: Config) -> AtBoot:
