@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
-KINDS = (".py", ".tcss", ".toml", ".txt", ".typed")
+KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
         packed = {n for n in archive.namelist() if n.startswith("middlewatch/")}
     rooms = {
         f"middlewatch/{path.relative_to(ROOT).as_posix()}"
-        for room in ("daemon", "sentinels", "tui")
+        for room in ("daemon", "sentinels", "systemd", "tui")
         for path in (ROOT / room).rglob("*")
         if path.suffix in KINDS
     }

@@ -30,7 +30,7 @@ from . import asking, console
 from .alert import test_by_daemon, write
 from .context import client, state, taken_state
 from .daemon import ensure, halt
-from .setup_answers import NTFY, Answers, Known, gather
+from .setup_answers import NTFY, Answers, Before, gather
 
 NEXT = ("middlewatch watch", "middlewatch run -- python train.py")
 _PUSH = "This is the test push: your phone should ring now."
@@ -78,13 +78,13 @@ def setup(args: argparse.Namespace) -> int:
     return int(refused or done["boot"]["state"] == "failed")
 
 
-def _known(args: argparse.Namespace, path: Path) -> Known:
+def _known(args: argparse.Namespace, path: Path) -> Before:
     """What is set now. Raises ConfigError for a configuration that is wrong: it is not touched."""
     config = load(path)
     shell = environment_urls()
     kept = own_urls(state(args).alert_urls)
     configured = tuple(url for url in config.alert_urls if url not in shell)
-    return Known(
+    return Before(
         config=config,
         kept=tuple(dict.fromkeys((*configured, *kept))),
         of_shell=tuple(url for url in dict.fromkeys(shell) if url not in kept),

@@ -38,7 +38,7 @@ _ANSWERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Before:
     """What is set already, and what this box offers."""
 
     config: Config
@@ -66,7 +66,7 @@ class Answers:
     warnings: list[str] = field(default_factory=list)
 
 
-def gather(args: argparse.Namespace, known: Known) -> Answers:
+def gather(args: argparse.Namespace, known: Before) -> Answers:
     """All answers. Raises UsageError for a wrong one, and when one is missing and nobody can be asked."""
     if args.alert and "://" in args.alert:
         raise UsageError(
@@ -90,7 +90,7 @@ def gather(args: argparse.Namespace, known: Known) -> Answers:
     return answers
 
 
-def _is_answered(what: str, args: argparse.Namespace, known: Known) -> bool:
+def _is_answered(what: str, args: argparse.Namespace, known: Before) -> bool:
     given = {
         "phone": args.alert or args.ntfy or args.no_alert or (known.of_shell and not _person(args)),
         "mirror": args.mirror is not None or args.no_mirror,
@@ -106,7 +106,7 @@ def _person(args: argparse.Namespace) -> bool:
 # ------------------------------------------------------------------------ the phone
 
 
-def _phone(args: argparse.Namespace, known: Known, answers: Answers) -> None:
+def _phone(args: argparse.Namespace, known: Before, answers: Answers) -> None:
     if args.alert:
         urls = _read(args.alert)
         if not urls:
@@ -146,7 +146,7 @@ def _take_topic(answers: Answers) -> None:
     answers.urls = (f"ntfys://{NTFY}/{answers.topic}",)
 
 
-def _ask_phone(known: Known, answers: Answers) -> None:
+def _ask_phone(known: Before, answers: Answers) -> None:
     now = ", ".join(map(shown, known.kept))
     choices = {"keep": f"as it is: {now}"} if known.kept else {}
     if known.of_shell:
@@ -178,7 +178,7 @@ def _ask_phone(known: Known, answers: Answers) -> None:
 # ------------------------------------------------------------------------ the checkpoints
 
 
-def _mirror(args: argparse.Namespace, known: Known, answers: Answers) -> None:
+def _mirror(args: argparse.Namespace, known: Before, answers: Answers) -> None:
     now = known.config.mirror.to
     if args.no_mirror:
         answers.mirror = ""
@@ -206,7 +206,7 @@ def _usable(text: str) -> tuple[MirrorTarget, bool]:
         raise UsageError("the name of that place is not UTF-8") from None
 
 
-def _take_place(answers: Answers, known: Known, target: MirrorTarget, *, missing: bool) -> None:
+def _take_place(answers: Answers, known: Before, target: MirrorTarget, *, missing: bool) -> None:
     answers.mirror = str(target)
     answers.make = target if missing else None
     answers.warnings += _risks(target, known.places)
@@ -228,7 +228,7 @@ def _risks(target: MirrorTarget, places: PathDurability) -> Iterator[str]:
         yield f"{target.path} is on the same file system as {here}: if that is lost, so are the copies"
 
 
-def _ask_mirror(known: Known, answers: Answers, now: str) -> None:
+def _ask_mirror(known: Before, answers: Answers, now: str) -> None:
     console.complain("")
     console.complain("2/3 Where should good checkpoints outlive this box?")
     console.complain("  Verified ones are copied there and read back: a folder on another disk,")
@@ -267,7 +267,7 @@ def _suggestion(places: PathDurability) -> str:
 # ------------------------------------------------------------------------ the start of the box
 
 
-def _boot(args: argparse.Namespace, known: Known, answers: Answers) -> None:
+def _boot(args: argparse.Namespace, known: Before, answers: Answers) -> None:
     if args.boot is not None or args.yes:
         answers.boot = args.boot is not False
         return

@@ -61,7 +61,7 @@ def told(*words: str, text: str = "", **given: Any) -> str:
         words, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=False, **given
     )
     assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}"
-    return done.stdout.strip()
+    return str(done.stdout).strip()
 
 
 def setup(*words: str, **given: Any) -> Any:
@@ -139,7 +139,13 @@ def a_user_without_root_gets_a_service_of_their_own() -> None:
     told("loginctl", "enable-linger", "anna")
     until(Path(runtime, "systemd/private").exists, "the service manager of anna")
     env = {"HOME": anna.pw_dir, "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": runtime}
-    hers = {"user": anna.pw_uid, "group": anna.pw_gid, "extra_groups": [], "env": env, "cwd": "/"}
+    hers: dict[str, Any] = {
+        "user": anna.pw_uid,
+        "group": anna.pw_gid,
+        "extra_groups": [],
+        "env": env,
+        "cwd": "/",
+    }
     made = setup("--boot", "--no-mirror", **hers)
     unit = f"{anna.pw_dir}/.config/systemd/user/middlewatch.service"
     assert (made["boot"]["by"], made["boot"]["path"]) == ("systemd --user", unit), made
