@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ..report.messages import TEST
 from ..report.outbox import notifier
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, UsageError
-from . import console
+from . import asking, console
 from .context import client, configuration, state, taken_state
 from .phone import ADD, phone_words
 
@@ -34,7 +35,7 @@ def alert(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
-    url = (args.url or "").strip()
+    url = _given(args.url).strip()
     if not url:
         raise UsageError("which URL?", f"example: {ADD}")
     check_url(url)
@@ -43,6 +44,13 @@ def _add(args: argparse.Namespace) -> int:
     if url not in known:
         write(path, (*known, url))
     return _told(args, f"{shown(url)} is called from now on; try it: middlewatch alert test")
+
+
+def _given(url: str | None) -> str:
+    """The URL, asked for or read from standard input (``-``): every user can read a command line."""
+    if url is None and asking.can_ask():
+        return asking.ask_secret("URL")
+    return sys.stdin.readline() if url == "-" else url or ""
 
 
 def _remove(args: argparse.Namespace) -> int:

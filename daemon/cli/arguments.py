@@ -322,7 +322,8 @@ def _checks(add: Add) -> None:
         "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC",
     )
     sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
-    sub.add_argument("url", nargs="?", help="an Apprise URL; for remove also its fingerprint")
+    told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
+    sub.add_argument("url", nargs="?", help=told)
     _json(sub)
     sub = add(
         "drill",
