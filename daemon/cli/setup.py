@@ -41,6 +41,7 @@ def setup(args: argparse.Namespace) -> int:
     refused."""
     path = Path(args.config).absolute() if args.config else config_file()
     known = _known(args, path)
+    _check_room(state(args).root)
     try:
         answers = gather(args, known)
     except KeyboardInterrupt:
@@ -91,6 +92,16 @@ def _known(args: argparse.Namespace, path: Path) -> Before:
         places=PathDurability.of_box(config),
         boot=_at_boot(args, path, config.mirror.to, config),
     )
+
+
+def _check_room(folder: Path) -> None:
+    """Raises UsageError when nothing can be kept there: said before the questions, not after them."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"the state directory {folder} cannot be used: {there} may not be written to",
+            "name another with --state-dir or $MIDDLEWATCH_STATE_DIR",
+        )
 
 
 def _save_mirror(answers: Answers, now: str, path: Path) -> bool:

@@ -47,7 +47,8 @@ def set_value(path: Path, section: str, key: str, value: str) -> bool:
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror or error}",
-            f"as its owner: [{section}] {_line(key, value).strip()}; or name another file: --config FILE",
+            f"have its owner write below [{section}]: {_line(key, value).strip()}; "
+            "or name another file: --config FILE",
         ) from error
     return True
 

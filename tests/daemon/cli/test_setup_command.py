@@ -241,6 +241,21 @@ def test_a_place_that_cannot_be_written_is_one_sentence(box: Box, what: str) -> 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.system
+def test_a_read_only_home_is_told_before_the_first_question(box: Box) -> None:
+    apart = ["unshare", "--mount"]
+    if subprocess.run([*apart, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("needs root for a mount of its own")
+    box.config.parent.mkdir()
+    script = 'mount -t tmpfs -o ro tmpfs "$0" && exec "$@"'
+    talk = Talk([*apart, "sh", "-c", script, str(box.config.parent), *COMMAND, "setup"], {
+        **box.env, "MIDDLEWATCH_STATE_DIR": str(box.config.parent / "state"),
+    })  # fmt: skip
+    status, shown = talk.ends()
+    assert (status, "1/3" in shown) == (2, False), shown
+    assert "may not be written to" in shown
+
+
 # ------------------------------------------------------------------------ at a terminal
 
 
@@ -248,7 +263,9 @@ def test_a_person_answers_three_questions(box: Box, phone: Receiver) -> None:
     talk = box.talk()
     talk.asked("1/3 Who is called")
     talk.answers(("which [1]", "9"), ("a number from 1 to 3", "2"))
-    talk.answers(("URL (is not shown)", "foo://geheim"), ("is of no service", secret(phone)))
+    talk.answers(("URL (is not shown)", "foo://geheim"))
+    talk.asked("is of no service")
+    talk.answers(("URL (is not shown)", secret(phone)))
     talk.answers(
         ("place [", "copies"), ("use it all the same? [y/N]", ""), ("then another", "copies")
     )
