@@ -12,23 +12,28 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
-KINDS = (".py", ".tcss", ".toml", ".txt", ".typed")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
+KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a copy, because setuptools leaves folders behind where it builds."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    source, out = tmp_path_factory.mktemp("source") / "tree", tmp_path_factory.mktemp("wheel")
+    copy_sources(source)
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
+    (built,) = out.iterdir()
+    return built
+
+
+def copy_sources(source: Path) -> None:
+    source.mkdir()
     for name in SOURCES:
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(ROOT / name, source / name)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
-    (built,) = out.iterdir()
-    return built
 
 
 def pip(*words: str) -> None:
@@ -50,13 +55,29 @@ def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
         packed = {n for n in archive.namelist() if n.startswith("middlewatch/")}
     rooms = {
         f"middlewatch/{path.relative_to(ROOT).as_posix()}"
-        for room in ("daemon", "sentinels", "tui")
+        for room in ("daemon", "sentinels", "systemd", "tui")
         for path in (ROOT / room).rglob("*")
         if path.suffix in KINDS
     }
     assert packed == rooms | {
         f"middlewatch/{n}" for n in ("__init__.py", "_version.py", "py.typed")
     }
+
+
+def test_the_source_archive_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """What `pip install middlewatch-X.tar.gz` builds, where there is no git and no checkout."""
+    source, out = tmp_path / "source", tmp_path / "out"
+    copy_sources(source)
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(out)]
+    out.mkdir()
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (archive,) = out.iterdir()
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(archive))
+    (built,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(built) as other:
+        assert set(one.namelist()) == set(other.namelist())
 
 
 def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: Path) -> None:

@@ -6,14 +6,12 @@ A handler is given as ``module:function`` and imported only when its command run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from middlewatch import __version__
 
-from .parser import Parser
-
-Add = Callable[..., Parser]
+from . import setup_arguments
+from .parser import Add, Parser
 
 
 def build() -> Parser:
@@ -64,6 +62,7 @@ def _json(sub: Parser) -> None:
 
 
 def _service(add: Add) -> None:
+    setup_arguments.add_to(add)
     add(
         "daemon",
         "daemon:daemon",
@@ -323,7 +322,8 @@ def _checks(add: Add) -> None:
         "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC",
     )
     sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
-    sub.add_argument("url", nargs="?", help="an Apprise URL; for remove also its fingerprint")
+    told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
+    sub.add_argument("url", nargs="?", help=told)
     _json(sub)
     sub = add(
         "drill",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from ..text.similar import meant
@@ -24,3 +25,7 @@ class Parser(argparse.ArgumentParser):
                 + (near or f"there are: {', '.join(names)}")
             )
         super().error(message)
+
+
+Add = Callable[..., Parser]
+"""Adds a command with its help, and returns its parser."""

@@ -53,7 +53,7 @@ def load(path: Path | None) -> Config:
 def parse(text: str, path: str) -> Config:
     """Configuration from TOML ``text``. Raises ConfigError with the line it is about."""
     where = _Where(path, text)
-    table = _toml(text, where)
+    table = toml(text, where.path)
     sentinels = discover()
     origins: dict[str, str] = {}
     for name in table:
@@ -98,7 +98,8 @@ def _check(config: Config, where: _Where) -> None:
         raise where.error("watch.ends_at", problem) from None
 
 
-def _toml(text: str, where: _Where) -> dict[str, Any]:
+def toml(text: str, path: str) -> dict[str, Any]:
+    """The values of TOML ``text``, not checked further. Raises ConfigError."""
     if not text:
         return {}
     # Imported here, so that the parser costs no memory on a box without a configuration file.
@@ -109,7 +110,7 @@ def _toml(text: str, where: _Where) -> dict[str, Any]:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where.path}: not valid TOML: {error}") from error
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
     return table
 
 

@@ -479,6 +479,7 @@ def test_commands_page_tells_when_each_command_answers_1() -> None:
         "alert",
         "watch",
         "drill",
+        "setup",
     }
     assert bad <= set(re.findall(r"`(\w+)`", told))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
 PACKAGES = "systemd,systemd-sysv,dbus,python3"
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap"}
 BUILD_S, BOOT_S = 600.0, 150.0
