@@ -59,9 +59,16 @@ def _remove(args: argparse.Namespace) -> int:
 
 def check_url(url: str, which: str = "") -> None:
     """Raises UsageError for a URL that no service understands; it is not shown but for its service."""
+    if "://" not in url:
+        service = url.partition("/")[0]
+        like = f"{service.partition('.')[0] or 'ntfy'}s://{service}/…" if "ntfy" in service else "SERVICE://…"
+        raise UsageError(
+            f"{which or 'the URL '}has no scheme: it says which service is called",
+            f"write it like {like}; example: ntfys://ntfy.sh/my-topic",
+        )
     import apprise
 
-    if "://" not in url or apprise.Apprise.instantiate(url) is None:
+    if apprise.Apprise.instantiate(url) is None:
         raise UsageError(
             f"{which}{url.partition('://')[0][:20]}:// is of no service, or not written as that wants it",
             "the services and how they are written: https://github.com/caronc/apprise/wiki",

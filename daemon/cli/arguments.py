@@ -22,6 +22,7 @@ def build() -> Parser:
         prog="middlewatch",
         description="Watches long GPU trainings on rented boxes.",
         epilog="example: middlewatch run --name gpt -- python train.py --max_steps 5000\n"
+        "--json, --state-dir DIR and --config FILE may stand before or after the command\n"
         "exit codes: 0 fine, 1 something bad is reported, 2 wrong usage or configuration,\n"
         "  3 the daemon is not reachable, 4 refused for safety, 5 internal error",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,7 +39,8 @@ def build() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **more,
         )
-        sub.set_defaults(handler=handler)
+        sub.set_defaults(handler=handler, parser=sub)
+        sub.example = example
         sub.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its state")
         sub.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
         return sub
@@ -57,6 +59,11 @@ def build() -> Parser:
     _checks(add)
     _keeping(add)
     return parser
+
+
+def _signal(text: str) -> str:
+    """``sigterm`` and ``SIGTERM`` as ``TERM``."""
+    return text.upper().removeprefix("SIG")
 
 
 def _json(sub: Parser) -> None:
@@ -178,7 +185,7 @@ def _shows(add: Add) -> None:
     sub = add(
         "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
     )
-    sub.add_argument("id", help="id of the incident")
+    sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
     _json(sub)
     sub = add(
         "silence",
@@ -212,7 +219,11 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("run", help="id or name")
     sub.add_argument(
-        "--signal", choices=("TERM", "INT", "KILL", "USR1"), default="TERM", help="default: TERM"
+        "--signal",
+        type=_signal,
+        choices=("TERM", "INT", "KILL", "USR1"),
+        default="TERM",
+        help="default: TERM",
     )
     sub.add_argument("--yes", action="store_true", help="do not ask")
     sub.add_argument(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,13 +17,13 @@ from ..launch.start import Via, launch
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
 from ..system.users import User
-from ..text.similar import meant
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
+from .named_command import check_command
+from .named_files import awaited, check_folders
 from .phone import say_phone
 
-_INTERPRETER = re.compile(r"python[\d.]*|bash|sh|zsh|torchrun")
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
 
 
@@ -33,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
-    _script_is_there(command)
+    check_command(command)
+    check_folders(args.checkpoints)
     cwd = str(Path.cwd())
     folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
     data = start_run(
@@ -52,20 +52,10 @@ def run(args: argparse.Namespace) -> int:
         console.as_json(data)
     else:
         show(data)
+        for sentence in awaited(folders if args.checkpoints else ()):
+            console.say(f"  note         {sentence}")
         say_phone(args)
     return 0
-
-
-def _script_is_there(command: list[str]) -> None:
-    """Raises UsageError for ``python train.py`` without a train.py: it would die at once, unseen."""
-    if not _INTERPRETER.fullmatch(Path(command[0]).name):
-        return
-    options = {"-u", "-O", "-B", "-x", "-e"}  # without a value: what follows them is the script
-    script = next((word for word in command[1:] if word not in options), "")
-    named = script.endswith((".py", ".sh")) and not script.startswith("-")
-    if named and not Path(script).exists():
-        near = meant(script, (str(p) for p in Path().glob(f"*{Path(script).suffix}")))
-        raise UsageError(f"there is no {script} in {Path.cwd()}", near or "name it with its folder")
 
 
 def start_run(

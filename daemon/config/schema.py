@@ -156,7 +156,10 @@ class Config:
 def _read_urls(path: Path) -> list[str]:
     text = read_config(path, f"alerts.urls_file {path}")
     if text is None:
-        raise ConfigError(f"alerts.urls_file {path} cannot be read: there is no such file")
+        raise ConfigError(
+            f"alerts.urls_file {path} cannot be read: there is no such file",
+            "it has one alert URL a line, and mode 600; a relative name is relative to the configuration",
+        )
     keep_secret(path, f"alerts.urls_file {path}")
     lines = text.splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]

@@ -163,17 +163,19 @@ def _prepare_log(log: Path) -> None:
         with log.open("ab"):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write the log {log}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot write the log {log}: {error.strerror}", "name another with --log"
+        ) from error
 
 
 def _check_tool(via: Via) -> None:
     if via == "setsid":
         return
     if via == "tmux" and shutil.which("tmux") is None:
-        raise UsageError("tmux is not installed: apt-get install tmux, or --via setsid")
+        raise UsageError("tmux is not installed", "apt-get install tmux, or --via setsid")
     if via == "systemd":
         if shutil.which("systemd-run") is None or not Path("/run/systemd/system").is_dir():
-            raise UsageError("systemd does not run here (a container?): --via setsid or tmux")
+            raise UsageError("systemd does not run here (a container?)", "--via setsid or tmux")
         if os.geteuid() != 0 and not Path("/var/lib/systemd/linger", getpass.getuser()).exists():
             raise UsageError(
                 "systemd ends the units of a user who logs out",

@@ -126,7 +126,9 @@ def open_log(name: str) -> LogInput:
             stream, size, begun = _open(name)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"{name} cannot be read: {reason}") from error
+            raise UsageError(
+                f"{name} cannot be read: {reason}", "name a log: middlewatch replay train.log"
+            ) from error
     try:
         source = LogInput(name, stream, size, begun)
     except DamagedLog as damage:

@@ -25,6 +25,7 @@ from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
 from ..system.worker import module_argv
+from ..text.similar import meant, named
 from .watched_run import WatchedRun
 
 STANDSTILL_TOLD_S = 3600.0
@@ -69,9 +70,10 @@ class Context:
         return [r for r in self.runs.values() if r.alive]
 
     def find_run(self, name: object) -> WatchedRun:
-        """The run with this id or name; the newest living one of several, or without a name.
+        """The run with this id or name; the living one of several, or without a name the newest.
 
-        One that only may be a training comes after those that are. Raises UsageError when there is none.
+        One that only may be a training comes after those that are. Raises UsageError when there is
+        none, or when several living ones have this name.
         """
         if not self.runs:
             raise UsageError("no run is watched", "try `middlewatch watch`")
@@ -79,7 +81,15 @@ class Context:
         if name:
             known = [r for r in known if name in (r.spec.id, r.spec.name)]
         if not known:
-            raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
+            names = [r.spec.name for r in self.runs.values()]
+            hint = meant(str(name), [*names, *self.runs]) or named(self.runs)
+            raise UsageError(f"no run is called {name!r}", hint)
+        living = [r for r in known if r.alive and not r.spec.provisional]
+        if name and len(living) > 1:
+            ids = " or ".join(r.spec.id for r in living)
+            raise UsageError(
+                f"{len(living)} living runs are called {name!r}", f"name one by its id: {ids}"
+            )
         return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
