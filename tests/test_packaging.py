@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+MAN = "docs/middlewatch.1"
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui", MAN)
 KINDS = (".py", ".tcss", ".toml", ".txt", ".typed")
 
 
@@ -25,6 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
         else:
+            (source / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source / name)
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
     (built,) = out.iterdir()
@@ -39,10 +41,13 @@ def pip(*words: str) -> None:
 
 def test_the_wheel_holds_only_our_own_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        tops = {name.split("/")[0] for name in archive.namelist()}
+        names = archive.namelist()
+    tops = {name.split("/")[0] for name in names}
     info = {top for top in tops if top.endswith(".dist-info")}
     assert len(info) == 1
-    assert tops - info == {"middlewatch"}
+    data = {name for name in names if name.split("/")[0].endswith(".data")}
+    assert {name.partition("/")[2] for name in data} == {"data/share/man/man1/middlewatch.1"}
+    assert tops - info - {name.split("/")[0] for name in data} == {"middlewatch"}
 
 
 def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:

@@ -79,7 +79,10 @@ def _write(path: Any, urls: tuple[str, ...]) -> None:
     try:
         write_urls(path, urls)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "make room on its disk (df -h, df -i), or name another --state-dir",
+        ) from error
 
 
 def _told(args: argparse.Namespace, words: str) -> int:

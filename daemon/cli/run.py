@@ -13,7 +13,7 @@ from typing import Any
 from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
-from ..launch.start import Via, launch
+from ..launch.start import Via, check_tool, launch, prepare_log
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
 from ..system.users import User
@@ -73,6 +73,9 @@ def start_run(
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
+    check_tool(via or "setsid")
+    if log:
+        prepare_log(Path(log).absolute())
     daemon = ensure(args)
     where = taken_state(args)
     run = run_id(wanted.name)

@@ -118,10 +118,11 @@ def _no_shell(found: FoundRun) -> FoundRun:
     alone = all(rank.pid == pid for rank in found.ranks)
     ours = "middlewatch" in "".join(words[:3]) and "daemon" in words
     waits = program in _SHELLS and not any(not word.startswith("-") for word in words[1:])
-    if (waits or (pid == 1 and not program.startswith("python")) or ours) and alone:
+    first = pid == 1 and program not in _SHELLS and not program.startswith("python")
+    if first or ((waits or ours) and alone):
         what = "a shell" if waits else "a daemon of middlewatch" if ours else "the first of the box"
         raise UsageError(
-            f"process {pid} is {what} ({program}), and no training runs below it",
+            f"process {pid} is {what} ({program}), and no training",
             "to find the runs of the box: middlewatch watch",
         )
     return found

@@ -53,6 +53,9 @@ from middlewatch.sentinels.kit import (
 from middlewatch.sentinels.kit.classes import CLASSES, Group
 from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, HandbookPage
 
+sys.path.insert(0, str(Path(__file__).parent))
+from man_page import man_page  # noqa: E402 - this file is run as a program, too
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -380,6 +383,7 @@ def generated() -> dict[Path, str]:
     found = {folder / f"{name}.md": class_page(e) for name, e in BOOK.items()}
     found |= {folder / "rules" / f"{name}.md": rule_page(e) for name, e in RULES.items()}
     found[folder / "index.md"] = handbook_index()
+    found[DOCS / "middlewatch.1"] = man_page()
     for path in (ROOT / "README.md", *DOCS.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if BLOCK.search(text):

@@ -138,7 +138,7 @@ a log where nothing can be written:
 a folder as the log:
     middlewatch run --log out -- python train.py
 2 is a directory
-name a file with --log
+run.log
 
 a file as the checkpoint folder:
     middlewatch run --checkpoints train.py -- python train.py
@@ -203,7 +203,7 @@ middlewatch watch
 the shell as the run:
     middlewatch watch --pid $SHELL_PID
 2 is a shell
-no training runs
+middlewatch watch
 
 the first process of the box as the run:
     middlewatch watch --pid 1
@@ -642,12 +642,7 @@ chown
 a closed configuration of another user:
     {NO_RIGHTS} middlewatch config check --config theirs/mw.toml
 2 theirs/mw.toml
-sudo
-
-addresses that others may read:
-    middlewatch config check --config open.toml
-2 others may read it
-chmod 600
+chown
 
 the state directory of another user:
     middlewatch start --state-dir theirs
@@ -677,5 +672,5 @@ make room
 a mirror to a disk that is read-only:
     {READ_ONLY} middlewatch mirror --dir good --to empty
 1 FAILED
-Read-only file system
+mounted read-only
 """)

@@ -171,7 +171,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     theirs.mkdir()
     good.mkdir()
     (good / "model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
-    (person.folder / "open.toml").write_text('[alerts]\nurls = ["json://localhost/secret"]\n')
     (theirs / "a.log").write_text("step 1 loss 2.0\n")
     (theirs / "model.pt").write_bytes(b"PK\x03\x04")
     (theirs / "mw.toml").write_text("[alerts]\n")
