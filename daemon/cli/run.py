@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import os
 import time
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
+from ..launch.run_names import apart, by_place, kept, named_by_itself
 from ..launch.start import Via, check_tool, launch, prepare_log
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     data = start_run(
         args,
         RunSpec(
-            name=args.name or _name_of(command),
+            name=args.name or "",
             command=tuple(command),
             cwd=cwd,
             checkpoint_dirs=tuple(dict.fromkeys(folders)),
@@ -77,6 +79,8 @@ def start_run(
     if log:
         prepare_log(Path(log).absolute())
     daemon = ensure(args)
+    if not wanted.name:
+        wanted = dataclasses.replace(wanted, name=_name(args, wanted))
     where = taken_state(args)
     run = run_id(wanted.name)
     while where.run(run).exists():  # an id has four random digits
@@ -148,9 +152,27 @@ def show(started: Mapping[str, Any]) -> None:
     console.say(f"  current state: middlewatch status {started['run']}")
 
 
-def _name_of(command: list[str]) -> str:
-    scripts = [w for w in command if w.endswith((".py", ".sh"))]
-    return Path(scripts[0]).stem if scripts else Path(command[0]).name
+def _name(args: argparse.Namespace, spec: RunSpec) -> str:
+    """The name of a run that was given none: that which the same command had before, or one that tells
+    it from the runs that live."""
+    known = client(args).ask("runs")
+    living = [run for run in known if run["ended_at"] is None]
+    taken = {run["name"] for run in living}
+    before = (RunSpec(r["name"], command=tuple(r["command"]), cwd=r["cwd"]) for r in known)
+    name = named_by_itself(spec.command) or _by_script(spec)
+    alike = [tuple(run["command"]) for run in living if run["name"].startswith(name)]
+    return kept(spec, before, taken) or apart(
+        name, spec.command, alike if name in taken else (), taken
+    )
+
+
+def _by_script(spec: RunSpec) -> str:
+    module = next((b for a, b in itertools.pairwise(spec.command) if a == "-m"), "")
+    scripts = [w for w in spec.command if w.endswith((".py", ".sh", ".ipynb"))]
+    if scripts:
+        return by_place(Path(scripts[0]).stem, spec.command, spec.cwd)
+    script = module.rpartition(".")[2] or Path(spec.command[0]).name
+    return by_place(script, spec.command, spec.cwd)
 
 
 def hand_over(args: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
 from ..launch.attempts import again, same_command
 from ..launch.purpose import BOOSTS, command_purpose
+from ..launch.run_names import apart, kept
 from ..sources.newcomers import Known, Newcomers
 from ..system import procfs
 from ..system.pump import Pumped
@@ -198,10 +199,11 @@ class Finding:
                 note = f"attempt {attempt}: {run.spec.id} ended {apart} before it"
                 return self._after(run, spec, note, attempt), tails
         taken = {run.spec.name for run in runs if run.alive}
-        name, count = spec.name, 1
-        while name in taken:
-            count += 1
-            name = f"{spec.name}-{count}"
+        name = kept(spec, (run.spec for run in runs), taken)
+        if not name:
+            alike = [run.spec for run in runs if run.alive and run.spec.name.startswith(spec.name)]
+            others = [one.command for one in alike] if spec.name in taken else []
+            name = apart(spec.name, spec.command, others, taken)
         return replace(spec, name=name), tails
 
     def _written(self, run: WatchedRun, age_s: float) -> dict[str, Any]:
