@@ -25,6 +25,7 @@ from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
 from ..system.worker import module_argv
+from ..text.moments import ahead, past
 from ..text.similar import meant, named
 from .watched_run import WatchedRun
 
@@ -55,6 +56,8 @@ class Context:
     docker: Guard | None = None
     """Asks the docker engine of this box; ``None``: it is not asked."""
     listing: Listing = field(default_factory=Listing)
+    silences: list[dict[str, Any]] = field(default_factory=list)
+    """What a person wants no push about: id, run, class, and until when in epoch seconds."""
     phones: int | None = None
     """How many alert URLs there are; ``None``: nobody has counted."""
     drill: bool = False
@@ -125,14 +128,24 @@ class Context:
             status["notes"].append(
                 "no phone is set, so nobody is called when something breaks: middlewatch alert add URL"
             )
+        status["notes"] += self._silent(watched.spec.id, now)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
+
+    def _silent(self, run: str, now: float) -> list[str]:
+        """A sentence about each silence that a run is under."""
+        here = [s for s in self.silences if s["until"] > now and s["run"] in ("", run)]
+        return [
+            f"silence {s['id']}: no push about {s['class'] or 'anything'} until "
+            f"{ahead(s['until'], now)}; to end it: middlewatch silence --cancel {s['id']}"
+            for s in here
+        ]
 
     def standstills(self, now: float) -> list[str]:
         """Times in which the daemon itself stood still, of the last hour, oldest first."""
         past = self.loop_watch.past if self.loop_watch is not None else ()
         recent = [one for one in past if now - one.at < STANDSTILL_TOLD_S]
-        return [f"{one} (at {iso(one.at)})" for one in recent]
+        return [f"{one} ({past(one.at, now)})" for one in recent]
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often the run saves, and the advised interval between saves."""
