@@ -59,7 +59,7 @@ def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[
         names = [*pages(), *rules]
         hint = meant(args.what.replace("-", "_"), dict.fromkeys(names))
         if not hint and _ID.fullmatch(args.what):
-            hint = "see the incidents: middlewatch incidents --all"
+            hint = "middlewatch incidents --all shows them; middlewatch explain shows all pages"
         hint = hint or "all pages: middlewatch explain"
         raise UsageError(f"there is no class, rule or incident {args.what!r}", hint)
     about = _named(one["class"], rules) or rules.get(one["sentinel"])

@@ -11,6 +11,8 @@ from ..checkpoints.formats import names, recognise, safetensors, torch_zip
 from ..system.errors import UsageError
 from ..text.similar import meant
 
+ALIKE = 0.75
+"""How near the name of a file must be: many differ in their first half only (``b.log``). Our choice."""
 HEAD = 4096
 """Bytes from the start of a file that show what it is."""
 _PACKED = (b"\x1f\x8b\x08", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"BZh")
@@ -28,7 +30,7 @@ def near(path: str | Path) -> str:
     """``did you mean …?`` with a neighbour of a path that is not there; empty without one."""
     folder, name = os.path.split(str(path).rstrip("/"))
     try:
-        found = meant(name, os.listdir(folder or "."))
+        found = meant(name, os.listdir(folder or "."), ALIKE)
     except OSError:
         return ""
     return found

@@ -111,7 +111,8 @@ def compose(
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
     lines.append(f"Since {past(incident.onset, now)}")
-    lines += [f"Proof: {_unless_told(text, told)}" for text in proofs]
+    news = [text for text in proofs if not repeats(text, (told,))] or proofs[:1]
+    lines += [f"Proof: {_unless_told(text, told)}" for text in news]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     for place, (one, saves) in enumerate(runs[:SHOWN]):
         of = f"{_short(one, 40)}: " if others else ""

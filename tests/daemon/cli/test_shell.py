@@ -137,7 +137,7 @@ def test_colours(home: Path, more: dict[str, str], *, terminal: bool, coloured: 
     if terminal:
         if shutil.which("script") is None:
             pytest.skip("there is no script")
-        line = f"script -qec '{line}' /dev/null"
+        line = f"script -qec '{line}' typescript"
     done = said(home, line, **more)
     assert done.returncode == 0, done.stderr
     assert ("\x1b[1m" in done.stdout) is coloured
