@@ -563,9 +563,9 @@ def test_architecture_page_names_every_room_and_part() -> None:
 
 
 FIGURES = (
-    ("docs/first-watch.md", f"at most {outbox.WARNINGS_A_DAY} a day"),
-    ("docs/first-watch.md", f"for {number_word(outbox.GIVE_UP_S / 86400)} days"),
-    ("docs/first-watch.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
+    ("docs/phone.md", f"at most {outbox.WARNINGS_A_DAY} a day"),
+    ("docs/phone.md", f"for {number_word(outbox.GIVE_UP_S / 86400)} days"),
+    ("docs/phone.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
     (
         "docs/decisions/0007-warnings-are-pushed-with-a-budget.md",
         f"At most {outbox.WARNINGS_A_DAY} ",
@@ -645,7 +645,7 @@ def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_alert_urls_shown_are_known_to_apprise() -> None:
     import apprise  # half a second, for this test only
 
-    page = text_of("docs/first-watch.md")
+    page = text_of("docs/phone.md")
     urls = re.findall(r"`([a-z]+://[^`]+)`", page) + re.findall(
         r'^  "(\w+://[^"]+)"', page, re.MULTILINE
     )
