@@ -61,7 +61,11 @@ def check_url(url: str, which: str = "") -> None:
     """Raises UsageError for a URL that no service understands; it is not shown but for its service."""
     if "://" not in url:
         service = url.partition("/")[0]
-        like = f"{service.partition('.')[0] or 'ntfy'}s://{service}/…" if "ntfy" in service else "SERVICE://…"
+        like = (
+            f"{service.partition('.')[0] or 'ntfy'}s://{service}/…"
+            if "ntfy" in service
+            else "SERVICE://…"
+        )
         raise UsageError(
             f"{which or 'the URL '}has no scheme: it says which service is called",
             f"write it like {like}; example: ntfys://ntfy.sh/my-topic",

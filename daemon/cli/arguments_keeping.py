@@ -15,7 +15,9 @@ def keeping(add: Callable[..., Parser]) -> None:
         "print what completes commands, options and names of runs in a shell",
         "middlewatch completion bash > ~/.local/share/bash-completion/completions/middlewatch",
     )
-    sub.add_argument("shell", choices=("bash", "zsh", "tcsh", "runs"), help="which shell; or the runs")
+    sub.add_argument(
+        "shell", choices=("bash", "zsh", "tcsh", "runs"), help="which shell; or the runs"
+    )
     sub = add(
         "prune",
         "prune:prune",

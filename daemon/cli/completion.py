@@ -35,7 +35,8 @@ def completion(args: argparse.Namespace) -> int:
         import shtab  # imported here: only this command needs it
     except ImportError:
         raise UsageError(
-            "completion needs the package shtab", "pip install shtab, where middlewatch is installed"
+            "completion needs the package shtab",
+            "pip install shtab, where middlewatch is installed",
         ) from None
     parser = arguments.build()
     # Written here once, and again for every value with choices: shtab would not know them else.
@@ -72,6 +73,8 @@ def _names() -> int:
         known = client(asked, ANSWER_S).ask("runs")
     except MiddlewatchError:
         return 0
-    for name in sorted({r["run"] for r in known} | {r["name"] for r in known if " " not in r["name"]}):
+    for name in sorted(
+        {r["run"] for r in known} | {r["name"] for r in known if " " not in r["name"]}
+    ):
         console.say(name)
     return 0

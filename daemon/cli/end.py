@@ -24,7 +24,9 @@ def end(args: argparse.Namespace) -> int:
     status = daemon.ask("status", run=args.run)
     pid, ticks = status["pid"], status["start_ticks"]
     if status["ended_at"] is not None or pid is None:
-        raise UsageError(f"{status['run']} is over: there is nothing to end", "see: middlewatch runs")
+        raise UsageError(
+            f"{status['run']} is over: there is nothing to end", "see: middlewatch runs"
+        )
     if procfs.start_ticks(pid) != ticks:
         raise UsageError(
             f"process {pid} is not that of {status['run']} any more", "see: middlewatch status"

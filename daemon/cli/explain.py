@@ -11,8 +11,8 @@ from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import HandbookPage, handbook
 
 from ..system.errors import DaemonUnreachable, UsageError
-from ..text.similar import meant
 from ..text.rows import Row, Span, Tone, cut, fill, row, wrap
+from ..text.similar import meant
 from . import console, incidents
 from .console import columns, print_rows
 from .context import client, state

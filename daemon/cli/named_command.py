@@ -19,9 +19,49 @@ _PLAIN_OPTIONS = frozenset(("-u", "-O", "-B", "-x", "-e", "-I", "-s", "-E", "-P"
 """Options of interpreters without a value: what follows them is the script."""
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _OF_THE_SHELL = frozenset(
-    ". : [[ alias bg break builtin case cd command conda declare eval exec exit export fg for function if "
-    "let local module pushd popd read return set shift shopt source time trap type ulimit umask "
-    "unset until wait while {".split()
+    [
+        ".",
+        ":",
+        "[[",
+        "alias",
+        "bg",
+        "break",
+        "builtin",
+        "case",
+        "cd",
+        "command",
+        "conda",
+        "declare",
+        "eval",
+        "exec",
+        "exit",
+        "export",
+        "fg",
+        "for",
+        "function",
+        "if",
+        "let",
+        "local",
+        "module",
+        "pushd",
+        "popd",
+        "read",
+        "return",
+        "set",
+        "shift",
+        "shopt",
+        "source",
+        "time",
+        "trap",
+        "type",
+        "ulimit",
+        "umask",
+        "unset",
+        "until",
+        "wait",
+        "while",
+        "{",
+    ]
 )
 """Words that only a shell knows: no program has these names, or it does something else."""
 _STARTERS = (
@@ -78,7 +118,11 @@ def _program(command: Sequence[str]) -> None:
         hint = f"looked for it in {_here()}"
     else:
         hint = meant(word, (one for one in _STARTERS if shutil.which(one)))
-        hint = hint or meant(word, _programs()) or "name it with its folder, or activate its environment"
+        hint = (
+            hint
+            or meant(word, _programs())
+            or "name it with its folder, or activate its environment"
+        )
     raise UsageError(f"there is no program {shown}", hint)
 
 
@@ -118,7 +162,9 @@ def _module(python: str, name: str) -> None:
     except (OSError, subprocess.TimeoutExpired):
         return
     if done.returncode == 3:
-        here = (p.stem if p.is_file() else p.name for p in Path().iterdir() if p.suffix in ("", ".py"))
+        here = (
+            p.stem if p.is_file() else p.name for p in Path().iterdir() if p.suffix in ("", ".py")
+        )
         raise UsageError(
             f"there is no module {first} for {python}",
             meant(first, here) or "is another environment active, or another folder meant?",

@@ -113,5 +113,7 @@ def awaited(paths: Sequence[str]) -> list[str]:
     for path in paths:
         if not os.path.exists(path):
             guess = near(path)
-            told.append(f"there is no {path} yet: it is used when it comes{guess and f' ({guess})'}")
+            told.append(
+                f"there is no {path} yet: it is used when it comes{guess and f' ({guess})'}"
+            )
     return told

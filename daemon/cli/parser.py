@@ -77,7 +77,9 @@ class Parser(argparse.ArgumentParser):
             near = meant(f"--{option.lstrip('-')}", [n for n in names if n.startswith("--")])
             self.wrong(f"there is no option {option}", near or f"see {self.prog} --help")
         name = self.prog.rpartition(" ")[2]
-        self.wrong(f"{name} takes no word {first!r}", _stray(name, words) or f"see {self.prog} --help")
+        self.wrong(
+            f"{name} takes no word {first!r}", _stray(name, words) or f"see {self.prog} --help"
+        )
 
 
 def _stray(command: str, words: Sequence[str]) -> str:

@@ -28,7 +28,9 @@ def verify(args: argparse.Namespace) -> int:
     if args.deep and args.level:
         raise UsageError("--deep checks all levels", "leave --level out")
     if args.python and not args.deep:
-        raise UsageError("--python is for --deep, which loads the checkpoints with it", "add --deep")
+        raise UsageError(
+            "--python is for --deep, which loads the checkpoints with it", "add --deep"
+        )
     python = _python(args) if args.deep else None
     if args.path and not any(map(os.path.lexists, args.path)):
         guess = near(args.path[0]) if len(args.path) == 1 else ""

@@ -59,7 +59,10 @@ def watch(args: argparse.Namespace) -> int:
         console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         if spec.provisional:
             console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
-        named = (*(spec.logs if args.log else ()), *(spec.checkpoint_dirs if args.checkpoints else ()))
+        named = (
+            *(spec.logs if args.log else ()),
+            *(spec.checkpoint_dirs if args.checkpoints else ()),
+        )
         for sentence in awaited(named):
             console.say(f"  note         {sentence}")
         for note in spec.notes:

@@ -287,7 +287,11 @@ def name_of(main: Process, processes: Processes) -> str:
         given = _supervisor_option(parent, "--name")
         if given:
             return given
-    given = (main.environ.get("SLURM_JOB_NAME", ""), _rendezvous(main.argv), named_by_itself(main.argv))
+    given = (
+        main.environ.get("SLURM_JOB_NAME", ""),
+        _rendezvous(main.argv),
+        named_by_itself(main.argv),
+    )
     for name in given:
         if name.lower() not in _NO_NAME:
             return name

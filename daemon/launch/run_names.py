@@ -16,17 +16,88 @@ _NAME = re.compile(
 )
 """Options with which a training itself is given a name."""
 GENERAL = frozenset(
-    """main run cli app __main__ train training trainer pretrain pre_train finetune fine_tune finetuning fit
-    start launch launcher exp experiment script job learn worker entrypoint driver demo test
-    run_train run_training train_model start_training torchrun python python3 bash sh"""
-    "".split()
+    [
+        "main",
+        "run",
+        "cli",
+        "app",
+        "__main__",
+        "train",
+        "training",
+        "trainer",
+        "pretrain",
+        "pre_train",
+        "finetune",
+        "fine_tune",
+        "finetuning",
+        "fit",
+        "start",
+        "launch",
+        "launcher",
+        "exp",
+        "experiment",
+        "script",
+        "job",
+        "learn",
+        "worker",
+        "entrypoint",
+        "driver",
+        "demo",
+        "test",
+        "run_train",
+        "run_training",
+        "train_model",
+        "start_training",
+        "torchrun",
+        "python",
+        "python3",
+        "bash",
+        "sh",
+    ]
 )
 """Names of scripts that most trainings could have."""
 _FOLDERS = GENERAL | frozenset(
-    """src source scripts bin code apps workspace workspaces work home root tmp var opt usr srv data mnt content
-    examples example tools runs exps experiments projects project repo repos git github jobs models model lib
-    notebooks trainers ubuntu user"""
-    "".split()
+    [
+        "src",
+        "source",
+        "scripts",
+        "bin",
+        "code",
+        "apps",
+        "workspace",
+        "workspaces",
+        "work",
+        "home",
+        "root",
+        "tmp",
+        "var",
+        "opt",
+        "usr",
+        "srv",
+        "data",
+        "mnt",
+        "content",
+        "examples",
+        "example",
+        "tools",
+        "runs",
+        "exps",
+        "experiments",
+        "projects",
+        "project",
+        "repo",
+        "repos",
+        "git",
+        "github",
+        "jobs",
+        "models",
+        "model",
+        "lib",
+        "notebooks",
+        "trainers",
+        "ubuntu",
+        "user",
+    ]
 )
 """Names of folders that say nothing about the training in them."""
 _UP = 4
@@ -64,7 +135,12 @@ def by_place(script: str, argv: Sequence[str], cwd: str) -> str:
         if path.stem == script and path.suffix in (".py", ".sh", ".ipynb"):
             return _folder(path.parent) or _folder(PurePosixPath(cwd)) or script
         parts = word.split(".")
-        if "/" not in word and len(parts) > 1 and parts[-1] == script and all(map(str.isidentifier, parts)):
+        if (
+            "/" not in word
+            and len(parts) > 1
+            and parts[-1] == script
+            and all(map(str.isidentifier, parts))
+        ):
             package = next((part for part in parts[:-1] if part.lower() not in _FOLDERS), "")
             return package or _folder(PurePosixPath(cwd)) or script
     return _folder(PurePosixPath(cwd)) or script
@@ -80,7 +156,9 @@ def _folder(path: PurePosixPath) -> str:
     return ""
 
 
-def apart(name: str, argv: Sequence[str], others: Iterable[Sequence[str]], taken: Collection[str]) -> str:
+def apart(
+    name: str, argv: Sequence[str], others: Iterable[Sequence[str]], taken: Collection[str]
+) -> str:
     """``name`` with what tells this command from the ``others`` of the same name; with a number where
     nothing does. The result is in none of ``taken``."""
     other = list(others)

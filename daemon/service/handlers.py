@@ -293,7 +293,9 @@ class Handlers:
         if watched.alive:
             if watched.gone_at is not None:
                 raise UsageError(f"how {watched.spec.id} ended is still read", "try again in 20 s")
-            raise UsageError(f"{watched.spec.id} is alive", f"end it first: middlewatch end {watched.spec.id}")
+            raise UsageError(
+                f"{watched.spec.id} is alive", f"end it first: middlewatch end {watched.spec.id}"
+            )
         self._forget(watched.spec.id, "a person has taken its run off the list")
         self._context.store.flush()
         folder = self._context.state.status_page(watched.spec.id).parent

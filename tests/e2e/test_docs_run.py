@@ -18,7 +18,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("first-watch", "phone", "using-checkpoints", "old-logs", "trouble")
-BLOCK = re.compile(r"(?:<!-- not run: (.+?) -->\n)?^```(sh|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"(?:<!-- not run: (.+?) -->\n)?^```(sh|console)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
 NOT_RUN = {
     "first-watch": [
         "its output is that of another box",
@@ -42,6 +44,8 @@ NOT_RUN = {
 """What is not run here, and why: all of it."""
 ANSWERS_1 = ("status", "incidents", "watch", "doctor", "checkpoints", "verify", "replay")
 """Commands whose answer may be a bad one here: other trainings, a full disk, a crash in a log."""
+NAME = "gpt-of-the-pages"
+"""In the place of ``gpt``: the box may have another run of that name."""
 TRAIN = """
 import itertools, pathlib, struct, time
 out = pathlib.Path("out")
@@ -99,7 +103,7 @@ def shell(box: Any) -> Iterator[Any]:
     url = box.receiver.url
 
     def types(line: str) -> subprocess.CompletedProcess[str]:
-        real = line.replace("ntfys://ntfy.sh/YOUR-OWN-TOPIC", url)
+        real = re.sub(r"\bgpt\b", NAME, line.replace("ntfys://ntfy.sh/YOUR-OWN-TOPIC", url))
         return subprocess.run(
             ["bash", "-c", real],
             cwd=folder,
@@ -121,6 +125,8 @@ def test_the_commands_of_a_page_can_be_typed(box: Any, shell: Any, page: str) ->
     if page != "first-watch":
         started = "middlewatch run --name gpt --checkpoints out -- python train.py"
         assert shell(started).returncode == 0
+        if page == "trouble":
+            assert shell(f"middlewatch alert add {box.receiver.url}").returncode == 0
         index = "middlewatch checkpoints gpt --json"
         box.until(lambda: '"resume_from":"' in shell(index).stdout.replace(" ", ""), "a good save")
     typed = 0
@@ -132,6 +138,9 @@ def test_the_commands_of_a_page_can_be_typed(box: Any, shell: Any, page: str) ->
             if page == "phone" and line == "middlewatch alert test":
                 assert "delivered" in done.stdout, told
             fine = (0, 1) if command in ANSWERS_1 else (0,)
+            if command == "resume":
+                assert "still runs" in done.stdout, "it is shown, and refused while the run lives"
+                fine = (4,)
             assert done.returncode in fine, told
             assert "Traceback" not in told
             typed += 1

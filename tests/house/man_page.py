@@ -44,7 +44,9 @@ def man_page() -> str:
     for name, command in sub.choices.items():
         lines += _command(name, command)
     lines.append(".SH EXIT STATUS")
-    for status, what in re.findall(r"(\d) ([^,\n]+)", str(parser.epilog).partition("exit codes:")[2]):
+    for status, what in re.findall(
+        r"(\d) ([^,\n]+)", str(parser.epilog).partition("exit codes:")[2]
+    ):
         lines += [".TP", f".B {status}", _plain(what)]
     for title, rows in (("ENVIRONMENT", VARIABLES), ("FILES", FILES)):
         lines.append(f".SH {title}")
@@ -71,7 +73,9 @@ def _label(action: argparse.Action) -> str:
 
 
 def _shown(action: argparse.Action) -> str:
-    return "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
+    return (
+        "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
+    )
 
 
 def _plain(text: str) -> str:

@@ -53,7 +53,9 @@ def make(folder: Path) -> None:
     for name in ("empty", "out", "bin", "stale"):
         (folder / name).mkdir()
     (folder / "latin.toml").write_bytes('[alerts]\nhost = "Zürich"\n'.encode("latin-1"))
-    (folder / "out" / "model.pt").write_bytes(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\0\0\xff" * 99)
+    (folder / "out" / "model.pt").write_bytes(
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\0\0\xff" * 99
+    )
     packed = gzip.compress(os.urandom(9000).hex().encode())
     (folder / "old.log.gz").write_bytes(packed)
     (folder / "cut.log.gz").write_bytes(packed[:-4000])

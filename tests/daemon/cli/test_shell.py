@@ -74,7 +74,9 @@ def test_bash_completes(home: Path, line: str, proposed: list[str]) -> None:
 
 
 def test_names_of_runs_are_completed(home: Path) -> None:
-    assert completed(home, "middlewatch status gp") in ([], [""]), "no daemon runs, and nothing is said"
+    assert completed(home, "middlewatch status gp") in ([], [""]), (
+        "no daemon runs, and nothing is said"
+    )
     try:
         started = said(home, "middlewatch run --name gpt --json -- sleep 600")
         run = json.loads(started.stdout)
@@ -89,7 +91,9 @@ def test_the_shells_can_read_it(home: Path, shell: str) -> None:
     assert "checkpoints" in text
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell}")
-    done = subprocess.run([shell, "-n", shell], cwd=home, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [shell, "-n", shell], cwd=home, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

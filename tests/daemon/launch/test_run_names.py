@@ -81,7 +81,10 @@ def test_two_of_one_name_are_told_apart(mine: str, other: str, name: str) -> Non
 
 def test_the_order_of_starts_does_not_matter() -> None:
     one, two = (["python", "train.py", "--seed", seed] for seed in "12")
-    assert {apart("gpt", one, [two], ()), apart("gpt", two, [one], ())} == {"gpt-seed1", "gpt-seed2"}
+    assert {apart("gpt", one, [two], ()), apart("gpt", two, [one], ())} == {
+        "gpt-seed1",
+        "gpt-seed2",
+    }
 
 
 def test_a_command_that_comes_again_keeps_its_name() -> None:

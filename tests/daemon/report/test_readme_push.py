@@ -48,6 +48,4 @@ def _push() -> Any:
         NOW, save, NOW - 90, 1, 1, "safetensors", 2200, state="ok", level="structure"
     )
     spec = RunSpec("gpt", logs=("/data/gpt/train.log",), checkpoint_dirs=("/data/gpt/out",))
-    return compose(
-        Change("opened", told), "gpt", "box3", page("loss_nan"), [good], NOW, spec=spec
-    )
+    return compose(Change("opened", told), "gpt", "box3", page("loss_nan"), [good], NOW, spec=spec)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from middlewatch.daemon.report.status_page import page
 
 
-
 @pytest.fixture(autouse=True)
 def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:

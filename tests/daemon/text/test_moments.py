@@ -48,7 +48,11 @@ def test_what_is_to_come() -> None:
 
 @pytest.mark.parametrize(
     ("zone", "words"),
-    [("Europe/Berlin", "08:54 CET"), ("Asia/Kolkata", "13:24 IST"), ("America/Sao_Paulo", "04:54 -03")],
+    [
+        ("Europe/Berlin", "08:54 CET"),
+        ("Asia/Kolkata", "13:24 IST"),
+        ("America/Sao_Paulo", "04:54 -03"),
+    ],
     indirect=["zone"],
 )
 def test_the_zone_of_the_box_is_named(zone: None, words: str) -> None:
