@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from typing import Any
 
 from middlewatch.sentinels.kit.classes import CLASSES
 
@@ -40,20 +41,23 @@ def completion(args: argparse.Namespace) -> int:
         ) from None
     parser = arguments.build()
     # Written here once, and again for every value with choices: shtab would not know them else.
-    files: Mapping[str, Mapping[str, str]] = {"file": shtab.FILE, "folder": shtab.DIRECTORY}
+    files: dict[str, Any] = {"file": shtab.FILE, "folder": shtab.DIRECTORY}
     for command in _commands(parser).values():
-        for action in command._actions:
+        for action in command._actions:  # noqa: SLF001 - argparse has no other way to list them
             _say_what(action, files)
-    print(shtab.complete(parser, args.shell, preamble=_PREAMBLE))
+    written: Any = shtab.complete
+    print(written(parser, args.shell, preamble=_PREAMBLE))
     return 0
 
 
 def _commands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    (sub,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return sub.choices
+    actions = parser._actions  # noqa: SLF001 - argparse has no other way to list them
+    sub: Any = next(a for a in actions if a.metavar == "COMMAND")
+    commands: Mapping[str, argparse.ArgumentParser] = sub.choices
+    return commands
 
 
-def _say_what(action: argparse.Action, files: Mapping[str, Mapping[str, str]]) -> None:
+def _say_what(action: argparse.Action, files: Mapping[str, Any]) -> None:
     """Tell shtab how the value of an option or argument is completed."""
     metavar = str(action.metavar or action.dest)
     if action.dest == "run" and action.nargs != 0:

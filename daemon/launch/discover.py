@@ -287,12 +287,12 @@ def name_of(main: Process, processes: Processes) -> str:
         given = _supervisor_option(parent, "--name")
         if given:
             return given
-    given = (
+    names = (
         main.environ.get("SLURM_JOB_NAME", ""),
         _rendezvous(main.argv),
         named_by_itself(main.argv),
     )
-    for name in given:
+    for name in names:
         if name.lower() not in _NO_NAME:
             return name
     if is_notebook(main):

@@ -137,7 +137,7 @@ class Context:
         here = [s for s in self.silences if s["until"] > now and s["run"] in ("", run)]
         return [
             f"silence {s['id']}: no push about {s['class'] or 'anything'} until "
-            f"{ahead(s['until'], now)}; to end it: middlewatch silence --cancel {s['id']}"
+            f"{moments.ahead(s['until'], now)}; to end it: middlewatch silence --cancel {s['id']}"
             for s in here
         ]
 
@@ -145,7 +145,7 @@ class Context:
         """Times in which the daemon itself stood still, of the last hour, oldest first."""
         past = self.loop_watch.past if self.loop_watch is not None else ()
         recent = [one for one in past if now - one.at < STANDSTILL_TOLD_S]
-        return [f"{one} ({past(one.at, now)})" for one in recent]
+        return [f"{one} ({moments.past(one.at, now)})" for one in recent]
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often the run saves, and the advised interval between saves."""

@@ -23,6 +23,7 @@ BLOCK = re.compile(
 )
 NOT_RUN = {
     "first-watch": [
+        "it finds the trainings of the whole box",
         "its output is that of another box",
         "the process and the folders are of another box",
         "it needs a terminal and another box",

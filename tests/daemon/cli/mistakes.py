@@ -515,7 +515,7 @@ name one by its id: gpt-
 a pid where a run is wanted:
     middlewatch end 4711 --yes
 2 no run is called '4711'
-known: 
+known:
 
 a signal with its prefix is understood:
     middlewatch end llama --signal sigkill
@@ -600,7 +600,7 @@ a name with a space is a name:
 a name with a slash is no path:
     middlewatch status ../../etc/passwd
 2 no run is called
-known: 
+known:
 
 a URL for a test:
     middlewatch alert test json://localhost
