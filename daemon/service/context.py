@@ -25,7 +25,7 @@ from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
 from ..system.worker import module_argv
-from ..text.moments import ahead
+from ..text import moments
 from ..text.similar import meant, named
 from .watched_run import WatchedRun
 

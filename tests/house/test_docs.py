@@ -54,7 +54,7 @@ from middlewatch.sentinels.kit.classes import CLASSES, Group
 from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, HandbookPage
 
 sys.path.insert(0, str(Path(__file__).parent))
-from man_page import man_page
+from man_page import man_page  # type: ignore[import-not-found]
 
 if sys.version_info >= (3, 11):
     import tomllib
