@@ -407,7 +407,7 @@ middlewatch alert add ntfys://
 
 a test push with nobody to call:
     middlewatch alert test
-2 no phone is set
+2 no alert URL is set
 middlewatch alert add
 
 a trouble mistyped:
