@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
+MAN = "docs/middlewatch.1"
+SOURCES = (
+    "pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui", MAN,
+)
 KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
@@ -33,6 +36,7 @@ def copy_sources(source: Path) -> None:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
         else:
+            (source / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source / name)
 
 
@@ -44,10 +48,13 @@ def pip(*words: str) -> None:
 
 def test_the_wheel_holds_only_our_own_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        tops = {name.split("/")[0] for name in archive.namelist()}
+        names = archive.namelist()
+    tops = {name.split("/")[0] for name in names}
     info = {top for top in tops if top.endswith(".dist-info")}
     assert len(info) == 1
-    assert tops - info == {"middlewatch"}
+    data = {name for name in names if name.split("/")[0].endswith(".data")}
+    assert {name.partition("/")[2] for name in data} == {"data/share/man/man1/middlewatch.1"}
+    assert tops - info - {name.split("/")[0] for name in data} == {"middlewatch"}
 
 
 def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:

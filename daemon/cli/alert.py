@@ -68,12 +68,21 @@ def _remove(args: argparse.Namespace) -> int:
 
 def check_url(url: str, which: str = "") -> None:
     """Raises UsageError for a URL that no service understands; it is not shown but for its service."""
+    if "://" not in url:
+        service = url.partition("/")[0]
+        like = (
+            f"{service.partition('.')[0] or 'ntfy'}s://{service}/…"
+            if "ntfy" in service
+            else "SERVICE://…"
+        )
+        raise UsageError(
+            f"{which or 'the URL '}has no scheme: it says which service is called",
+            f"write it like {like}; example: ntfys://ntfy.sh/my-topic",
+        )
     import apprise
 
     hint = "the services and how they are written: https://github.com/caronc/apprise/wiki"
-    service, mark, _ = url.partition("://")
-    if not mark:  # it may be a bare token: nothing of it is shown
-        raise UsageError(f"{which or 'this '}is no URL: it has no ://", hint)
+    service = url.partition("://")[0]
     if apprise.Apprise.instantiate(url) is None:
         raise UsageError(
             f"{which}{service[:20]}:// is of no service, or not written as that wants it", hint
@@ -85,7 +94,10 @@ def write(path: Path, urls: tuple[str, ...]) -> None:
     try:
         write_urls(path, urls)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "make room on its disk (df -h, df -i), or name another --state-dir",
+        ) from error
 
 
 def _told(args: argparse.Namespace, words: str) -> int:

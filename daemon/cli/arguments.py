@@ -11,6 +11,7 @@ from typing import Any
 from middlewatch import __version__
 
 from . import setup_arguments
+from .arguments_keeping import keeping
 from .parser import Add, Parser
 
 
@@ -20,6 +21,7 @@ def build() -> Parser:
         prog="middlewatch",
         description="Watches long GPU trainings on rented boxes.",
         epilog="example: middlewatch run --name gpt -- python train.py --max_steps 5000\n"
+        "--json, --state-dir DIR and --config FILE may stand before or after the command\n"
         "exit codes: 0 fine, 1 something bad is reported, 2 wrong usage or configuration,\n"
         "  3 the daemon is not reachable, 4 refused for safety, 5 internal error",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -36,7 +38,8 @@ def build() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **more,
         )
-        sub.set_defaults(handler=handler)
+        sub.set_defaults(handler=handler, parser=sub)
+        sub.example = example
         sub.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its state")
         sub.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
         return sub
@@ -53,8 +56,13 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
-    _keeping(add)
+    keeping(add)
     return parser
+
+
+def _signal(text: str) -> str:
+    """``sigterm`` and ``SIGTERM`` as ``TERM``."""
+    return text.upper().removeprefix("SIG")
 
 
 def _json(sub: Parser) -> None:
@@ -177,7 +185,7 @@ def _shows(add: Add) -> None:
     sub = add(
         "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
     )
-    sub.add_argument("id", help="id of the incident")
+    sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
     _json(sub)
     sub = add(
         "silence",
@@ -211,7 +219,11 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("run", help="id or name")
     sub.add_argument(
-        "--signal", choices=("TERM", "INT", "KILL", "USR1"), default="TERM", help="default: TERM"
+        "--signal",
+        type=_signal,
+        choices=("TERM", "INT", "KILL", "USR1"),
+        default="TERM",
+        help="default: TERM",
     )
     sub.add_argument("--yes", action="store_true", help="do not ask")
     sub.add_argument(
@@ -342,58 +354,4 @@ def _checks(add: Add) -> None:
         "middlewatch config check",
     )
     sub.add_argument("action", choices=("check", "show"), help="what to do")
-    _json(sub)
-
-
-def _keeping(add: Add) -> None:
-    sub = add(
-        "prune",
-        "prune:prune",
-        "propose which checkpoints may be deleted; --apply deletes them",
-        "middlewatch prune --dir out --keep-latest 2 --every 5000",
-    )
-    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
-    sub.add_argument(
-        "--keep-latest",
-        type=int,
-        default=3,
-        metavar="N",
-        help="keep the N newest verified checkpoints of every series (default: 3)",
-    )
-    sub.add_argument(
-        "--keep-best",
-        type=int,
-        default=1,
-        metavar="K",
-        help="keep the K best verified checkpoints (default: 1)",
-    )
-    sub.add_argument(
-        "--every",
-        type=float,
-        default=0.0,
-        metavar="M",
-        help="keep the first verified checkpoint of every series at or after every M-th step",
-    )
-    sub.add_argument("--damaged", action="store_true", help="propose damaged checkpoints too")
-    sub.add_argument("--apply", action="store_true", help="delete what is proposed, after asking")
-    sub.add_argument("--yes", action="store_true", help="with --apply: do not ask")
-    _json(sub)
-    sub = add(
-        "mirror",
-        "mirror:mirror",
-        "copy verified checkpoints to a destination and read the copies back",
-        "middlewatch mirror gpt --to /mnt/durable",
-    )
-    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
-    sub.add_argument(
-        "--to",
-        metavar="DEST",
-        help="a folder, user@host:path (rsync) or remote:path (rclone); "
-        "default: `to` under [mirror] in the configuration",
-    )
-    sub.add_argument("--best-only", action="store_true", help="copy the best checkpoint only")
-    sub.add_argument("--check", action="store_true", help="read back older copies too")
-    sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
     _json(sub)

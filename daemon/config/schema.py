@@ -168,7 +168,10 @@ def url_lines(text: str) -> list[str]:
 def _read_urls(path: Path) -> list[str]:
     text = read_config(path, f"alerts.urls_file {path}")
     if text is None:
-        raise ConfigError(f"alerts.urls_file {path} cannot be read: there is no such file")
+        raise ConfigError(
+            f"alerts.urls_file {path} cannot be read: there is no such file",
+            "it has one alert URL a line, and mode 600; a relative name is relative to the configuration",
+        )
     keep_secret(path, f"alerts.urls_file {path}")
     return url_lines(text)
 

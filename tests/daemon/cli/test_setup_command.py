@@ -184,7 +184,7 @@ def test_a_made_topic_is_told_and_different_each_time(box: Box) -> None:
     ("words", "text", "told"),
     [
         (("--alert", "-"), "foo://bar", "foo:// is of no service"),
-        (("--alert", "-"), "123456:geheimes-token", "is no URL"),
+        (("--alert", "-"), "123456:geheimes-token", "has no scheme"),
         (("--alert", "-"), "\n# nothing\n", "--alert gave no URL"),
         (("--alert", "nowhere"), "", "there is no file nowhere"),
         (("--no-alert", "--mirror", "nowhere"), "", "add --yes"),

@@ -277,7 +277,7 @@ def test_what_is_named_later_is_followed_as_well(tmp_path: Path) -> None:
     "words",
     [
         ("bash", "-c", "OMP_NUM_THREADS=1 python train.py"),
-        (sys.executable, "-m", "train.py"),
+        (sys.executable, "-m", "timeit"),
         ("bash", "-x", "run.sh"),
         ("env", "python", "elsewhere.py"),
     ],

@@ -331,7 +331,7 @@ def test_a_missing_tool_is_named(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="tmux is not installed: apt-get install tmux"):
+    with pytest.raises(UsageError, match="tmux is not installed"):
         start(["/bin/true"], via="tmux")
     with pytest.raises(UsageError, match="systemd does not run here"):
         start(["/bin/true"], via="systemd")
