@@ -231,8 +231,8 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
         return  # a program that still logs has handled the error, or is not yet at its end
     lives = bool(view.process_samples and view.process_samples[-1].processes)
-    since = f"no step since {span(view.now - cause.at)}"
-    stands = f"the run hangs: {since}, its process is still alive" if lives else since
+    stands = f"no step since {span(view.now - cause.at)}"
+    stands = f"the run hangs: {stands}, its process is still alive" if lives else stands
     yield Finding(
         trouble=cause.trouble,
         key="error",

@@ -14,7 +14,15 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 MAN = "docs/middlewatch.1"
 SOURCES = (
-    "pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui", MAN,
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "src",
+    "daemon",
+    "sentinels",
+    "systemd",
+    "tui",
+    MAN,
 )
 KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 

@@ -255,7 +255,9 @@ def test_an_error_after_which_nothing_happens(story: Story) -> None:
         Severity.CRITICAL,
         "error",
     )
-    assert finding.summary.endswith("; the run hangs: no step since 31 s, its process is still alive")
+    assert finding.summary.endswith(
+        "; the run hangs: no step since 31 s, its process is still alive"
+    )
 
 
 def test_a_log_alone_knows_of_no_process(story: Story) -> None:
