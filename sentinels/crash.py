@@ -163,13 +163,16 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     summary += f"; {gone.left} of its processes are still alive" if gone and gone.left else ""
     last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
+    farewell = any(words.farewell for words in view.last_words.values())
+    # It says that all is done, and its status agrees: what it has caught may have been no part of the plan.
+    severity = Severity.WARNING if ending.exit_code == 0 and farewell else row(trouble).severity
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
     status = {"exitcode": ending.exit_code, "signal": ending.signal, "how": gone and gone.how}
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=Severity.INFO if by_hand else row(trouble).severity,
+        severity=Severity.INFO if by_hand else severity,
         fatal=True,
         summary=summary,
         evidence=(
@@ -224,7 +227,7 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
     died = bool(bad) and not beside
     slow = beside or _started_again(view, cause.at) or not (died or rhythm)
-    slow = slow or trials_of(view) is not None
+    slow = slow or trials_of(view) is not None or left_in_order(view, cause)
     patience = 10 if slow else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)

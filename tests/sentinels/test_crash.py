@@ -127,6 +127,16 @@ def test_an_exception_that_python_has_caught(story: Story) -> None:
     assert story.asks("crash") == []
 
 
+@pytest.mark.parametrize("after", [1, 30])
+def test_a_farewell_right_after_an_exception(story: Story, after: int) -> None:
+    """A notebook as a script prints the traceback, says that all is done, and ends with 0."""
+    line = traceback(story.train(30)).line
+    story.end(0, name="python3").wait(3)
+    words = LastWords("All done!", line=line + after, farewell="end", said="All done!")
+    found = story.asks("crash", last_words={story.file: words})
+    assert [finding.severity for finding in found] == [Severity.WARNING] * (after == 1)
+
+
 @pytest.mark.parametrize("status", [1, None])
 def test_one_below_a_shell_that_ends_with_0(story: Story, status: int | None) -> None:
     traceback(story.train(30)).end(status, main=False, pid=300, name="python3")
