@@ -4,7 +4,7 @@
     scripts/first_push.py [--json]
 
 A training is already running, started with nohup by a shell that is gone; a receiver for pushes
-listens on loopback. Then the commands of the README's section "Install and first watch" are
+listens on loopback. Then the commands of the README's section "Two commands do everything" are
 typed, one line after the other, into one shell; only the alert URL is the receiver's. When the
 last line is done, the learning rate of the training is raised, its loss becomes NaN, and the
 push has to arrive. Prints each line with its seconds. It installs into a home of its own and
@@ -34,8 +34,9 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.quickstart import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
 
-SECTION = "## Install and first watch"
-PHONE = re.compile(r"\bntfys?://\S+")
+SECTION = "## Two commands do everything"
+SETUP = re.compile(r"\bmiddlewatch setup\b(?! -)")
+"""It asks three questions at a terminal; here its options answer them."""
 LINE_S = 900.0
 """For one typed line. Installing fetches 70 MB; how fast that comes says nothing about us."""
 PUSH_S = 120.0
@@ -47,14 +48,15 @@ class Failed(Exception):
     """A step did not do what it should."""
 
 
-def typed_lines(readme: str, url: str) -> list[str]:
-    """What a newcomer types: the lines of the section's first block, with another alert URL."""
+def typed_lines(readme: str, urls: str) -> list[str]:
+    """What a newcomer types: the lines of the section's first block. ``urls``: a file with the alert URL."""
     section = readme.partition(SECTION)[2]
     block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
-    lines = block[1].splitlines() if block else []
-    if not any(PHONE.search(line) for line in lines):
-        raise Failed(f"README.md has no block with an alert URL below `{SECTION}`")
-    return [PHONE.sub(url, line) for line in lines if line and not line.startswith("#")]
+    lines = re.sub(r"&&\n\s*", "&& ", block[1]).splitlines() if block else []
+    if not any(SETUP.search(line) for line in lines):
+        raise Failed(f"README.md has no block with `middlewatch setup` below `{SECTION}`")
+    answered = f"middlewatch setup --alert {urls} --no-mirror --no-boot"
+    return [SETUP.sub(answered, line) for line in lines if line and not line.startswith("#")]
 
 
 class Terminal:
@@ -173,7 +175,10 @@ def play(home: Path, say: bool) -> dict[str, object]:
         terminal = Terminal(home)
         stack.callback(terminal.close)
         stack.callback(lambda: terminal.type("middlewatch stop"))
-        lines = typed_lines((ROOT / "README.md").read_text(encoding="utf-8"), receiver.url)
+        urls = home / "urls"
+        urls.touch(mode=0o600)
+        urls.write_text(f"{receiver.url}\n")
+        lines = typed_lines((ROOT / "README.md").read_text(encoding="utf-8"), str(urls))
         begun = time.perf_counter()
         took: dict[str, float] = {}
         for line in lines:

@@ -12,18 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-MAN = "docs/middlewatch.1"
-SOURCES = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "src",
-    "daemon",
-    "sentinels",
-    "systemd",
-    "tui",
-    MAN,
-)
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
 KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 

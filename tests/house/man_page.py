@@ -1,4 +1,4 @@
-"""``docs/middlewatch.1``: the manual page, from the parser of arguments."""
+"""``src/man/middlewatch.1``: the manual page, from the parser of arguments."""
 
 from __future__ import annotations
 

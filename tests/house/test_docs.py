@@ -383,7 +383,7 @@ def generated() -> dict[Path, str]:
     found = {folder / f"{name}.md": class_page(e) for name, e in BOOK.items()}
     found |= {folder / "rules" / f"{name}.md": rule_page(e) for name, e in RULES.items()}
     found[folder / "index.md"] = handbook_index()
-    found[DOCS / "middlewatch.1"] = man_page()
+    found[DOCS.parent / "src" / "man" / "middlewatch.1"] = man_page()
     for path in (ROOT / "README.md", *DOCS.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if BLOCK.search(text):

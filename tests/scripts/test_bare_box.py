@@ -40,15 +40,13 @@ def bare_box(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_readme_takes_three_lines_to_the_first_push() -> None:
+def test_the_readme_takes_one_line_to_the_first_push() -> None:
     first_push = names_of("first_push.py")
     readme = (SCRIPTS.parent / "README.md").read_text(encoding="utf-8")
-    lines = first_push["typed_lines"](readme, "json://127.0.0.1:1/")
-    assert 1 <= len(lines) <= 3
-    assert any("json://127.0.0.1:1/" in line for line in lines)
-    assert not any(re.search(r"ntfys?://", line) for line in lines)
-    with pytest.raises(first_push["Failed"], match="no block with an alert URL"):
-        first_push["typed_lines"]("# nothing here", "json://127.0.0.1:1/")
+    (line,) = first_push["typed_lines"](readme, "/home/me/urls")
+    assert "middlewatch setup --alert /home/me/urls --no-mirror --no-boot && " in line
+    with pytest.raises(first_push["Failed"], match="no block with"):
+        first_push["typed_lines"]("# nothing here", "/home/me/urls")
 
 
 def test_the_terminal_keeps_what_was_exported(tmp_path: Path) -> None:

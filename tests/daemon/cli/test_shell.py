@@ -148,7 +148,7 @@ def test_colours(home: Path, more: dict[str, str], *, terminal: bool, coloured: 
 
 
 def test_the_manual_page_can_be_read(home: Path) -> None:
-    page = ROOT / "docs" / "middlewatch.1"
+    page = ROOT / "src" / "man" / "middlewatch.1"
     if shutil.which("man") is None or shutil.which("groff") is None:
         pytest.skip("there is no man, or no groff")
     words = ["man", "--warnings", "-l", str(page)]
