@@ -56,6 +56,8 @@ from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
 ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
+LATE_S = 10.0
+"""Seconds after the end of the main process in which its last lines are read on a busy box."""
 _NEVER_STARTED = (126, 127)
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
@@ -88,8 +90,15 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     ending = view.ending
     if ending is None:
         yield from _inside(view, limits) or _stuck(view, limits)
-    elif view.now - ending.at >= limits.settle_s:
+    elif view.now - _heard_of_it(view, ending) >= limits.settle_s:
         yield from _ended(view, limits, ending)
+
+
+def _heard_of_it(view: View, ending: ProcessEnded) -> float:
+    """When the end was seen, or, if that is later, when the line was read by which another rule explains it:
+    that rule waits as long from there, and is to be heard first."""
+    lines = (e.at for e in view.events if e.trouble in ELSEWHERE and e.severity != "info")
+    return max((at for at in lines if ending.at < at <= ending.at + LATE_S), default=ending.at)
 
 
 def _troubles(view: View, since: float) -> list[LogEvent]:

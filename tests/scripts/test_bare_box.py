@@ -1,4 +1,4 @@
-"""What scripts/bare-box and scripts/first_push.py do without a bare box: `.ci/run` has one."""
+"""What scripts/bare-box and scripts/first_push.py do without a bare box."""
 
 from __future__ import annotations
 

@@ -541,3 +541,14 @@ def test_a_slice_of_time_with_a_status_of_its_own(story: Story, *, saves: bool) 
         story.wait(1).saved()
     finding = crash(story.end(85).wait(3))
     assert finding.details.get("requeued", False) is saves
+
+
+def test_a_line_that_is_read_after_the_end_is_explained_by_its_own_rule_first(story: Story) -> None:
+    """On a busy box the end is seen before the line that says why."""
+    story.train(30).end(1).wait(1.5)
+    story.says("disk_full", "OSError: [Errno 28] No space left on device", exception="OSError")
+    assert story.wait(1.9).asks("crash") == []
+    assert story.asks("disk_full") == []
+    story.wait(0.2)
+    assert [f.trouble for f in story.asks("disk_full")] == ["disk_full"]
+    assert [f.trouble for f in story.asks("crash")] == ["python_exception"]
