@@ -40,10 +40,11 @@ from .kit import (
 )
 from .kit.again import crash_loop, failed_part, killed_part, of_the_last_program, tolerated
 from .kit.caught import caught
-from .kit.classes import Lines, row, which
+from .kit.classes import row
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
+from .kit.late_lines import ELSEWHERE, heard_of_it
 from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
@@ -54,10 +55,7 @@ from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception, raised_then
 from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
-ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
-LATE_S = 10.0
-"""Seconds after the end of the main process in which its last lines are read on a busy box."""
 _NEVER_STARTED = (126, 127)
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
@@ -90,15 +88,8 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     ending = view.ending
     if ending is None:
         yield from _inside(view, limits) or _stuck(view, limits)
-    elif view.now - _heard_of_it(view, ending) >= limits.settle_s:
+    elif view.now - heard_of_it(view, ending) >= limits.settle_s:
         yield from _ended(view, limits, ending)
-
-
-def _heard_of_it(view: View, ending: ProcessEnded) -> float:
-    """When the end was seen, or, if that is later, when the line was read by which another rule explains it:
-    that rule waits as long from there, and is to be heard first."""
-    lines = (e.at for e in view.events if e.trouble in ELSEWHERE and e.severity != "info")
-    return max((at for at in lines if ending.at < at <= ending.at + LATE_S), default=ending.at)
 
 
 def _troubles(view: View, since: float) -> list[LogEvent]:
