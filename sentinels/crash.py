@@ -55,7 +55,6 @@ from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception, raised_then
 from .kit.vanished import ended_by_command, killed_for_memory, vanished
 
-
 _NEVER_STARTED = (126, 127)
 WORKS_CORES = 0.05
 """CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
