@@ -32,7 +32,7 @@ from queue import Empty
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.quickstart import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
+from scripts.receiver import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
 
 SECTION = "## Two commands do everything"
 SETUP = re.compile(r"\bmiddlewatch setup\b(?! -)")

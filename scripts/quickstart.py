@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
-import hashlib
-import json
 import os
 import queue
 import re
@@ -27,16 +25,17 @@ import threading
 import time
 import venv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-TRAINER = ROOT / "scripts" / "toy_trainer.py"
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
+sys.path.insert(0, str(ROOT))
 
+from scripts.receiver import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
+from scripts.sources import copy_sources, fingerprint  # noqa: E402
+
+TRAINER = ROOT / "scripts" / "toy_trainer.py"
 STEPS = 4000
 SAVE_EVERY = 100
 RAISE_AT = 390
@@ -56,9 +55,6 @@ NO_INDEX = re.compile(
 )
 """What pip says, in one of these words, when no index has answered."""
 
-LOSS = re.compile(r"iter (\d+): loss (\S+),")
-PUSHED_NAN = re.compile(r"\b(nan|inf|infinite|not a number)\b", re.IGNORECASE)
-
 
 class Failed(Exception):
     """A stage did not do what it should; the text is for a person."""
@@ -70,15 +66,6 @@ class Interrupted(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-
-
-@dataclass(frozen=True)
-class Push:
-    """A message as it arrived at the receiver; ``at`` is a reading of ``perf_counter``."""
-
-    title: str
-    body: str
-    at: float
 
 
 class Screen:
@@ -138,63 +125,6 @@ class Screen:
                 counter.join()
                 print("\r\x1b[K", end="", file=self.out)
         self.note(f"{text}: {time.perf_counter() - begun:.1f} s")
-
-
-class Receiver:
-    """An HTTP server on loopback that takes what Apprise posts to a ``json://`` URL."""
-
-    def __init__(self) -> None:
-        self.pushes: queue.Queue[Push] = queue.Queue()
-        pushes = self.pushes
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                at = time.perf_counter()
-                size = min(int(self.headers.get("Content-Length") or 0), 1 << 20)
-                try:
-                    message = json.loads(self.rfile.read(size))
-                    push = Push(str(message["title"]), str(message["message"]), at)
-                except (ValueError, KeyError, TypeError):
-                    self.send_error(400)
-                    return
-                pushes.put(push)
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *words: object, **named: object) -> None:
-                """Say nothing on stderr."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"json://127.0.0.1:{self.server.server_port}/"
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Log:
-    """The lines of a growing file, as they come."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.offset = 0
-        self.rest = b""
-
-    def lines(self) -> list[str]:
-        """Whole lines that came since the last call; none while there is no file."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset)
-                data = file.read()
-        except FileNotFoundError:
-            return []
-        self.offset += len(data)
-        *whole, self.rest = (self.rest + data).split(b"\n")
-        return [line.decode("utf-8", "replace") for line in whole]
 
 
 class Quickstart:
@@ -281,7 +211,7 @@ class Quickstart:
             return
         home = self.home
         self.middlewatch = str(home / "bin" / "middlewatch")
-        stamp, want = home / ".installed", f"{_fingerprint()} {self.wheelhouse or ''}"
+        stamp, want = home / ".installed", f"{fingerprint()} {self.wheelhouse or ''}"
         if stamp.is_file() and stamp.read_text() == want:
             self.screen.note("already there, and up to date")
             return
@@ -296,7 +226,7 @@ class Quickstart:
         if self.wheelhouse:
             what = ["--no-index", "--find-links", str(self.wheelhouse), "middlewatch"]
         else:
-            _copy_sources(source)
+            copy_sources(source)
             what = [str(source)]
         with self.screen.busy(
             "pip install middlewatch (psutil, nvidia-ml-py, apprise, textual, …)"
@@ -523,28 +453,6 @@ def _await(done: Callable[[], bool], patience_s: float, otherwise: str | Callabl
         if time.perf_counter() > deadline:
             raise Failed(otherwise if isinstance(otherwise, str) else otherwise())
         time.sleep(0.02)
-
-
-def _copy_sources(source: Path) -> None:
-    """What is installed, copied: setuptools leaves folders behind where it builds."""
-    shutil.rmtree(source, ignore_errors=True)
-    source.mkdir()
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, source / name)
-
-
-def _fingerprint() -> str:
-    """Changes when any file that is installed changes, or the Python."""
-    digest = hashlib.sha256(sys.version.encode())
-    for name in SOURCES:
-        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

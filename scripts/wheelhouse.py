@@ -20,7 +20,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
+sys.path.insert(0, str(ROOT))
+
+from scripts.sources import copy_sources  # noqa: E402
+
 PLATFORM = re.compile(r"(?:manylinux_2_(?P<minor>\d+)|(?P<old>manylinux2014))_(?P<machine>\w+)")
 OLD = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 """glibc 2.N -> the older name of the same platform."""
@@ -135,13 +138,7 @@ def build(source: Path, into: Path) -> bool:
         old.unlink()
     clone = ["git", "clone", "--quiet", str(ROOT), str(source)]
     if not (ROOT / ".git").exists() or shutil.which("git") is None or subprocess.call(clone):
-        source.mkdir()
-        for name in SOURCES:
-            if (ROOT / name).is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-            else:
-                shutil.copy(ROOT / name, source / name)
+        copy_sources(source)
     return pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(into), str(source))
 
 

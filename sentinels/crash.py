@@ -44,7 +44,7 @@ from .kit.classes import row
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
-from .kit.late_lines import ELSEWHERE, heard_of_it
+from .kit.late_lines import ELSEWHERE, end_heard_at
 from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
@@ -87,7 +87,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     ending = view.ending
     if ending is None:
         yield from _inside(view, limits) or _stuck(view, limits)
-    elif view.now - heard_of_it(view, ending) >= limits.settle_s:
+    elif view.now - end_heard_at(view, ending) >= limits.settle_s:
         yield from _ended(view, limits, ending)
 
 

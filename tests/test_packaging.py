@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from scripts.sources import copy_sources
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "systemd", "tui")
 KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
@@ -24,17 +23,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
     (built,) = out.iterdir()
     return built
-
-
-def copy_sources(source: Path) -> None:
-    source.mkdir()
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-        else:
-            (source / name).parent.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, source / name)
 
 
 def pip(*words: str) -> None:

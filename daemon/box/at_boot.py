@@ -20,6 +20,7 @@ from typing import Literal
 import middlewatch
 
 from ..system import procfs
+from ..system.files import write_whole
 from ..system.ownership import name_of
 from .platforms import Platform
 
@@ -210,10 +211,8 @@ def _quoted(word: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8", errors="surrogateescape")
-    new.chmod(0o644)
-    new.replace(path)
+    write_whole(str(path), text)
+    path.chmod(0o644)  # whatever the umask is: systemctl shows it to every user
 
 
 # ------------------------------------------------------------------------ cron

@@ -12,7 +12,7 @@ from middlewatch import __version__
 
 from . import setup_arguments
 from .arguments_keeping import keeping
-from .parser import Add, Parser
+from .parser import Add, Parser, json_option
 
 
 def build() -> Parser:
@@ -65,10 +65,6 @@ def _signal(text: str) -> str:
     return text.upper().removeprefix("SIG")
 
 
-def _json(sub: Parser) -> None:
-    sub.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _service(add: Add) -> None:
     setup_arguments.add_to(add)
     add(
@@ -83,9 +79,9 @@ def _service(add: Add) -> None:
         "start the daemon detached (no systemd needed)",
         "middlewatch start",
     )
-    _json(sub)
+    json_option(sub)
     sub = add("stop", "daemon:stop", "stop the daemon; the runs continue", "middlewatch stop")
-    _json(sub)
+    json_option(sub)
 
 
 def _runs(add: Add) -> None:
@@ -110,7 +106,7 @@ def _runs(add: Add) -> None:
         action="store_true",
         help="do not set PYTHONUNBUFFERED or line buffering",
     )
-    _json(sub)
+    json_option(sub)
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
     sub = add(
         "watch",
@@ -135,7 +131,7 @@ def _runs(add: Add) -> None:
         action="store_true",
         help="find the runs of this moment only; ends an earlier watch for new ones",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "resume",
         "resume:resume",
@@ -163,30 +159,30 @@ def _runs(add: Add) -> None:
         help="resume even if the handbook advises against a retry after this class of trouble, "
         "or if it is not known whether the command loads a checkpoint",
     )
-    _json(sub)
+    json_option(sub)
 
 
 def _shows(add: Add) -> None:
     sub = add("runs", "runs:runs", "list the runs that the daemon knows", "middlewatch runs --json")
-    _json(sub)
+    json_option(sub)
     sub = add("status", "status:status", "show the state of a run now", "middlewatch status gpt")
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
         "--oneline", action="store_true", help="one line; exit 1 when an incident is open"
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "incidents", "incidents:incidents", "list incidents", "middlewatch incidents --all --json"
     )
     sub.add_argument("--run", help="only incidents of this run")
     sub.add_argument("--all", action="store_true", help="show resolved incidents too")
     sub.add_argument("--follow", action="store_true", help="keep printing changes as they happen")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
     )
     sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "silence",
         "silence:silence",
@@ -199,7 +195,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("--for", dest="duration", metavar="TIME", help="for how long: 30m, 2h, 1d")
     sub.add_argument("--list", action="store_true", help="show the silences and their ids")
     sub.add_argument("--cancel", metavar="ID", help="end a silence now")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "logs",
         "logs:logs",
@@ -210,7 +206,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("-n", "--lines", type=int, default=20, help="how many lines (default: 20)")
     sub.add_argument("-f", "--follow", action="store_true", help="keep printing what comes")
     sub.add_argument("--file", metavar="TEXT", help="the log with this text in its path")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "end",
         "end:end",
@@ -233,7 +229,7 @@ def _shows(add: Add) -> None:
         metavar="S",
         help="seconds for it to end (default: 30, as torchrun gives its ranks)",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "forget",
         "end:forget",
@@ -241,7 +237,7 @@ def _shows(add: Add) -> None:
         "middlewatch forget gpt",
     )
     sub.add_argument("run", help="id or name")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "checkpoints",
         "checkpoints:checkpoints",
@@ -251,7 +247,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument("--rescan", action="store_true", help="verify everything on disk again")
     sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder instead of a run")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "explain",
         "explain:explain",
@@ -261,7 +257,7 @@ def _shows(add: Add) -> None:
     sub.add_argument(
         "what", nargs="?", help="class, rule or incident id; default: all pages by topic"
     )
-    _json(sub)
+    json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 
@@ -286,7 +282,7 @@ def _checks(add: Add) -> None:
         "finite (no NaN or infinity too; the default)",
     )
     sub.add_argument("--python", metavar="PATH", help="with --deep: the Python to load with")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "replay",
         "replay:replay",
@@ -312,21 +308,21 @@ def _checks(add: Add) -> None:
         action="store_true",
         help="look for troubles only, as fast as a text search: no losses, no curve",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "audit",
         "audit:audit",
         "examine a new box: what it has, and what can be watched on it",
         "middlewatch audit --json",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "doctor",
         "doctor:doctor",
         "examine the watch itself: its disk, store, memory, workers, sources, rules and pushes",
         "middlewatch doctor --json",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "alert",
         "alert:alert",
@@ -336,7 +332,7 @@ def _checks(add: Add) -> None:
     sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
     told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
     sub.add_argument("url", nargs="?", help=told)
-    _json(sub)
+    json_option(sub)
     sub = add(
         "drill",
         "drill:drill",
@@ -346,7 +342,7 @@ def _checks(add: Add) -> None:
     sub.add_argument(
         "trouble", choices=("nan", "hang", "oom", "disk", "crash"), help="what goes wrong"
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "config",
         "config:config",
@@ -354,4 +350,4 @@ def _checks(add: Add) -> None:
         "middlewatch config check",
     )
     sub.add_argument("action", choices=("check", "show"), help="what to do")
-    _json(sub)
+    json_option(sub)

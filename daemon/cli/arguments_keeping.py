@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from .parser import Parser
+from .parser import Add, json_option
 
 
-def keeping(add: Callable[..., Parser]) -> None:
+def keeping(add: Add) -> None:
     """Add these commands."""
     sub = add(
         "completion",
@@ -50,7 +48,7 @@ def keeping(add: Callable[..., Parser]) -> None:
     sub.add_argument("--damaged", action="store_true", help="propose damaged checkpoints too")
     sub.add_argument("--apply", action="store_true", help="delete what is proposed, after asking")
     sub.add_argument("--yes", action="store_true", help="with --apply: do not ask")
-    sub.add_argument("--json", action="store_true", help="print JSON")
+    json_option(sub)
     sub = add(
         "mirror",
         "mirror:mirror",
@@ -68,4 +66,4 @@ def keeping(add: Callable[..., Parser]) -> None:
     sub.add_argument("--best-only", action="store_true", help="copy the best checkpoint only")
     sub.add_argument("--check", action="store_true", help="read back older copies too")
     sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
-    sub.add_argument("--json", action="store_true", help="print JSON")
+    json_option(sub)

@@ -45,9 +45,9 @@ def ask_secret(question: str) -> str:
 def agreed(question: str, *, default: bool) -> bool:
     """Yes or no; asked again until it is one of them."""
     while True:
-        answer = ask(question, "Y/n" if default else "y/N").lower()
-        if answer in ("y/n", "y", "yes", "n", "no"):
-            return default if answer == "y/n" else answer.startswith("y")
+        answer = ask(f"{question} [{'Y/n' if default else 'y/N'}]").lower()
+        if answer in ("", "y", "yes", "n", "no"):
+            return answer.startswith("y") if answer else default
         console.complain("  y or n, please")
 
 

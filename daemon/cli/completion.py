@@ -31,7 +31,7 @@ _middlewatch_names_runs() { compadd -- ${(f)"$(middlewatch completion runs 2>/de
 def completion(args: argparse.Namespace) -> int:
     """Print the program for a shell, or with ``runs`` the names of the runs that the daemon knows."""
     if args.shell == "runs":
-        return _names()
+        return _names(args)
     try:
         import shtab  # imported here: only this command needs it
     except ImportError:
@@ -70,11 +70,10 @@ def _say_what(action: argparse.Action, files: Mapping[str, Any]) -> None:
         action.complete = files["folder"]  # type: ignore[attr-defined]
 
 
-def _names() -> int:
+def _names(args: argparse.Namespace) -> int:
     """Print names and ids of the runs; nothing when no daemon answers at once."""
-    asked = argparse.Namespace(state_dir=None)
     try:
-        known = client(asked, ANSWER_S).ask("runs")
+        known = client(args, ANSWER_S).ask("runs")
     except MiddlewatchError:
         return 0
     for name in sorted(

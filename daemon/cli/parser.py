@@ -82,6 +82,11 @@ class Parser(argparse.ArgumentParser):
         )
 
 
+def json_option(sub: Parser) -> None:
+    """Add the option of nearly every command."""
+    sub.add_argument("--json", action="store_true", help="print JSON")
+
+
 Add = Callable[..., Parser]
 """Adds a command with its help, and returns its parser."""
 

@@ -74,7 +74,7 @@ def gather(args: argparse.Namespace, known: Before) -> Answers:
             "write it to a file of mode 600, or to standard input: --alert -",
         )
     missing = [what for what in _ANSWERS if not _is_answered(what, args, known)]
-    if missing and not (asking.can_ask() and args.alert != "-"):
+    if missing and not _person(args):
         raise UsageError(
             "setup asks three questions, and there is no terminal to ask",
             "answer by options: " + "; ".join(_ANSWERS[what] for what in missing) + "; or --yes",
@@ -100,6 +100,7 @@ def _is_answered(what: str, args: argparse.Namespace, known: Before) -> bool:
 
 
 def _person(args: argparse.Namespace) -> bool:
+    """True when somebody can be asked: with ``--alert -`` the input is the URLs."""
     return asking.can_ask() and args.alert != "-"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .parser import Add
+from .parser import Add, json_option
 
 
 def add_to(add: Add) -> None:
@@ -42,4 +42,4 @@ def add_to(add: Add) -> None:
         help="ask nothing: what no option says stays as it is; without any phone a topic of ntfy.sh "
         "is made; the watch starts with the box",
     )
-    sub.add_argument("--json", action="store_true", help="print JSON")
+    json_option(sub)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..system.errors import ConfigError, UsageError
-from ..system.private import make_private, open_private
+from ..system.files import write_whole
+from ..system.private import make_private
 from .load import parse, toml
 from .trusted import read_config
 
@@ -89,20 +90,9 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 def _replace(path: Path, text: str) -> None:
     """Write the file whole, with the mode that it has. Raises OSError."""
     real = Path(os.path.realpath(path))  # a link stays a link
-    data = text.encode("utf-8", "strict")
     if not real.parent.is_dir():
         make_private(real.parent)
     mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else None
-    new = real.with_name(f".{real.name}.new")
-    new.unlink(missing_ok=True)
-    try:
-        with os.fdopen(open_private(new, os.O_WRONLY | os.O_EXCL), "wb") as file:
-            file.write(data)
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(real)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    write_whole(str(real), text, private=True)
+    if mode is not None:
+        real.chmod(mode)

@@ -48,6 +48,7 @@ _OTHER_SCRIPTS = tuple(
     w.encode() for w in ("失败", "错误", "异常", "跳过", "失敗", "エラー", "スキップ")
 )
 _OF_A_TOTAL = re.compile(rb"\d ?/ ?\d|\d ?%|\d of \d")
+# What says that something is learnt: a bar without one goes on while every batch fails.
 _MEASURED = re.compile(r"loss|rew|return|acc|perplexity|entropy")
 _COUNT = re.compile(rb"(?<![\d.])\d{1,9}(?![\d.])")
 ROW_OVER_S = 60.0
@@ -117,8 +118,11 @@ class _Shape:
     counts: list[int] = field(default_factory=list)
     """The numbers of the newest line."""
     row: int = 0
+    """Lines in a row that counted on from the one before."""
     row_reports: int = 0
+    """Measures that had come when the row began."""
     row_since: float = 0.0
+    """Epoch seconds of its first line."""
 
 
 class RecurringLines:

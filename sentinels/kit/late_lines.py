@@ -12,7 +12,7 @@ LATE_S = 10.0
 """Seconds after the end of the main process in which its last lines are read on a busy box."""
 
 
-def heard_of_it(view: View, ending: ProcessEnded) -> float:
+def end_heard_at(view: View, ending: ProcessEnded) -> float:
     """When the end was seen, or, if that is later, when the line was read by which another rule explains it:
     that rule waits as long from there, and is to be heard first."""
     lines = (e.at for e in view.events if e.trouble in ELSEWHERE and e.severity != "info")
