@@ -2,7 +2,7 @@
 
 Decides: A line that came beside the reports turn after turn (`uploaded epoch03.npz`) stays away, and in
     its place, as often, comes a line that says that the same thing failed. Or complaints count on without
-    a gap (`skipping batch 26: …`, `skipping batch 27: …`) in a run that has reported steps, with few
+    a gap (`skipping batch 26: …`, `skipping batch 27: …`) in a run that has reported before, with few
     reports between them: every batch fails, though bars and epochs go on.
 Classes: recurring_error
 Sources: Our choice: three turns with the one line, then three with the other. A retry that works, an
@@ -24,7 +24,7 @@ FEW = 10
 RECENT_S = 120.0
 """Age in seconds of the newest of them up to which the row goes on."""
 AGAIN = 20
-"""Reports of steps without a failure after which it works again."""
+"""Reports without a failure after which it works again."""
 EACH = "each:"
 """What the key of an incident of a whole row begins with."""
 
@@ -48,7 +48,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         signs = growth.signs
         if signs is None:
             continue
-        if view.step_times and view.now - signs.row_at <= RECENT_S and _all_fail(signs, limits):
+        if view.steps and view.now - signs.row_at <= RECENT_S and _all_fail(signs, limits):
             yield _each(growth, signs)
         if not signs.instead or signs.instead_times < limits.times:
             continue
@@ -90,9 +90,9 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     if growth is None or growth.signs is None:
         return ""
     if case.key.startswith(EACH):
-        began = [at for at, _ in view.step_times if at > case.quiet_since]
+        began = [step.at for step in view.steps if step.values and step.at > case.quiet_since]
         again = len(began) >= AGAIN and growth.signs.row_at < began[0]
-        return "reports of steps come again without a failure between them" if again else ""
+        return "reports come again without a failure between them" if again else ""
     if growth.signs.instead:
         return ""
     back = growth.signs.instead_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from middlewatch.sentinels.kit import LineSigns, LogGrowth, OpenIncident, Severity
 from middlewatch.sentinels.recurring_error import Limits, recovered
 
@@ -47,8 +49,11 @@ ROW = LineSigns(
 )
 
 
-def test_every_batch_fails(story: Story) -> None:
-    row = ROW._replace(row_at=story.train(9).now)
+@pytest.mark.parametrize("numbered", [True, False])
+def test_every_batch_fails(story: Story, *, numbered: bool) -> None:
+    """Also where reports have the number of an epoch only."""
+    story.train(9, **({} if numbered else {"number": None, "epoch": 3}))
+    row = ROW._replace(row_at=story.now)
     (finding,) = says(story, row).asks("recurring_error")
     assert (
         finding.summary
