@@ -52,7 +52,10 @@ ROW = LineSigns(
 @pytest.mark.parametrize("numbered", [True, False])
 def test_every_batch_fails(story: Story, *, numbered: bool) -> None:
     """Also where reports have the number of an epoch only."""
-    story.train(9, **({} if numbered else {"number": None, "epoch": 3}))
+    if numbered:
+        story.train(9)
+    else:
+        story.train(9, number=None, epoch=3)
     row = ROW._replace(row_at=story.now)
     (finding,) = says(story, row).asks("recurring_error")
     assert (
