@@ -100,7 +100,7 @@ def _pages(jump: Jump, limits: Limits) -> bool:
     patience = limits.rough_reports if jump.rough else limits.gross_reports
     if jump.swept:
         patience = limits.patience_reports
-    return jump.gross and jump.reports >= patience
+    return jump.gross and jump.high >= patience
 
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
@@ -108,7 +108,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     # The very last report may be a sum over an epoch: a single one proves nothing.
     values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
-    stayed = jump.state == "open" and jump.gross and over and proven and not jump.swept
+    stayed = jump.state == "open" and jump.gross and over and proven and not jump.swept and jump.high
     patient = jump.gross or jump.reports >= limits.patience_reports
     lasting = jump.state == "lasting" and patient
     excused = _excused(jump, limits)

@@ -82,6 +82,13 @@ def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None
     assert (back.trouble, back.severity) == ("loss_spike", Severity.INFO)
 
 
+def test_two_outliers_that_are_over_page_nobody(story: Story) -> None:
+    """Then the loss is a little higher for some reports: nothing like the jump."""
+    up(trained(story), 3e4, 2)
+    for _ in range(4):
+        assert only(up(story, 4.0, 1)).severity is Severity.INFO
+
+
 def test_an_explosion_before_the_noise_is_known(story: Story) -> None:
     story.step(train_loss=0.14)
     for value in (2.5e4, 7.5e4, 2.8e4):
