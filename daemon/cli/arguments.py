@@ -12,6 +12,7 @@ from middlewatch import __version__
 
 from . import setup_arguments
 from .arguments_keeping import keeping
+from .arguments_remote import between
 from .parser import Add, Parser, json_option
 
 
@@ -57,6 +58,7 @@ def build() -> Parser:
     _shows(add)
     _checks(add)
     keeping(add)
+    between(add)
     return parser
 
 

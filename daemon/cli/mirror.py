@@ -35,7 +35,7 @@ def mirror(args: argparse.Namespace) -> int:
         raise UsageError(
             "no destination is given", "use --to DEST, or set [mirror] to in the configuration"
         )
-    limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
+    limit = size_of(args.limit) if args.limit else settings.limit_bytes_per_s
     clock = SystemClock()
     try:
         place = parse(text)
@@ -202,7 +202,7 @@ def _show(row: Row) -> None:
         console.say(f"{row['state'].upper()}: {row['path']}: {row['detail']}")
 
 
-def _bytes(text: str) -> int:
+def size_of(text: str) -> int:
     """Bytes of a size like ``20MiB`` or ``5M``. Raises UsageError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:

@@ -1,0 +1,47 @@
+"""The commands between a person's machine and a box."""
+
+from __future__ import annotations
+
+from .parser import Add, json_option
+
+
+def between(add: Add) -> None:
+    """Add these commands."""
+    sub = add(
+        "manifest",
+        "manifest:manifest",
+        "list what the runs of this box leave behind, with sizes and digests; pull asks it",
+        "middlewatch manifest gpt --json",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: all runs")
+    sub.add_argument(
+        "--quick", action="store_true", help="read no file: only the digests that are known"
+    )
+    json_option(sub)
+    sub = add(
+        "pull",
+        "pull:pull",
+        "bring the results of a box home over ssh, prove the copy, and sign a receipt",
+        "middlewatch pull box3:gpt results",
+    )
+    sub.add_argument(
+        "source", metavar="HOST[:RUN]", help="a box as you type it after ssh; and a run"
+    )
+    sub.add_argument("dest", metavar="DEST", help="a folder here, made if it is not there")
+    sub.add_argument(
+        "--follow",
+        action="store_true",
+        help="bring each checkpoint home as soon as it is verified, until the run is over",
+    )
+    sub.add_argument(
+        "--every",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="with --follow: seconds between two looks (default: 30)",
+    )
+    sub.add_argument(
+        "--python", metavar="PATH", help="a Python with torch, to load checkpoints with"
+    )
+    sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
+    json_option(sub)
