@@ -80,7 +80,7 @@ class Far:
     def store(self, spec: RunSpec) -> None:
         where = StateDir(self.state)
         where.take()
-        store = Store(str(where.store))
+        store = Store(where.store, where.reserve)
         store.put("run", spec.id, {"spec": spec.to_json(), "state": "finished"}, BEGAN)
         store.close()
 
