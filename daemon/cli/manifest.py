@@ -21,14 +21,18 @@ from ..system import procfs
 from ..system.clock import SystemClock, iso
 from ..system.errors import DaemonUnreachable, UsageError
 from ..system.ownership import name_of
-from ..system.worker_main import step_back
 from . import console, offline
 from .context import client, configuration, state
+
+_GENTLE = 10
+"""Added to the CPU priority, as for other commands that people wait for. Not the lowest: on a box whose
+training takes every core this would not end, and somebody at home waits for it.
+"""
 
 
 def manifest(args: argparse.Namespace) -> int:
     """Print the manifest of one run or of all; exit 1 when nothing is there."""
-    step_back()
+    os.nice(_GENTLE)
     where, notes = state(args), []
     try:
         known = [_of_daemon(args, where, status) for status in client(args).ask("runs")]
