@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +21,8 @@ from ..system.worker_main import step_back
 from . import console
 from .context import configuration, state, taken_state
 from .selection import Selection, select
+from .sizes import size_of
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?(?:/s)?")
 Row = dict[str, Any]
 
 
@@ -201,11 +200,3 @@ def _show(row: Row) -> None:
     else:
         console.say(f"{row['state'].upper()}: {row['path']}: {row['detail']}")
 
-
-def size_of(text: str) -> int:
-    """Bytes of a size like ``20MiB`` or ``5M``. Raises UsageError."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"cannot read the size {text!r}", "write it like 20MiB")
-    base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** " KMGT".index(found[2] or " "))

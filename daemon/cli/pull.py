@@ -25,7 +25,7 @@ from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from . import console
 from .context import configuration, state
-from .mirror import size_of
+from .sizes import size_of
 
 _LEAST_S = 0.2
 

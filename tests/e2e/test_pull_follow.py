@@ -24,13 +24,13 @@ out.mkdir(exist_ok=True)
 header = json.dumps({"w": {"dtype": "F32", "shape": [65536], "data_offsets": [0, 262144]}}).encode()
 for step in range(1, 100000):
     print(f"step {step}/100000 loss {1 / step + 1:.4f}", flush=True)
-    if step % 40 == 0:
+    if step % 100 == 0:
         partial = out / f"step-{step:06}.safetensors.tmp"
         partial.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<f", 1 / step) * 65536)
         partial.rename(out / f"step-{step:06}.safetensors")
     if until.exists():
         break
-    time.sleep(0.05)
+    time.sleep(0.03)
 """
 
 
