@@ -45,3 +45,27 @@ def between(add: Add) -> None:
     )
     sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
     json_option(sub)
+    sub = add(
+        "teardown",
+        "teardown:teardown",
+        "say whether a box may be given back: pulled, loaded, approved; it never does it",
+        "middlewatch teardown box3",
+    )
+    sub.add_argument("host", metavar="HOST", help="a box as you type it after ssh")
+    sub.add_argument(
+        "--verb",
+        choices=("destroy", "stop"),
+        default="destroy",
+        help="what is to be done with it (default: destroy)",
+    )
+    sub.add_argument(
+        "--dest",
+        metavar="DEST",
+        action="append",
+        default=[],
+        help="a folder that pull has brought results to, if not by this machine (repeatable)",
+    )
+    sub.add_argument(
+        "--no-wait", action="store_true", help="do not wait until the box answers no more"
+    )
+    json_option(sub)

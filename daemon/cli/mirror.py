@@ -199,4 +199,3 @@ def _show(row: Row) -> None:
         console.say(line + (f"; {row['detail']}" if row["detail"] else ""))
     else:
         console.say(f"{row['state'].upper()}: {row['path']}: {row['detail']}")
-

@@ -16,6 +16,8 @@ from middlewatch.sentinels.kit import codec
 from ..system.errors import MiddlewatchError
 
 SCHEMA = "middlewatch/manifest/v1"
+UNREADABLE = "it cannot be read"
+"""How the reason begins for a file that is there and could not be taken."""
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
 

@@ -187,6 +187,8 @@ class Puller:
         waiting = [{"path": one.path, "step": one.step, "why": one.why} for one in run.waiting]
         if not run.alive:  # nothing will verify them any more
             wrong += [{"name": one.path, "why": one.why} for one in run.waiting]
+        unread = [one for one in run.left_out if one.why.startswith(manifests.UNREADABLE)]
+        wrong += [{"name": one.path, "why": one.why} for one in unread if not one.checkpoint]
         return Result(
             run.run,
             run.state,

@@ -19,7 +19,7 @@ from ..checkpoints.formats import names
 from ..checkpoints.verify import levels, scan
 from ..system import places
 from ..system.clock import epoch
-from .manifest import LeftOut, OneCheckpoint, OneFile, Place, RunFiles, unsafe
+from .manifest import UNREADABLE, LeftOut, OneCheckpoint, OneFile, Place, RunFiles, unsafe
 
 MOST_FILES = 1_000_000
 """Files of one run. Our choice: their manifest is 200 MB."""
@@ -136,7 +136,7 @@ class Roster:
                         else:
                             self._take(place, name, entry.path)
             except OSError as error:
-                self._leave(here, f"it cannot be read: {error.strerror}")
+                self._leave(here, f"{UNREADABLE}: {error.strerror}")
 
     def _take(self, place: int, name: str, path: str) -> bool:
         """Add one file, or say why not."""
@@ -147,7 +147,7 @@ class Roster:
         except FileNotFoundError:
             return False  # deleted meanwhile
         except OSError as error:
-            self._leave(path, f"it cannot be read: {error.strerror}")
+            self._leave(path, f"{UNREADABLE}: {error.strerror}")
             return False
         if why := self._refused(name, info):
             self._leave(path, why)
@@ -261,7 +261,7 @@ class Roster:
                 try:
                     digest = _digest(path, info.st_size)
                 except OSError as error:
-                    self._leave(path, f"it cannot be read: {error.strerror or error}")
+                    self._leave(path, f"{UNREADABLE}: {error.strerror or error}")
                     continue
             yield OneFile(place, name, info.st_size, info.st_mtime_ns, digest)
 

@@ -45,7 +45,12 @@ class FarBox:
         told = {"PATH": os.environ["PATH"], "HOME": str(self.home), **variables}
         if "LD_LIBRARY_PATH" in os.environ:
             told["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-        lines = [f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {root}/host", "UsePAM no"]
+        lines = [
+            f"Port {self.port}",
+            "ListenAddress 127.0.0.1",
+            f"HostKey {root}/host",
+            "UsePAM no",
+        ]
         lines += [f"AuthorizedKeysFile {root}/authorized_keys", "StrictModes no", "PidFile none"]
         lines += ["PermitRootLogin prohibit-password", "MaxStartups 100", "PrintMotd no"]
         lines += [f"SetEnv {' '.join(f'{k}={v}' for k, v in told.items())}"]

@@ -90,7 +90,8 @@ def test_a_disk_that_fills_up_meanwhile(far: Far, small: Path) -> None:
     goal = small / spec.id / "checkpoints/out"
     deadline = time.monotonic() + PATIENCE_S
     while not (goal.is_dir() and any(one.stat().st_size for one in goal.glob("*.safe*"))):
-        assert time.monotonic() < deadline and process.poll() is None, "nothing has come"
+        assert time.monotonic() < deadline, "nothing has come"
+        assert process.poll() is None, "it has ended"
         time.sleep(0.02)
     other = small / "of another program"
     with contextlib.suppress(OSError), other.open("wb", buffering=0) as file:
@@ -176,7 +177,8 @@ def test_ctrl_c_leaves_nothing_running_and_no_receipt(far: Far) -> None:
     process = far.start("pull", NAME, str(far.dest), "--limit", "1MiB")
     deadline = time.monotonic() + PATIENCE_S
     while not (running := programs_of(process.pid)) or len(running) < 2:
-        assert time.monotonic() < deadline and process.poll() is None, "no transfer began"
+        assert time.monotonic() < deadline, "no transfer began"
+        assert process.poll() is None, "it has ended"
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
