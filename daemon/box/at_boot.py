@@ -126,6 +126,29 @@ class AtBoot:
                 said.append(f"it starts at your login only; as root: loginctl enable-linger {user}")
         return said
 
+    def take_back(self) -> list[str]:
+        """Take away what :meth:`put` has written; sentences about what was kept.
+
+        What a person has written or changed stays. Raises OSError and :class:`Failed`.
+        """
+        if self.by == "by hand":
+            return []
+        if self.by == "cron":
+            state = self.state()
+            if state in ("same", "ours"):
+                _run(["crontab", "-"], _crontab_without(_crontab()))
+            return ["your own lines in the crontab are kept"] if state == "theirs" else []
+        if not os.path.lexists(self.path):
+            return []
+        if os.path.islink(self.path) or not _unchanged(
+            Path(self.path).read_text(encoding="utf-8", errors="surrogateescape")
+        ):
+            return [f"{self.path} was changed by a person: it is kept"]
+        self._systemctl("disable", "--now", NAME)
+        Path(self.path).unlink()
+        self._systemctl("daemon-reload")
+        return []
+
     def active(self) -> bool:
         """True while the unit runs, whoever has started it."""
         if self.by not in ("systemd", "systemd --user"):
@@ -256,6 +279,14 @@ def _crontab_with(text: str, line: str) -> str:
     else:
         lines += wanted
     return "\n".join(lines) + "\n"
+
+
+def _crontab_without(text: str) -> str:
+    """The crontab without our lines, which are there as we wrote them."""
+    lines = text.splitlines()
+    at = lines.index(_MARK)
+    del lines[at : at + len(_block(""))]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _run(argv: Sequence[str], text: str = "") -> str:

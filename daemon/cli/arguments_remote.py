@@ -69,3 +69,28 @@ def between(add: Add) -> None:
         "--no-wait", action="store_true", help="do not wait until the box answers no more"
     )
     json_option(sub)
+    sub = add(
+        "deploy",
+        "deploy:deploy",
+        "bring middlewatch to a box over ssh, start it there and examine it",
+        "middlewatch deploy box3 --alert urls",
+    )
+    sub.add_argument("host", metavar="HOST", help="a box as you type it after ssh")
+    sub.add_argument(
+        "--alert",
+        metavar="FILE",
+        help="a file with the alert URLs, one a line, - is standard input; without it those of "
+        "$MIDDLEWATCH_ALERT_URLS",
+    )
+    sub.add_argument("--box-config", metavar="FILE", help="the configuration for the box (TOML)")
+    sub.add_argument(
+        "--wheels", metavar="DIR", help="wheels for the box, of scripts/wheelhouse; fetch nothing"
+    )
+    sub.add_argument(
+        "--no-boot", dest="boot", action="store_false", help="do not start it with the box"
+    )
+    sub.add_argument("--remove", action="store_true", help="stop it and take everything of it away")
+    sub.add_argument(
+        "--yes", action="store_true", help="with --remove: also while a run is going on"
+    )
+    json_option(sub)
