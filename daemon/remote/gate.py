@@ -163,11 +163,9 @@ def _newer(run: RunFiles, copy: Copy, pull: str) -> Iterator[Blocker]:
     newer = []
     for file in run.files:
         path = run.on_box(file)
-        # The watch writes its own page of a run again when an incident is acknowledged.
-        own = run.places[file.place].name == "watch" and run.at_home(file) not in run.logs
         row = known.get(path)
         same = row is not None and row["bytes"] == file.bytes and row["mtime_ns"] == file.mtime_ns
-        if not same and not own and path not in of_saves:
+        if not same and path not in of_saves:
             newer.append(path)
     if newer:
         why = f"{len(newer)} files of {run.run} are newer on the box than at home: {_some(newer)}"

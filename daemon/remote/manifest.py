@@ -18,6 +18,8 @@ from ..system.errors import MiddlewatchError
 SCHEMA = "middlewatch/manifest/v1"
 UNREADABLE = "it cannot be read"
 """How the reason begins for a file that is there and could not be taken."""
+PAGES = ("training_status.md", "checkpoints_index.json")
+"""Pages of a run that the watch writes."""
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
 
@@ -112,6 +114,9 @@ class RunFiles:
     status: dict[str, Any] | None = None
     """What ``status --json`` says of it; ``None`` without a daemon."""
     incidents: list[dict[str, Any]] = field(default_factory=list)
+    pages: dict[str, str] = field(default_factory=dict)
+    """Texts of :data:`PAGES`, as they were when the manifest was made: the watch writes them again
+    at any time, so they are no files of the roster."""
 
     def at_home(self, one: OneFile | OneCheckpoint) -> str:
         """The name of a file or checkpoint, relative to the folder of the run at home."""
@@ -186,6 +191,8 @@ def _check(run: RunFiles) -> None:
         if name in seen:
             raise BadManifest(f"{name!r} is there twice")
         seen.add(name)
+    if set(run.pages) - set(PAGES):
+        raise BadManifest(f"{sorted(run.pages)} are not the pages of a run")
     for checkpoint in run.checkpoints:
         home = run.places[checkpoint.place].name
         lost = [name for name in checkpoint.members if f"{home}/{name}" not in seen]

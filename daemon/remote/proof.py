@@ -18,12 +18,12 @@ import xxhash
 
 from ..checkpoints.verify import levels
 from ..system.clock import Clock, iso
-from .manifest import OneCheckpoint, OneFile, RunFiles
+from .manifest import PAGES, OneCheckpoint, OneFile, RunFiles
 from .receipt import MEMORY
 
 HISTORY = "history.json"
 """In the folder of a run: its last status and its incidents, as the box told them."""
-OWN = frozenset({MEMORY, HISTORY})
+OWN = frozenset({MEMORY, HISTORY, *PAGES})
 _NOT_COUNTED = frozenset({".DS_Store"})
 """What a Mac leaves in folders that somebody has looked at."""
 _PIECE = 1 << 20

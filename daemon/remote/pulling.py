@@ -131,7 +131,7 @@ class Puller:
         self.keep_history(run)
 
     def keep_history(self, run: RunFiles) -> None:
-        """Write what the box told of the run: its status and its incidents."""
+        """Write what the box told of the run: status, incidents, and the pages of the watch."""
         told = {
             "run": run.run,
             "state": run.state,
@@ -139,7 +139,8 @@ class Puller:
             "incidents": run.incidents,
         }
         text = json.dumps(strict(told), indent=1) + "\n"
-        write_whole(f"{self._dest}/{run.run}/{HISTORY}", text, private=True)
+        for name, page in {HISTORY: text, **run.pages}.items():
+            write_whole(f"{self._dest}/{run.run}/{name}", page, private=True)
 
     def _portions(self, run: RunFiles) -> list[Portion]:
         by_place: dict[int, list[OneFile]] = {}

@@ -6,10 +6,12 @@ then. Everything else is read once for its digest, at the lowest priority.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import xxhash
@@ -19,7 +21,7 @@ from ..checkpoints.formats import names
 from ..checkpoints.verify import levels, scan
 from ..system import places
 from ..system.clock import epoch
-from .manifest import UNREADABLE, LeftOut, OneCheckpoint, OneFile, Place, RunFiles, unsafe
+from .manifest import PAGES, UNREADABLE, LeftOut, OneCheckpoint, OneFile, Place, RunFiles, unsafe
 
 MOST_FILES = 1_000_000
 """Files of one run. Our choice: their manifest is 200 MB."""
@@ -73,7 +75,6 @@ class Roster:
         for path in dict.fromkeys(known.logs):
             self._log(path)
         if not known.alive and os.path.isdir(known.own):
-            # While the run lives its page is written once a minute, and status says the same.
             self._walk(self._place("watch", known.own), known.own)
         covered = {(one.place, name) for one in checkpoints if one.digest for name in one.members}
         files = list(self._files(covered))
@@ -92,7 +93,14 @@ class Roster:
             known.last_step,
             known.status,
             list(known.incidents),
+            dict(self._pages()),
         )
+
+    def _pages(self) -> Iterator[tuple[str, str]]:
+        """What the watch has written of the run."""
+        for name in PAGES:
+            with contextlib.suppress(OSError, ValueError):
+                yield name, Path(self._known.own, name).read_text(encoding="utf-8")
 
     # ------------------------------------------------------------------------ folders
 
@@ -142,6 +150,8 @@ class Roster:
         """Add one file, or say why not."""
         if (place, name) in self._found:
             return True
+        if self._places[place].root == self._known.own and name in PAGES:
+            return False
         try:
             info = os.lstat(path)
         except FileNotFoundError:
@@ -158,7 +168,7 @@ class Roster:
     def _refused(self, name: str, info: os.stat_result) -> str:
         if stat.S_ISLNK(info.st_mode):
             return "it is a link, and links are not followed"
-        if stat.S_ISSOCK(info.st_mode) or not stat.S_ISREG(info.st_mode):
+        if not stat.S_ISREG(info.st_mode):
             return "it is no regular file"
         if names.is_leftover(os.path.basename(name)):
             return "it is being written, or was left half-written"

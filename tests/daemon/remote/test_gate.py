@@ -31,7 +31,7 @@ PLACES = [
 FILES = [
     OneFile(0, "step-100.pt", 10, 1_000),
     OneFile(1, "train.log", 20, 2_000),
-    OneFile(2, "training_status.md", 5, 3_000),
+    OneFile(2, "exit.json", 5, 3_000),
 ]
 SAVE = OneCheckpoint(
     0, "step-100.pt", "/w/out/step-100.pt", "ok", "finite", "xxh3:1", 10, ["step-100.pt"], 100.0
@@ -164,10 +164,9 @@ def test_reasons_add_up() -> None:
     assert kinds(run, None) == ["alive", "open_critical", "unverified", "not_pulled"]
 
 
-def test_an_acknowledged_critical_and_the_page_of_the_watch_are_no_reason() -> None:
+def test_an_acknowledged_critical_is_no_reason() -> None:
     seen = {**CRITICAL, "state": "acknowledged"}
-    files = [*FILES[:2], replace(FILES[2], bytes=6, mtime_ns=99)]
-    run = replace(RUN, incidents=[seen], files=files)
+    run = replace(RUN, incidents=[seen])
     assert kinds(run, Copy("/home/me/results", entry())) == []
 
 

@@ -64,6 +64,7 @@ def whole(**changed: Any) -> Callable[[dict[str, Any]], None]:
         lambda run: run["files"].append(run["files"][0]),
         lambda run: run["checkpoints"][0].update(members=["step-200.pt"]),
         lambda run: run["checkpoints"][0].update(members=[]),
+        lambda run: run.update(pages={"../x": "text"}),
         lambda run: run.pop("files"),
         lambda run: run.update(files="all"),
     ],
