@@ -205,7 +205,9 @@ def test_the_page_from_start_to_end(night: Night, receiver: Receiver) -> None:
         (300, "load"),
     ]
 
-    assert "finished" in night.type(next(page))
+    said = night.type(next(page))
+    assert "FINISHED" in said
+    assert "300 reports" in said
     assert night.type(next(page)).count("ok (finite)") == 3
 
     teardown = next(page)
