@@ -10,23 +10,33 @@ from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
+from ..config import times
 from ..config.phones import all_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
-from ..report import messages
+from ..report import messages, silence_words
+from ..report.deliveries import Line, Told
 from ..report.last_save import last_good
-from ..report.outbox import Outbox, Queued
+from ..report.outbox import WARNINGS_A_DAY, Outbox, Queued
+from ..report.routes import severity_of, unknown_tags
 from ..system.bounded import bounded
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
+from .flapping import STAYS_S, Flapping
+from .kept_back import KeptBack
 from .restoring import Restorer
+from .silences import Silences
 from .watched_run import WatchedRun
 
 REQUEUED_S = 30.0
 """Seconds for which the end of a job is no push yet if its queue says that it starts it again, or if the
 job ended with a status of its own choice after a save: another attempt that trains within that time is
 the normal course of a short queue. Our choice: two to twenty seconds were seen."""
+
+COMES_AND_GOES = (
+    "It comes and goes. What follows of it today is told by the digest, and if it stays for half an hour."
+)
 
 
 class Alerter:
@@ -43,24 +53,25 @@ class Alerter:
         self._loop = loop
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
-        self._silences: list[dict[str, Any]] = []
-        for silence_id, silence in self._restorer.each("silence", _silence).items():
-            if silence["until"] > context.clock.now():
-                self._silences.append({"id": silence_id, **silence})
-            else:
-                context.store.drop("silence", silence_id)
+        self.silences = Silences(context.store, context.clock, self._restorer)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
         """Why the URLs that a person gave the daemon cannot be used."""
+        queued = list(self._restorer.each("message", Queued.from_json).values())
         self.outbox = Outbox(
             self._urls(),
             context.config.alerts,
             self._keep,
-            queued=self._restorer.each("message", Queued.from_json).values(),
-            new_id=lambda: secrets.token_hex(8),
+            queued=queued,
+            new_id=_new_id,
             delivered=context.store.flush,
+            rules=context.config.routes,
+            zone=context.zone,
         )
+        self._flapping = Flapping(queued)
+        self.kept = KeptBack(context.store, self._restorer, _new_id)
+        context.push_trouble = lambda: self.routes_trouble or self.outbox.trouble
 
     def _urls(self) -> tuple[str, ...]:
         """The alert URLs of the configuration, and those that a person gave the daemon itself."""
@@ -69,6 +80,11 @@ class Alerter:
             urls = all_urls(urls, self._context.state.alert_urls)
         except ConfigError as error:
             self.routes_trouble = str(error)
+        if unknown := unknown_tags(urls, self._context.config.routes):
+            self.routes_trouble = (
+                f"no section [routes.{unknown[0]}] says what URLs with the tag {unknown[0]} get: "
+                "they get everything"
+            )
         self._context.phones = len(urls)
         return urls
 
@@ -100,7 +116,10 @@ class Alerter:
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
         aside_of = "" if change.kind == "resolved" else watched.spec.id
-        if self._worth_a_push(change) and self._push(self._compose(watched, change), aside_of):
+        self._context.save_incident(incident)  # it is committed with the push about it
+        if self._worth_a_push(change) and self._push(
+            self._compose(watched, change), aside_of, change.kind
+        ):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)
         self._context.save_incident(incident)
@@ -201,12 +220,20 @@ class Alerter:
             incident.reminders += 1
             title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
             message = replace(message, title=title, key="")
-        if self._push(message, incident.run):
+        if self._push(message, incident.run, "reminder"):
             incident.alerted_at = now
         self._context.save_incident(incident)
 
     def _wants_reminder(self, incident: Incident) -> bool:
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
+        if incident.state == "open" and incident.severity is Severity.CRITICAL:
+            about = _about(incident)
+            if self._flapping.verdict(about, incident.id, "reminder", now) == "hold":
+                return False
+            comes_again = self._flapping.verdict(about, incident.id, "opened", now) == "hold"
+            stays_s = repeat[0] if repeat else STAYS_S
+            if incident.alerted_at is None and comes_again and now - incident.opened_at < stays_s:
+                return False
         if incident.alerted_at is not None:
             if not repeat:
                 return False
@@ -239,38 +266,18 @@ class Alerter:
         watched = self._context.runs.get(run)
         if watched is not None and watched.spec.provisional:
             return True  # it has not shown yet that it trains
-        now = self._context.clock.now()
-        return any(
-            s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
-            for s in self._silences
-        )
-
-    def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
-        """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
-        now = self._context.clock.now()
-        made = {"id": secrets.token_hex(4), "run": run, "class": trouble, "until": now + for_s}
-        self._silences = [*self.silences(), made]
-        self._context.store.put("silence", str(made["id"]), made, now)
-        return made
-
-    def silences(self) -> list[dict[str, Any]]:
-        """The silences that are not over."""
-        now = self._context.clock.now()
-        return [s for s in self._silences if s["until"] > now]
-
-    def end_silence(self, silence_id: str) -> bool:
-        """End a silence now; False when there is none with this id."""
-        left = [s for s in self.silences() if s["id"] != silence_id]
-        known, self._silences = len(left) < len(self.silences()), left
-        self._context.store.drop("silence", silence_id)
-        return known
+        return self.silences.covers(run, trouble)
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
         plain = messages.plain(change, watched.spec.name, self._context.host)
         words = partial(self._words, watched, change)
         message = self._worded(change.incident.trouble, words, plain)
         # The severity is part of it: a warning that was told holds back nothing critical.
-        key = f"{change.incident.id} {change.kind} {change.incident.severity.label}"
+        severity = change.incident.severity.label
+        message = replace(
+            message, severity=severity, run=watched.spec.name, about=_about(change.incident)
+        )
+        key = f"{change.incident.id} {change.kind} {severity}"
         return replace(message, key=key) if change.kind in ("opened", "resolved") else message
 
     def _worded(
@@ -302,14 +309,44 @@ class Alerter:
             watched.spec,
         )
 
-    def _push(self, message: messages.Message, run: str = "") -> bool:
+    def send(self, message: messages.Message) -> bool:
+        """Push what is about middlewatch itself, or about all runs."""
+        return self._push(message)
+
+    def ping(self, job: dict[str, Any], told: Told) -> None:
+        """Have the notifier ping a dead man's switch; ``told`` gets what came of it."""
         clock = self._context.clock
+        self.outbox.ping(job, told, clock.now(), clock.monotonic())
+        self._wire()
+
+    def _push(self, message: messages.Message, run: str = "", kind: str = "") -> bool:
+        """Push a message, or keep it back; whether somebody is called."""
+        clock = self._context.clock
+        now, watched = clock.now(), self._context.runs.get(run)
+        verdict = self._flapping.verdict(message.about, message.incident, kind, now)
+        quiet = times.within(self._context.config.alerts.quiet, now, self._context.zone)
+        if verdict == "hold":
+            self.kept.add(message, "it comes and goes", now)
+            return False
+        if quiet and severity_of(message) is Severity.WARNING:
+            self.kept.add(message, "quiet hours", now)
+            return False
+        if watched is not None and not message.run:
+            message = replace(message, run=watched.spec.name)
+        if verdict == "last":
+            message = messages.with_aside(message, COMES_AND_GOES)
         if aside := self._context.asides.get(run):
             message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)
-        queued = self.outbox.push(message, clock.now(), clock.monotonic())
+        queued = self.outbox.push(message, now, clock.monotonic())
         self._wire()
+        if queued is None:
+            self.kept.add(message, f"{WARNINGS_A_DAY} warnings in a day", now)
+        elif queued.created_at == now:
+            self._flapping.note(message.about, message.incident, now)
+            if queued.state == "silent" and self.outbox.urls:
+                self.kept.add(message, "no route takes it", now)
         return queued is not None and queued.state != "silent"
 
     def tell_lost_store(self) -> None:
@@ -329,17 +366,26 @@ class Alerter:
 
     def put_again(self) -> None:
         """Put silences and the messages that wait into a store that is new."""
-        now = self._context.clock.now()
-        for made in self._silences:
-            self._context.store.put("silence", str(made["id"]), made, now)
+        self.silences.put_again()
         for queued in self.outbox.waiting():
             self._keep(queued)
 
     def pump(self) -> None:
         """Take the answers of the notifier child, and send the messages that are due."""
         if self.outbox.busy() or self._fd is not None:
-            self.outbox.pump(self._context.clock.now(), self._context.clock.monotonic())
+            now, mono = self._context.clock.now(), self._context.clock.monotonic()
+            self.outbox.pump(now, mono)
+            for line in self.outbox.newly_broken(mono):
+                self._tell_broken(line, now)
             self._wire()
+
+    def _tell_broken(self, line: Line, now: float) -> None:
+        """Tell the other routes of one that takes no pushes; alone, it is on the status page only."""
+        self._log_line(f"{line.target.label} takes no pushes: {line.trouble}")
+        if len(self.outbox.lines()) > 1:
+            day, label = int(now // 86400), line.target.label
+            host, mark = self._context.host, line.target.mark
+            self.send(silence_words.route_broken(host, label, line.trouble, day, mark))
 
     def _wire(self) -> None:
         """Let the loop watch the notifier's pipe; every new notifier child has a new pipe."""
@@ -350,6 +396,11 @@ class Alerter:
             self._loop.watch(self._fd, self.pump)
 
 
-def _silence(doc: dict[str, Any]) -> dict[str, Any]:
-    """A silence as it was stored. Raises KeyError, TypeError or ValueError for anything else."""
-    return {"run": str(doc["run"]), "class": str(doc["class"]), "until": float(doc["until"])}
+def _new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def _about(incident: Incident) -> str:
+    """What an incident is about, the same each time that it comes."""
+    severity = incident.severity.label
+    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
@@ -12,6 +13,7 @@ from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage
 
 from ..box import save_interval
 from ..box.durability import PathDurability
+from ..config import times
 from ..config.paths import StateDir
 from ..config.schema import Config
 from ..judge.history import BoxHistory
@@ -58,6 +60,20 @@ class Context:
     """How many alert URLs there are; ``None``: nobody has counted."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
+    started_at: float = field(init=False)
+    """When this daemon was started (epoch seconds)."""
+    push_trouble: Callable[[], str] = field(default=lambda: "")
+    """Why pushes do not get through, if they do not."""
+    heartbeat: Callable[[], dict[str, Any]] | None = None
+    """How the heartbeat stands."""
+
+    def __post_init__(self) -> None:
+        self.started_at = self.clock.now()
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The time zone of the person; ``None``: that of the box."""
+        return times.zone_of(self.config.alerts.zone)
 
     @property
     def host(self) -> str:
@@ -106,6 +122,7 @@ class Context:
         status["updated_at"] = iso(now)
         status["attempt"] = watched.spec.attempt
         status["provisional"] = watched.spec.provisional
+        status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None
         if watched.spec.provisional and watched.alive:
             status["notes"].append(
                 f"taken for a training only because {watched.spec.provisional}: nothing about it "
@@ -115,6 +132,8 @@ class Context:
             status["notes"].append(
                 "no phone is set, so nobody is called when something breaks: middlewatch alert add URL"
             )
+        if trouble := self.push_trouble():
+            status["notes"].append(f"pushes do not get through: {trouble}")
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
 
