@@ -53,10 +53,12 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
     log = logging.getLogger("apprise")
     log.addHandler(words)
     try:
-        target = apprise.Apprise.instantiate(job["url"], suppress_exceptions=True)
+        # In this thread, by which its words and answers are known.
+        asset = apprise.AppriseAsset(async_mode=False)
+        target = apprise.Apprise.instantiate(job["url"], asset=asset, suppress_exceptions=True)
         if target is None:
             return {"ok": False, "error": "not an Apprise URL"}
-        box = apprise.Apprise()
+        box = apprise.Apprise(asset=asset)
         box.add(target)
         # As text: a log line must not become HTML in a mail or a mention in a channel.
         ok = bool(

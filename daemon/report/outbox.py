@@ -89,6 +89,7 @@ class Outbox:
         """What is on its way, by id."""
         self._pings = Pings()
         self._number = 0
+        self._newest = before[-1].created_at if before else 0.0
         self._born: dict[str, float] = {}
         """Message id -> monotonic seconds of its creation."""
         self._tries: dict[tuple[str, str], int] = {}
@@ -107,11 +108,10 @@ class Outbox:
 
     @urls.setter
     def urls(self, urls: tuple[str, ...]) -> None:
-        known, self._urls = self._lines, urls
-        lines = (known.get(t.mark) or Line(t) for t in routes.targets(urls))
-        self._lines = {line.target.mark: line for line in lines}
+        known, self._urls, self._lines = self._lines, urls, {}
         for target in routes.targets(urls):
-            self._lines[target.mark].target = target
+            line = self._lines[target.mark] = known.get(target.mark) or Line(target)
+            line.target = target  # its number may be another one now
 
     @property
     def trouble(self) -> str:
@@ -148,7 +148,9 @@ class Outbox:
         message = replace(message, title=mask_lines(message.title), body=mask_lines(message.body))
         if message.kind == "warning" and not self._budget.take(now, mono):
             return None
-        queued = Queued(self._new_id(), message, now)
+        # A start sorts them by their time: no two have the same.
+        self._newest = self._newest + 1e-6 if self._newest - 1.0 < now <= self._newest else now
+        queued = Queued(self._new_id(), message, self._newest)
         if not self._fitting(queued):
             queued.state = "silent"
         self._remember(queued)
@@ -245,7 +247,7 @@ class Outbox:
         ]
 
     def _missing(self, queued: Queued) -> list[Line]:
-        """The routes that still have to take it: of a ladder none once one has."""
+        """The routes that still have to take it; of a ladder none once one has."""
         if queued.took and not self._to_all(queued):
             return []
         return [line for line in self._fitting(queued) if line.target.mark not in queued.took]

@@ -343,7 +343,7 @@ class Alerter:
         self._wire()
         if queued is None:
             self.kept.add(message, f"{WARNINGS_A_DAY} warnings in a day", now)
-        elif queued.created_at == now:
+        elif queued.created_at >= now:
             self._flapping.note(message.about, message.incident, now)
             if queued.state == "silent" and self.outbox.urls:
                 self.kept.add(message, "no route takes it", now)
