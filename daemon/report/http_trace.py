@@ -6,7 +6,8 @@ receiver of your own can leave out what it has already.
 
 from __future__ import annotations
 
-import threading
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -16,21 +17,36 @@ REFUSED = frozenset((401, 403, 404, 410))
 LONGEST_S = 3600.0
 """Seconds that a service may ask to be left alone; a longer wait is cut to this. Our choice."""
 
-_seen = threading.local()
+
+@dataclass
+class Trace:
+    """One job: what its requests carry, and what was answered last."""
+
+    key: str = ""
+    proxy: str = ""
+    status: int | None = None
+    retry_after: str | None = None
+
+
+_of_job: ContextVar[Trace] = ContextVar("trace")
+"""The job that this thread works for. Newer releases of Apprise send from a thread of their own, to
+which they hand on the context."""
 
 
 def begin(key: str, proxy: str = "") -> None:
     """A new job of this thread; its requests go through ``proxy``, if there is one."""
-    _seen.key, _seen.status, _seen.retry_after = key, None, None
-    _seen.proxies = {"http": proxy, "https": proxy} if proxy else None
+    _of_job.set(Trace(key, proxy))
+
+
+def current() -> Trace:
+    """That of the job which is being done."""
+    return _of_job.get(Trace())
 
 
 def told() -> dict[str, Any]:
-    """What follows from the newest answer of a service in this thread."""
-    return {
-        "refused": getattr(_seen, "status", None) in REFUSED,
-        "retry_after_s": seconds(getattr(_seen, "retry_after", None)),
-    }
+    """What follows from the newest answer of a service to this job."""
+    trace = current()
+    return {"refused": trace.status in REFUSED, "retry_after_s": seconds(trace.retry_after)}
 
 
 def seconds(header: str | None) -> float | None:
@@ -58,13 +74,15 @@ def install() -> None:
     plain = HTTPAdapter.send
 
     def noted(self: HTTPAdapter, request: Any, *args: Any, **more: Any) -> Any:
-        request.headers.setdefault("Idempotency-Key", getattr(_seen, "key", ""))
-        proxies = getattr(_seen, "proxies", None)
-        if proxies and not should_bypass_proxies(request.url, no_proxy=None):  # $NO_PROXY
-            more["proxies"] = proxies
+        trace = current()
+        if trace.key:
+            request.headers.setdefault("Idempotency-Key", trace.key)
+        if trace.proxy and not should_bypass_proxies(request.url, no_proxy=None):  # $NO_PROXY
+            more["proxies"] = {"http": trace.proxy, "https": trace.proxy}
+        trace.status = trace.retry_after = None
         response = plain(self, request, *args, **more)
-        _seen.status = response.status_code
-        _seen.retry_after = response.headers.get("Retry-After")
+        trace.status = response.status_code
+        trace.retry_after = response.headers.get("Retry-After")
         return response
 
     HTTPAdapter.send = noted  # type: ignore[method-assign]

@@ -53,7 +53,7 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
     log = logging.getLogger("apprise")
     log.addHandler(words)
     try:
-        # In this thread, by which its words and answers are known.
+        # One after the other: there is only one, and a pool for it would outlive a service that hangs.
         asset = apprise.AppriseAsset(async_mode=False)
         target = apprise.Apprise.instantiate(job["url"], asset=asset, suppress_exceptions=True)
         if target is None:
@@ -77,15 +77,15 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Words(logging.Handler):
-    """Keeps the log messages of Apprise about a failure in this thread; the URL in them is masked."""
+    """Keeps the log messages of Apprise about a failure of this job; the URL in them is masked."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._thread = threading.get_ident()
+        self._job = http_trace.current()
         self._said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == self._thread:
+        if http_trace.current() is self._job:
             self._said.append(record.getMessage())
 
     def last(self, url: str) -> str:

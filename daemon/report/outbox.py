@@ -38,6 +38,8 @@ HEDGE_S = 8.0
 Apprise gives a service 4 s to connect and 4 s to answer."""
 GIVE_UP_S = 3 * 86400.0
 """A push that is three days late is of no use; the incident itself stays in the store."""
+MANY_TRIES = 3
+"""Failures after which a message lets others pass that failed less often. Our choice."""
 KEYS = 300
 """Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
 
@@ -294,9 +296,9 @@ class Outbox:
         return at not in self._tries or line.pause_until <= mono or at in self._released
 
     def _together(self, some: list[Queued], mark: str) -> list[Queued]:
-        """What goes as one: what waited longest for this route, and what is like it. A message that
-        no service takes is tried after all others that way."""
-        first = min(some, key=lambda q: self._due.get((q.id, mark), 0.0))
+        """What goes as one: the oldest message and what is like it. One that failed again and again may
+        be one that no service takes: the others come first."""
+        first = min(some, key=lambda q: self._tries.get((q.id, mark), 0) // MANY_TRIES)
         alike = [q for q in some if q is first or bundles.alike(first.message, q.message)]
         return alike if len(alike) >= bundles.FROM else [first]
 

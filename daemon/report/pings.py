@@ -73,8 +73,9 @@ def ping(job: dict[str, Any]) -> dict[str, Any]:
     said = response.text[:200].strip()
     bare = said.replace(" ", "").lower()
     lost = any(words in bare for words in ("notfound", "ratelimited", '"ok":false'))
-    ok = response.status_code == 200 and not lost  # noqa: PLR2004
-    told = said if ok or lost else response.reason
+    answered = response.status_code == requests.codes.ok
+    ok = answered and not lost
+    told = said if answered else response.reason
     return {"ok": ok, "error": "" if ok else f"HTTP {response.status_code}: {told[:100]}"}
 
 

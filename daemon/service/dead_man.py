@@ -194,7 +194,7 @@ class DeadMan:
         if last is not None and now - last > silent_s and beat.away_to is None:
             beat.away_from, beat.away_to, beat.away_runs = last, now, beat.runs
             booted = procfs.boot_time() or 0.0
-            if booted > last:
+            if last < booted <= now:
                 self._note(f"the box was started again at {iso(booted)}")
             elif self._context.started_at > last:
                 self._note("the daemon was not running")

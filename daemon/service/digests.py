@@ -46,6 +46,7 @@ class Digests:
         self._before: dict[str, dict[str, Any]] = before if isinstance(before, dict) else {}
         if self._told_at is None:
             self._note(context.clock.now(), self._before)
+            context.store.flush()
 
     def next_at(self) -> float | None:
         """When the next one is due (epoch seconds); ``None``: at no time that is known."""

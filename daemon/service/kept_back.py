@@ -44,6 +44,7 @@ class KeptBack:
         self._store.put("kept", name, asdict(one), now)
         while len(self._known) > MOST:
             self._drop(next(iter(self._known)))
+        self._store.flush()  # nothing else will tell it
 
     def all(self) -> dict[str, Kept]:
         """By name, oldest first."""

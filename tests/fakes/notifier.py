@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from middlewatch.daemon.report.outbox import NOTIFIER_ARGV
@@ -17,11 +17,13 @@ def jobs_of(urls: Iterable[str], **words: str) -> list[dict[str, Any]]:
     return [told | {"id": t.mark, "url": t.url, "label": t.label} for t in targets(urls)]
 
 
-def all_at_once(jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def all_at_once(
+    jobs: Iterable[dict[str, Any]], argv: Sequence[str] = NOTIFIER_ARGV
+) -> list[dict[str, Any]]:
     """The answers, in the order in which they came."""
     jobs = list(jobs)
     done = subprocess.run(
-        NOTIFIER_ARGV,
+        argv,
         input=json.dumps({"jobs": jobs}) + "\n",
         capture_output=True,
         text=True,
