@@ -269,7 +269,9 @@ def check_heartbeat(facts: Mapping[str, Any] | None) -> Iterator[Check]:
     late = facts["age_s"] is not None and facts["age_s"] > facts["every_s"] + facts["grace_s"]
     if facts["trouble"]:
         step = "middlewatch alert test"
-        yield Check(what, "bad", f"the last ping was not accepted: {facts['trouble']}; {last}", step)
+        yield Check(
+            what, "bad", f"the last ping was not accepted: {facts['trouble']}; {last}", step
+        )
     elif facts["blind"]:
         told = f"no success is pinged: {'; '.join(facts['blind'][:3])}; {last}"
         yield Check(what, "bad", told, "see the lines about sources")

@@ -9,7 +9,7 @@ from ..config.phones import all_urls, own_urls, print_of, shown, tags_of, write_
 from ..config.schema import Config
 from ..config.secrets import mask_urls
 from ..report.messages import TEST
-from ..report.outbox import notifier
+from ..report.notifier import notifier
 from ..report.routes import targets
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, UsageError

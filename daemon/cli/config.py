@@ -24,7 +24,7 @@ def config(args: argparse.Namespace) -> int:
             raise ConfigError(
                 f"an alert URL has the tag {unknown[0]!r}, and no section [routes.{unknown[0]}] says what "
                 "such URLs get",
-                f"write one, like [routes.{unknown[0]}] and min_severity = \"critical\"",
+                f'write one, like [routes.{unknown[0]}] and min_severity = "critical"',
             )
         data = {"ok": True, "path": settings.path or None, "alert_urls": len(urls)}
         if args.json:

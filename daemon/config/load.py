@@ -67,7 +67,13 @@ def parse(text: str, path: str) -> Config:
         for name, cls in SECTIONS.items()
     }
     routes = {
-        tag: fill(Route, _table(table["routes"], tag, where, f"routes.{tag}"), f"routes.{tag}", where, origins)
+        tag: fill(
+            Route,
+            _table(table["routes"], tag, where, f"routes.{tag}"),
+            f"routes.{tag}",
+            where,
+            origins,
+        )
         for tag in _table(table, "routes", where)
     }
     limits, disabled = {}, set()

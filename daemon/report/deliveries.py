@@ -23,7 +23,7 @@ itself. One that refuses our token is told at once. Our choice."""
 STALE_S = 30.0
 """Seconds after which a ping that could not be handed over is not sent any more: what it says of this
 moment would be a lie later. Half of the usual period."""
-Told = Callable[[dict[str, Any]], None]
+Answered = Callable[[dict[str, Any]], None]
 """Takes the answer to a ping."""
 
 
@@ -65,7 +65,7 @@ class Queued:
 
 
 @dataclass(slots=True)
-class Line:
+class RouteState:
     """How one route stands. Times are monotonic seconds."""
 
     target: Target
@@ -114,7 +114,7 @@ class Job:
     """One message, or several as one, on its way to one route."""
 
     id: str
-    line: Line
+    line: RouteState
     messages: list[Queued]
     began: float
 
@@ -124,14 +124,14 @@ class Pings:
     more than the last."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, tuple[dict[str, Any], Told, float]] = {}
-        self._going: dict[str, tuple[Told, float]] = {}
+        self._waiting: dict[str, tuple[dict[str, Any], Answered, float]] = {}
+        self._going: dict[str, tuple[Answered, float]] = {}
         self._number = 0
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._going)
 
-    def add(self, job: dict[str, Any], told: Told, mono: float) -> None:
+    def add(self, job: dict[str, Any], told: Answered, mono: float) -> None:
         """Send this as soon as it can be; ``told`` gets the answer."""
         self._number += 1
         name = f"ping {self._number}"

@@ -112,7 +112,9 @@ def _run(one: RunLine, before: Mapping[str, Any], zone: tzinfo | None) -> str:
         new = one.verified - int(before.get("verified") or 0)
         saves = _count(one.verified, "checkpoint", "checkpoints") + " verified"
         saves += f" ({new} new)" if before and new > 0 else ""
-        saves += "" if one.resume_step is None else f", to resume from step {number(one.resume_step)}"
+        saves += (
+            "" if one.resume_step is None else f", to resume from step {number(one.resume_step)}"
+        )
     parts.append(saves + (f", {one.bad} BAD" if one.bad else ""))
     return ", ".join(parts)
 

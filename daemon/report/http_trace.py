@@ -61,7 +61,8 @@ def seconds(header: str | None) -> float | None:
         except (TypeError, ValueError):
             return None
         at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
-        wait_s = (at - datetime.now(timezone.utc)).total_seconds()
+        # A child process has no clock of the daemon.
+        wait_s = (at - datetime.now(timezone.utc)).total_seconds()  # noqa: TID251
     return min(max(wait_s, 0.0), LONGEST_S) if wait_s == wait_s else None
 
 

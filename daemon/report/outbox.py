@@ -12,7 +12,6 @@ Pauses and ages are measured by the monotonic clock: the other one is set, at ti
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -21,18 +20,23 @@ from typing import Any
 
 from ..config.schema import Alerts, Route
 from ..config.secrets import mask_lines, mask_urls
-from ..system.descriptors import Spare
-from ..system.worker import JsonWorker, module_argv
 from . import bundles, routes
-from .deliveries import PAUSES_S, WARNINGS_A_DAY, Budget, Job, Line, Pings, Queued, Told, failure
+from .deliveries import (
+    PAUSES_S,
+    WARNINGS_A_DAY,
+    Answered,
+    Budget,
+    Job,
+    Pings,
+    Queued,
+    RouteState,
+    failure,
+)
 from .messages import Message
+from .notifier import DEADLINE_S, notifier
 
-__all__ = ["PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued", "notifier"]
+__all__ = ["PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
 
-NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
-
-DEADLINE_S = 90.0
-"""Seconds for one message to one URL: the notifier gives up after 30 s by itself."""
 HEDGE_S = 8.0
 """In mode ``ladder``: seconds after which the next URL is called as well while one has not answered.
 Apprise gives a service 4 s to connect and 4 s to answer."""
@@ -42,13 +46,6 @@ MANY_TRIES = 3
 """Failures after which a message lets others pass that failed less often. Our choice."""
 KEYS = 300
 """Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
-
-
-def notifier() -> JsonWorker:
-    """The child that pushes. It may change files only where temporary ones belong, and is started even if
-    no descriptor is left."""
-    folders = (os.environ.get("TMPDIR", "/tmp"),)
-    return JsonWorker(NOTIFIER_ARGV, DEADLINE_S, walls="notifier", folders=folders, spare=Spare())
 
 
 class Outbox:
@@ -74,7 +71,7 @@ class Outbox:
         """Why the notifier itself failed; empty after it worked."""
         self._proxy = alerts.proxy
         self._rules, self._zone = rules or {}, zone
-        self._lines: dict[str, Line] = {}
+        self._routes: dict[str, RouteState] = {}
         self._urls: tuple[str, ...] = ()
         self.urls = urls
         self._keep = keep
@@ -110,27 +107,27 @@ class Outbox:
 
     @urls.setter
     def urls(self, urls: tuple[str, ...]) -> None:
-        known, self._urls, self._lines = self._lines, urls, {}
+        known, self._urls, self._routes = self._routes, urls, {}
         for target in routes.targets(urls):
-            line = self._lines[target.mark] = known.get(target.mark) or Line(target)
+            line = self._routes[target.mark] = known.get(target.mark) or RouteState(target)
             line.target = target  # its number may be another one now
 
     @property
     def trouble(self) -> str:
         """Why deliveries fail: of each route that does, and of the notifier; empty if all is well."""
-        failing = [f"{o.target.label}: {o.trouble}" for o in self._lines.values() if o.trouble]
+        failing = [f"{o.target.label}: {o.trouble}" for o in self._routes.values() if o.trouble]
         return self.child_trouble or "; ".join(failing)
 
-    def newly_broken(self, mono: float) -> Iterator[Line]:
+    def newly_broken(self, mono: float) -> Iterator[RouteState]:
         """Routes that somebody has to know of, each once until it works again."""
-        for line in self._lines.values():
+        for line in self._routes.values():
             if not line.told and line.broken(mono):
                 line.told = True
                 yield line
 
-    def lines(self) -> list[Line]:
+    def routes(self) -> list[RouteState]:
         """How each route stands, in the order of the URLs."""
-        return list(self._lines.values())
+        return list(self._routes.values())
 
     def fileno(self) -> int | None:
         """File descriptor of the notifier's answers, to wait on; ``None`` while it does not run."""
@@ -174,12 +171,12 @@ class Outbox:
         """What waits and is about the same incident is due at once: it has to arrive before this."""
         for queued in self._queue:
             if newest.message.incident and queued.message.incident == newest.message.incident:
-                for at in [(queued.id, mark) for mark in self._lines]:
+                for at in [(queued.id, mark) for mark in self._routes]:
                     if at in self._due:
                         self._due[at] = 0.0
                         self._released.add(at)
 
-    def ping(self, job: dict[str, Any], told: Told, now: float, mono: float) -> None:
+    def ping(self, job: dict[str, Any], told: Answered, now: float, mono: float) -> None:
         """Send a ping (see the notifier); ``told`` gets what came of it."""
         self._pings.add(job | {"proxy": self._proxy}, told, mono)
         self.pump(now, mono)
@@ -240,15 +237,15 @@ class Outbox:
 
     # -- choosing ---------------------------------------------------------------------------
 
-    def _fitting(self, queued: Queued) -> list[Line]:
+    def _fitting(self, queued: Queued) -> list[RouteState]:
         """The routes that the message is for, by the hour of its creation."""
         return [
             line
-            for line in self._lines.values()
+            for line in self._routes.values()
             if routes.fits(line.target, queued.message, self._rules, queued.created_at, self._zone)
         ]
 
-    def _missing(self, queued: Queued) -> list[Line]:
+    def _missing(self, queued: Queued) -> list[RouteState]:
         """The routes that still have to take it; of a ladder none once one has."""
         if queued.took and not self._to_all(queued):
             return []
@@ -276,10 +273,10 @@ class Outbox:
                 together = self._together(some, mark)
                 taken |= {q.id for q in together}
                 self._number += 1
-                jobs.append(Job(f"job {self._number}", self._lines[mark], together, mono))
+                jobs.append(Job(f"job {self._number}", self._routes[mark], together, mono))
         return jobs
 
-    def _now(self, queued: Queued, missing: list[Line], mono: float) -> list[Line]:
+    def _now(self, queued: Queued, missing: list[RouteState], mono: float) -> list[RouteState]:
         """The routes to which the message may go now."""
         free = [line for line in missing if self._may(queued, line, mono)]
         if self._to_all(queued):
@@ -289,7 +286,7 @@ class Outbox:
             return []
         return sorted(free, key=lambda line: line.pause_until > mono)[:1]
 
-    def _may(self, queued: Queued, line: Line, mono: float) -> bool:
+    def _may(self, queued: Queued, line: RouteState, mono: float) -> bool:
         at = (queued.id, line.target.mark)
         if line.busy or line.hold_until > mono or self._due.get(at, mono) > mono:
             return False
@@ -379,7 +376,7 @@ class Outbox:
     def _forget(self, queued: Queued) -> None:
         self._queue.remove(queued)
         self._born.pop(queued.id, None)
-        for mark in self._lines:
+        for mark in self._routes:
             for known in (self._tries, self._due):
                 known.pop((queued.id, mark), None)
             self._released.discard((queued.id, mark))

@@ -29,7 +29,9 @@ def kind_of(url: str, kind: str) -> str:
         return kind
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    if host in ("cronitor.link", "cronitor.io") or host.endswith((".cronitor.link", ".cronitor.io")):
+    if host in ("cronitor.link", "cronitor.io") or host.endswith(
+        (".cronitor.link", ".cronitor.io")
+    ):
         return "cronitor"
     return "uptime_kuma" if "/api/push/" in parts.path else "healthchecks"
 

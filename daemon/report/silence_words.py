@@ -49,9 +49,9 @@ def back(host: str, missed: Missed, zone: tzinfo | None) -> Message:
     """The push when pings are accepted again."""
     lasted = span(missed.until - missed.since)
     title = f"[BACK] middlewatch on {_short(host, 60)} was not heard for {lasted}"
+    between = f"From {shown(missed.since, zone)} to {shown(missed.until, zone)}"
     lines = [
-        f"From {shown(missed.since, zone)} to {shown(missed.until, zone)}; "
-        f"about {missed.pings} pings are missing.",
+        f"{between}; about {missed.pings} pings are missing.",
         f"Why: {_short('; '.join(missed.reasons), 300) or 'not known here'}",
     ]
     for label, some in (("Run", missed.runs), ("Found since", missed.incidents)):

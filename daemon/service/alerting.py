@@ -15,7 +15,7 @@ from ..config.phones import all_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages, silence_words
-from ..report.deliveries import Line, Told
+from ..report.deliveries import Answered, RouteState
 from ..report.last_save import last_good
 from ..report.outbox import WARNINGS_A_DAY, Outbox, Queued
 from ..report.routes import severity_of, unknown_tags
@@ -23,7 +23,7 @@ from ..system.bounded import bounded
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
-from .flapping import STAYS_S, Flapping
+from .flapping import COMES_AND_GOES, STAYS_S, Flapping, about
 from .kept_back import KeptBack
 from .restoring import Restorer
 from .silences import Silences
@@ -33,10 +33,6 @@ REQUEUED_S = 30.0
 """Seconds for which the end of a job is no push yet if its queue says that it starts it again, or if the
 job ended with a status of its own choice after a save: another attempt that trains within that time is
 the normal course of a short queue. Our choice: two to twenty seconds were seen."""
-
-COMES_AND_GOES = (
-    "It comes and goes. What follows of it today is told by the digest, and if it stays for half an hour."
-)
 
 
 class Alerter:
@@ -227,10 +223,10 @@ class Alerter:
     def _wants_reminder(self, incident: Incident) -> bool:
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
         if incident.state == "open" and incident.severity is Severity.CRITICAL:
-            about = _about(incident)
-            if self._flapping.verdict(about, incident.id, "reminder", now) == "hold":
+            what = about(incident)
+            if self._flapping.verdict(what, incident.id, "reminder", now) == "hold":
                 return False
-            comes_again = self._flapping.verdict(about, incident.id, "opened", now) == "hold"
+            comes_again = self._flapping.verdict(what, incident.id, "opened", now) == "hold"
             stays_s = repeat[0] if repeat else STAYS_S
             if incident.alerted_at is None and comes_again and now - incident.opened_at < stays_s:
                 return False
@@ -275,7 +271,7 @@ class Alerter:
         # The severity is part of it: a warning that was told holds back nothing critical.
         severity = change.incident.severity.label
         message = replace(
-            message, severity=severity, run=watched.spec.name, about=_about(change.incident)
+            message, severity=severity, run=watched.spec.name, about=about(change.incident)
         )
         key = f"{change.incident.id} {change.kind} {severity}"
         return replace(message, key=key) if change.kind in ("opened", "resolved") else message
@@ -313,7 +309,7 @@ class Alerter:
         """Push what is about middlewatch itself, or about all runs."""
         return self._push(message)
 
-    def ping(self, job: dict[str, Any], told: Told) -> None:
+    def ping(self, job: dict[str, Any], told: Answered) -> None:
         """Have the notifier ping a dead man's switch; ``told`` gets what came of it."""
         clock = self._context.clock
         self.outbox.ping(job, told, clock.now(), clock.monotonic())
@@ -379,10 +375,10 @@ class Alerter:
                 self._tell_broken(line, now)
             self._wire()
 
-    def _tell_broken(self, line: Line, now: float) -> None:
+    def _tell_broken(self, line: RouteState, now: float) -> None:
         """Tell the other routes of one that takes no pushes; alone, it is on the status page only."""
         self._log_line(f"{line.target.label} takes no pushes: {line.trouble}")
-        if len(self.outbox.lines()) > 1:
+        if len(self.outbox.routes()) > 1:
             day, label = int(now // 86400), line.target.label
             host, mark = self._context.host, line.target.mark
             self.send(silence_words.route_broken(host, label, line.trouble, day, mark))
@@ -398,9 +394,3 @@ class Alerter:
 
 def _new_id() -> str:
     return secrets.token_hex(8)
-
-
-def _about(incident: Incident) -> str:
-    """What an incident is about, the same each time that it comes."""
-    severity = incident.severity.label
-    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"

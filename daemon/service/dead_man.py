@@ -61,9 +61,7 @@ class Beat:
 class DeadMan:
     """Pings the service of ``[heartbeat]``; without a URL it does nothing."""
 
-    def __init__(
-        self, context: Context, alerter: Alerter, log_line: Callable[[str], None]
-    ) -> None:
+    def __init__(self, context: Context, alerter: Alerter, log_line: Callable[[str], None]) -> None:
         self._context = context
         self._alerter = alerter
         self._log_line = log_line

@@ -82,7 +82,8 @@ class Digests:
         runs = [
             watched
             for watched in context.runs.values()
-            if not watched.spec.provisional and (watched.alive or (watched.ended_at or 0.0) >= since)
+            if not watched.spec.provisional
+            and (watched.alive or (watched.ended_at or 0.0) >= since)
         ]
         told = [self._line(watched) for watched in runs]
         # Worked out before it is sent: the next one is that after now.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from ..judge.incident import Incident
 from ..report.outbox import Queued
 
 WINDOW_S = 86400.0
@@ -19,7 +20,16 @@ TIMES = 3
 STAYS_S = 1800.0
 """Seconds that it must be there to be told once more after that, if reminders are switched off."""
 
+COMES_AND_GOES = "It comes and goes. What follows of it today is told by the digest, and if it stays for half an hour."
+"""Said by the last push about it."""
+
 Verdict = Literal["push", "last", "hold"]
+
+
+def about(incident: Incident) -> str:
+    """What an incident is about, the same each time that it comes."""
+    severity = incident.severity.label
+    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
 
 
 class Flapping:

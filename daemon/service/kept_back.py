@@ -28,9 +28,7 @@ class Kept:
 class KeptBack:
     """What was kept back since the last digest, oldest first."""
 
-    def __init__(
-        self, store: Store, restorer: Restorer, new_id: Callable[[], str]
-    ) -> None:
+    def __init__(self, store: Store, restorer: Restorer, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
         found = restorer.each("kept", _kept)

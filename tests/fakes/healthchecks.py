@@ -45,8 +45,6 @@ class Healthchecks:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            do_GET = do_HEAD = do_POST
-
             def log_message(self, *args: object) -> None:
                 return
 

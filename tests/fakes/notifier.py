@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from middlewatch.daemon.report.outbox import NOTIFIER_ARGV
+from middlewatch.daemon.report.notifier import NOTIFIER_ARGV
 from middlewatch.daemon.report.routes import targets
 
 

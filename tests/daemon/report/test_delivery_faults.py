@@ -31,7 +31,9 @@ IDS = itertools.count()
 
 
 def critical(number: int, incident: str = "") -> Message:
-    return Message(f"[CRITICAL] {number}", "b", "failure", incident or f"i{number}", key=f"k{number}")
+    return Message(
+        f"[CRITICAL] {number}", "b", "failure", incident or f"i{number}", key=f"k{number}"
+    )
 
 
 class Daemon:

@@ -175,11 +175,7 @@ def sent(receiver: Receiver, messages: Sequence[Message]) -> dict[str, list[dict
         f"mmost://{there}/{'k' * 26}",
         f"ntfy://{there}/topic",
     ]
-    jobs = [
-        job
-        for m in messages
-        for job in jobs_of(urls, title=m.title, body=m.body, kind=m.kind)
-    ]
+    jobs = [job for m in messages for job in jobs_of(urls, title=m.title, body=m.body, kind=m.kind)]
     assert all(answer["ok"] for answer in one_by_one(jobs))
     found: dict[str, list[dict[str, Any]]] = {}
     for got in receiver.got:

@@ -74,9 +74,11 @@ def test_pushes_and_pings_go_through_the_proxy(receiver: Receiver) -> None:
     jobs = jobs_of(["json://phone.invalid/x"], proxy=proxy)
     ping = {"id": "p", "url": "http://hc.invalid/uuid", "label": "heartbeat", "proxy": proxy}
     jobs.append(ping | {"service": "healthchecks", "ping": "success", "body": "fine"})
-    push, pinged = one_by_one(jobs)
-    assert push["ok"]
-    assert [got.path for got in receiver.got] == ["http://phone.invalid/x", "http://hc.invalid/uuid"]
+    assert [answer["ok"] for answer in one_by_one(jobs)] == [True, True]
+    assert [got.path for got in receiver.got] == [
+        "http://phone.invalid/x",
+        "http://hc.invalid/uuid",
+    ]
     assert receiver.got[1].text == "fine"
     assert "Proxy-Authorization" in receiver.got[0].headers
     receiver.close()

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import pytest
 
 from middlewatch.daemon.config.schema import Alerts
-from middlewatch.daemon.report import outbox as outbox_module
 from middlewatch.daemon.report.messages import MAX_BODY, TEST, Message
+from middlewatch.daemon.report.notifier import DEADLINE_S
 from middlewatch.daemon.report.outbox import GIVE_UP_S, PAUSES_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system import jsonlines
 
@@ -324,7 +324,7 @@ def test_a_receiver_that_hangs(
     d = desk(receiver.url)
     queued = d.push()
     d.until(receiver.arrived.is_set)
-    d.clock.jump(outbox_module.DEADLINE_S + 1)
+    d.clock.jump(DEADLINE_S + 1)
     d.pump()
     assert d.outbox.trouble == "the notifier did not answer"
     assert queued.state == "queued"

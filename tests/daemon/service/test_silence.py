@@ -112,7 +112,9 @@ class Desk:
             self.clock.jump(step_s)
             self.second()
 
-    def say(self, severity: Severity = Severity.CRITICAL, key: str = "", trouble: str = "loss_nan") -> None:
+    def say(
+        self, severity: Severity = Severity.CRITICAL, key: str = "", trouble: str = "loss_nan"
+    ) -> None:
         finding = Finding(trouble, severity, f"{trouble} {key} happened", key=key)
         for change in self.context.incidents.update(
             "gpt-1", [("nan_loss", finding)], {"nan_loss": 60.0}, self.clock.now()
@@ -176,7 +178,10 @@ def test_start_then_success_with_a_line_of_status(
     d.let_pass(10.0, 1.0)
     assert service.signals == ["start", "success"]
     assert service.state == "up"
-    assert "on box3: 1 runs watched; gpt running at step 4200; 0 incidents open" in service.pings[1].body
+    assert (
+        "on box3: 1 runs watched; gpt running at step 4200; 0 incidents open"
+        in service.pings[1].body
+    )
     d.let_pass(300.0, 10.0)
     assert service.signals == ["start", *["success"] * 6]
     assert d.dead_man.facts()["accepted"] == "success"
@@ -195,7 +200,10 @@ def test_with_a_source_that_is_stuck_there_is_no_success(
     d.let_pass(120.0, 5.0)
     assert set(service.signals) == {"fail"}
     assert service.state == "down"
-    assert f"blind: {d.eyes[eye].name} of gpt-1: failed (the disk does not answer)" in service.pings[0].body
+    assert (
+        f"blind: {d.eyes[eye].name} of gpt-1: failed (the disk does not answer)"
+        in service.pings[0].body
+    )
     d.eyes[eye].broken = ""
     d.let_pass(70.0, 5.0)
     assert service.state == "up"
@@ -239,7 +247,9 @@ def test_on_return_one_push_says_what_was_missed(
     d.let_pass(CATCH_UP_S + 70.0, 5.0)
     (back,) = told(receiver, "BACK")
     assert back["title"] == "[BACK] middlewatch on box3 was not heard for 3 h 1 min"
-    assert "From 2026-03-20 20:01 CET to 2026-03-20 23:02 CET; about 180 pings are" in back["message"]
+    assert (
+        "From 2026-03-20 20:01 CET to 2026-03-20 23:02 CET; about 180 pings are" in back["message"]
+    )
     assert "Why: the daemon stood still for 3 h" in back["message"]
     assert "Run: gpt-1: running, step 100 to 900" in back["message"]
     assert "Found since: critical loss_nan happened" in back["message"]
@@ -279,7 +289,9 @@ def test_pings_that_are_not_accepted(desk: Any, receiver: Receiver, service: Hea
     assert "pings were not accepted: HTTP 503" in back["message"]
 
 
-def test_a_url_that_is_refused_is_told(desk: Any, receiver: Receiver, service: Healthchecks) -> None:
+def test_a_url_that_is_refused_is_told(
+    desk: Any, receiver: Receiver, service: Healthchecks
+) -> None:
     service.uuid = "another"
     d = desk(settings(receiver, service))
     d.let_pass(600.0, 10.0)
@@ -315,7 +327,10 @@ def test_fourteen_nights(desk: Any, receiver: Receiver, service: Healthchecks) -
         assert f"[WARNING] gpt on box3: loss_nan n{night} happened" in report["message"]
         assert f"loss_nan n{night - 1} happened" not in report["message"].split("Kept back")[1]
     zones = ["CET"] * 8 + ["CEST"] * 6  # of the next one, as each says it
-    assert [("08:00 CET" if zone == "CET" else "08:00 CEST") in r["message"] for zone, r in zip(zones, reports, strict=True)] == [True] * 14
+    assert [
+        ("08:00 CET" if zone == "CET" else "08:00 CEST") in r["message"]
+        for zone, r in zip(zones, reports, strict=True)
+    ] == [True] * 14
 
 
 def test_a_digest_says_how_it_goes(desk: Any, receiver: Receiver) -> None:
