@@ -13,6 +13,11 @@ from .routes import Target
 
 PAUSES_S = (5.0, 15.0, 60.0, 300.0, 900.0)
 """Seconds before each new try of a message; the last pause is repeated."""
+HEDGE_S = 8.0
+"""In mode ``ladder``: seconds after which the next URL is called as well while one has not answered.
+Apprise gives a service 4 s to connect and 4 s to answer."""
+MANY_TRIES = 6
+"""Failures, in some 20 minutes, after which a message lets others pass. Our choice."""
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
 """Warnings pushed per day at most; for critical incidents there is no limit."""

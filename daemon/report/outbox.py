@@ -22,6 +22,8 @@ from ..config.schema import Alerts, Route
 from ..config.secrets import mask_lines, mask_urls
 from . import bundles, routes
 from .deliveries import (
+    HEDGE_S,
+    MANY_TRIES,
     PAUSES_S,
     WARNINGS_A_DAY,
     Answered,
@@ -37,13 +39,8 @@ from .notifier import DEADLINE_S, notifier
 
 __all__ = ["PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
 
-HEDGE_S = 8.0
-"""In mode ``ladder``: seconds after which the next URL is called as well while one has not answered.
-Apprise gives a service 4 s to connect and 4 s to answer."""
 GIVE_UP_S = 3 * 86400.0
 """A push that is three days late is of no use; the incident itself stays in the store."""
-MANY_TRIES = 3
-"""Failures after which a message lets others pass that failed less often. Our choice."""
 KEYS = 300
 """Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
 
@@ -187,7 +184,8 @@ class Outbox:
         """Take answers, restart a notifier that is overdue, send what is due."""
         for answer in self._child.answers() if self._child.fileno() is not None else ():
             self._take(answer, now, mono)
-        late = any(mono - began > DEADLINE_S for began in self._began())
+        began = [*(job.began for job in self._jobs.values()), *self._pings.began()]
+        late = any(mono - at > DEADLINE_S for at in began)
         if late or self._child.overdue(mono):
             self._child.restart()
             self._lost("the notifier did not answer", now, mono)
@@ -211,10 +209,6 @@ class Outbox:
             self.child_trouble = self._child.start_error
         elif self._child.stuck_pid is not None:
             self.child_trouble = f"the notifier (pid {self._child.stuck_pid}) cannot be killed"
-
-    def _began(self) -> Iterator[float]:
-        yield from (job.began for job in self._jobs.values())
-        yield from self._pings.began()
 
     def _under_way(self, jobs: list[Job], mono: float) -> None:
         for job in jobs:
@@ -294,8 +288,13 @@ class Outbox:
 
     def _together(self, some: list[Queued], mark: str) -> list[Queued]:
         """What goes as one: the oldest message and what is like it. One that failed again and again may
-        be one that no service takes: the others come first."""
-        first = min(some, key=lambda q: self._tries.get((q.id, mark), 0) // MANY_TRIES)
+        be one that no service takes: others come first, unless the route has just worked."""
+
+        def failures(queued: Queued) -> int:
+            at = (queued.id, mark)
+            return 0 if at in self._released else self._tries.get(at, 0) // MANY_TRIES
+
+        first = min(some, key=failures)
         alike = [q for q in some if q is first or bundles.alike(first.message, q.message)]
         return alike if len(alike) >= bundles.FROM else [first]
 

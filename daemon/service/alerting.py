@@ -361,8 +361,9 @@ class Alerter:
         self._push(messages.store_lost(self._context.host, aside, in_use=in_use))
 
     def put_again(self) -> None:
-        """Put silences and the messages that wait into a store that is new."""
+        """Put silences, and messages that wait or were kept back, into a store that is new."""
         self.silences.put_again()
+        self.kept.put_again()
         for queued in self.outbox.waiting():
             self._keep(queued)
 

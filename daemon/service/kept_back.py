@@ -54,6 +54,11 @@ class KeptBack:
             if name in self._known:
                 self._drop(name)
 
+    def put_again(self) -> None:
+        """Put all into a store that is new."""
+        for name, one in self._known.items():
+            self._store.put("kept", name, asdict(one), one.at)
+
     def _drop(self, name: str) -> None:
         del self._known[name]
         self._store.drop("kept", name)

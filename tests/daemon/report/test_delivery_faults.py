@@ -17,9 +17,9 @@ from typing import Any, Literal
 import pytest
 
 from middlewatch.daemon.config.schema import Alerts
-from middlewatch.daemon.report.deliveries import BROKEN_S
+from middlewatch.daemon.report.deliveries import BROKEN_S, HEDGE_S
 from middlewatch.daemon.report.messages import Message
-from middlewatch.daemon.report.outbox import HEDGE_S, WARNINGS_A_DAY, Outbox, Queued
+from middlewatch.daemon.report.outbox import WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system.store import Store
 
 from ...fakes.clock import FakeClock
