@@ -67,8 +67,11 @@ def incident(
     }
 
 
-def now_block(history: RunHistory, now: float) -> dict[str, Any]:
-    """How far the training is: step, newest metrics, seconds per step, expected end."""
+def now_block(history: RunHistory, now: float, *, moving: bool = True) -> dict[str, Any]:
+    """How far the training is: step, newest metrics, seconds per step, expected end.
+
+    ``moving`` False: the run has ended or stalled, so no end is to be expected.
+    """
     step = history.step_times[-1][1] if history.step_times else None
     last_at = history.step_times[-1][0] if history.step_times else None
     return {
@@ -77,7 +80,7 @@ def now_block(history: RunHistory, now: float) -> dict[str, Any]:
         "epoch": history.epoch,
         "values": dict(history.latest),
         "step_interval_s": seconds_per_step(history),
-        "eta": iso(eta_of(history, now)),
+        "eta": iso(eta_of(history, now)) if moving else None,
         "last_step_at": iso(last_at),
     }
 

@@ -49,7 +49,7 @@ class Alerter:
         self._loop = loop
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
-        self.silences = Silences(context.store, context.clock, self._restorer)
+        self.silences = Silences(context.store, context.clock, self._restorer, context.silences)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
@@ -201,8 +201,8 @@ class Alerter:
     def reminders(self) -> Iterator[Callable[[], None]]:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
 
-        The reminders end when a person acknowledges the incident. An incident that opened during
-        a silence is pushed for the first time when the silence is over.
+        The reminders end when a person acknowledges the incident, and with the run. An incident that
+        opened during a silence is pushed for the first time when the silence is over.
         """
         for incident in self._context.incidents.open():
             if self._wants_reminder(incident):
@@ -238,12 +238,18 @@ class Alerter:
                 return False
         return (
             incident.run in self._context.runs
+            and (incident.alerted_at is None or self._goes_on(incident))
             and incident.severity is Severity.CRITICAL
             and incident.state == "open"
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
             and not self._begins_again(incident)
         )
+
+    def _goes_on(self, incident: Incident) -> bool:
+        """True while a run that the trouble concerns lives: what is over is told once."""
+        runs = (self._context.runs.get(run) for run in (incident.run, *incident.runs))
+        return any(run is not None and run.alive for run in runs)
 
     def _begins_again(self, incident: Incident) -> bool:
         """True while another attempt of the job that has ended may still come."""
@@ -265,7 +271,8 @@ class Alerter:
         return self.silences.covers(run, trouble)
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
-        plain = messages.plain(change, watched.spec.name, self._context.host)
+        now = self._context.clock.now()
+        plain = messages.plain(change, watched.spec.name, self._context.host, now)
         words = partial(self._words, watched, change)
         message = self._worded(change.incident.trouble, words, plain)
         # The severity is part of it: a warning that was told holds back nothing critical.

@@ -13,10 +13,13 @@ from .restoring import Restorer
 class Silences:
     """The silences of a daemon, in its store."""
 
-    def __init__(self, store: Store, clock: Clock, restorer: Restorer) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, restorer: Restorer, known: list[dict[str, Any]]
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._known: list[dict[str, Any]] = []
+        self._known = known
+        """Changed in place: :attr:`.context.Context.silences` is the same list, for the notes of a run."""
         for silence_id, silence in restorer.each("silence", _silence).items():
             if silence["until"] > clock.now():
                 self._known.append({"id": silence_id, **silence})
@@ -27,7 +30,7 @@ class Silences:
         """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
         now = self._clock.now()
         made = {"id": secrets.token_hex(4), "run": run, "class": trouble, "until": now + for_s}
-        self._known = [*self.all(), made]
+        self._known[:] = [*self.all(), made]
         self._store.put("silence", str(made["id"]), made, now)
         return made
 
@@ -39,7 +42,8 @@ class Silences:
     def end(self, silence_id: str) -> bool:
         """End a silence now; False when there is none with this id."""
         left = [s for s in self.all() if s["id"] != silence_id]
-        known, self._known = len(left) < len(self.all()), left
+        known = len(left) < len(self.all())
+        self._known[:] = left
         self._store.drop("silence", silence_id)
         return known
 
