@@ -117,7 +117,7 @@ def _told(args: argparse.Namespace, words: str) -> int:
 def _list(args: argparse.Namespace) -> int:
     try:
         routes = client(args).ask("routes")
-        rows, words = routes["urls"], phone_words(args, routes)
+        rows, words = routes["urls"], [*phone_words(args, routes), *routes["notes"]]
     except DaemonUnreachable:
         rows, words = [shown(url) for url in _urls(args)], ["the daemon does not run"]
     if args.json:
@@ -141,7 +141,7 @@ def test_by_daemon(args: argparse.Namespace) -> list[dict[str, Any]]:
     Raises UsageError when no service answers in time.
     """
     routes = client(args).ask("routes", reload=True, test=True)
-    return _delivered(args, routes["test"]) if routes["urls"] else []
+    return _delivered(args, routes["test"], len(routes["urls"])) if routes["urls"] else []
 
 
 def _test(args: argparse.Namespace) -> int:
@@ -159,7 +159,7 @@ def _test(args: argparse.Namespace) -> int:
         if configuration(args).heartbeat.url:
             words.append("heartbeat: not rung: only the daemon knows whether its watch is whole")
     else:
-        words = phone_words(args, routes)
+        words = [*phone_words(args, routes), *routes["notes"]]
         heartbeat = routes["heartbeat"] or {"set": False}
         if not routes["urls"] and not heartbeat["set"]:
             raise ConfigError(words[0], f"add one: {ADD}")
@@ -209,7 +209,7 @@ def _rung(args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
     if now["answers"] == before["answers"]:
         error = error or "the daemon has pinged it, and there is no answer yet"
     elif now["blind"] and not error:
-        error = f"it answers, but no success is pinged: {'; '.join(now['blind'][:2])}"
+        error = f"no success is pinged: {'; '.join(now['blind'][:2])}"
     return {"url": "heartbeat", "ok": not error, "error": error}
 
 

@@ -70,6 +70,16 @@ def within(text: str, at: float, zone: tzinfo | None) -> bool:
     return begin <= minute < end if begin < end else minute >= begin or minute < end
 
 
+def last_end(text: str, now: float, zone: tzinfo | None) -> float | None:
+    """When hours like ``22:00-07:00`` ended last, within a day before ``now`` (epoch seconds); ``None``
+    in these hours, and without any."""
+    if not text or within(text, now, zone):
+        return None
+    hour, minute = divmod(window(text)[1], 60)
+    end = next_after([f"{hour:02}:{minute:02}"], now - 86400.0, zone)
+    return end if end is not None and end <= now else None
+
+
 def next_after(times: Iterable[str], after: float, zone: tzinfo | None) -> float | None:
     """The first of these times of day later than ``after`` (epoch seconds); ``None`` without any.
 

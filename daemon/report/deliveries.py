@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from middlewatch.sentinels.kit import codec
 
+from .bundles import bundle
 from .messages import Message
 from .routes import Target
 
@@ -122,6 +124,23 @@ class Job:
     line: RouteState
     messages: list[Queued]
     began: float
+
+    def question(self, proxy: str) -> dict[str, Any]:
+        """What the notifier is asked."""
+        message = self.messages[0].message
+        if len(self.messages) > 1:
+            message = bundle([q.message for q in self.messages])
+        told = {k: v for k, v in asdict(message).items() if k in ("title", "body", "kind")}
+        target = self.line.target
+        told |= {"id": self.id, "key": self.key, "proxy": proxy}
+        return told | {"url": target.url, "label": target.label}
+
+    @property
+    def key(self) -> str:
+        """By which a receiver knows it again: the id of the message, or one that stands for all. A list
+        under the id of its first would be taken for that one alone, and the others be lost."""
+        ids = [queued.id for queued in self.messages]
+        return ids[0] if len(ids) == 1 else hashlib.sha256(" ".join(ids).encode()).hexdigest()[:16]
 
 
 class Pings:

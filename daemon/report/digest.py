@@ -145,7 +145,7 @@ def _more(some: Sequence[Any], named: int, what: str, where: str) -> list[str]:
 
 
 def _next(at: float | None, zone: tzinfo | None) -> str:
-    return "when something is kept back" if at is None else shown(at, zone)
+    return "after quiet hours in which something is kept back" if at is None else shown(at, zone)
 
 
 def _short(text: str, limit: int) -> str:

@@ -1,7 +1,8 @@
 """What a service answered over HTTP, for the notifier: Apprise says only whether it worked.
 
 Every request gets the header ``Idempotency-Key``, the same for each try of one message, so that a
-receiver of your own can leave out what it has already.
+receiver of your own can leave out what it has already. Where one message takes several requests (a URL
+with two chats), those after the first have their number behind it: they are no copies.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Trace:
 
     key: str = ""
     proxy: str = ""
+    requests: int = 0
     status: int | None = None
     retry_after: str | None = None
 
@@ -77,7 +79,9 @@ def install() -> None:
     def noted(self: HTTPAdapter, request: Any, *args: Any, **more: Any) -> Any:
         trace = current()
         if trace.key:
-            request.headers.setdefault("Idempotency-Key", trace.key)
+            trace.requests += 1
+            number = f"-{trace.requests}" if trace.requests > 1 else ""
+            request.headers.setdefault("Idempotency-Key", trace.key + number)
         if trace.proxy and not should_bypass_proxies(request.url, no_proxy=None):  # $NO_PROXY
             more["proxies"] = {"http": trace.proxy, "https": trace.proxy}
         trace.status = trace.retry_after = None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
@@ -23,7 +23,6 @@ from ..config.secrets import mask_lines, mask_urls
 from . import bundles, routes
 from .deliveries import (
     HEDGE_S,
-    MANY_TRIES,
     PAUSES_S,
     WARNINGS_A_DAY,
     Answered,
@@ -36,6 +35,7 @@ from .deliveries import (
 )
 from .messages import Message
 from .notifier import DEADLINE_S, notifier
+from .tries import Tries
 
 __all__ = ["PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
 
@@ -88,14 +88,11 @@ class Outbox:
         self._newest = before[-1].created_at if before else 0.0
         self._born: dict[str, float] = {}
         """Message id -> monotonic seconds of its creation."""
-        self._tries: dict[tuple[str, str], int] = {}
-        """(message id, mark of a route) -> tries."""
-        self._due: dict[tuple[str, str], float] = {}
-        """The same -> monotonic seconds before which it is not tried again."""
-        self._released: set[tuple[str, str]] = set()
-        """Those whose pause was ended by the success of another message, until they wait a whole one."""
+        self._tries = Tries()
         self._child = notifier()
-        self._budget = Budget([q.created_at for q in before if q.message.kind == "warning"])
+        warned = [q for q in before if q.message.kind == "warning"]
+        # What no route takes costs nothing, as nobody was called.
+        self._budget = Budget([q.created_at for q in warned if q.state != "silent" or not urls])
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -113,6 +110,8 @@ class Outbox:
     def trouble(self) -> str:
         """Why deliveries fail: of each route that does, and of the notifier; empty if all is well."""
         failing = [f"{o.target.label}: {o.trouble}" for o in self._routes.values() if o.trouble]
+        if stranded := len(self._stranded()) if self._routes else 0:
+            failing.append(f"no URL takes {stranded} of the pushes that wait")
         return self.child_trouble or "; ".join(failing)
 
     def newly_broken(self, mono: float) -> Iterator[RouteState]:
@@ -142,7 +141,8 @@ class Outbox:
         if known is not None:
             return known
         message = replace(message, title=mask_lines(message.title), body=mask_lines(message.body))
-        if message.kind == "warning" and not self._budget.take(now, mono):
+        calls = not self._routes or self.reaches(message, now)
+        if message.kind == "warning" and calls and not self._budget.take(now, mono):
             return None
         # A start sorts them by their time: no two have the same.
         self._newest = self._newest + 1e-6 if self._newest - 1.0 < now <= self._newest else now
@@ -158,6 +158,13 @@ class Outbox:
             self.pump(now, mono)
         return queued
 
+    def reaches(self, message: Message, now: float) -> bool:
+        """Whether a route takes this message at ``now``."""
+        return any(
+            routes.fits(line.target, message, self._rules, now, self._zone)
+            for line in self._routes.values()
+        )
+
     def _remember(self, queued: Queued) -> None:
         if queued.message.key and queued.state in ("queued", "sent"):
             self._known[queued.message.key] = queued
@@ -168,10 +175,8 @@ class Outbox:
         """What waits and is about the same incident is due at once: it has to arrive before this."""
         for queued in self._queue:
             if newest.message.incident and queued.message.incident == newest.message.incident:
-                for at in [(queued.id, mark) for mark in self._routes]:
-                    if at in self._due:
-                        self._due[at] = 0.0
-                        self._released.add(at)
+                for mark in self._routes:
+                    self._tries.hurry(queued, mark)
 
     def ping(self, job: dict[str, Any], told: Answered, now: float, mono: float) -> None:
         """Send a ping (see the notifier); ``told`` gets what came of it."""
@@ -197,8 +202,9 @@ class Outbox:
         if self._child.waiting:
             return  # it says at once that it has taken the last ones
         self._finish_taken(now)
+        self._give_up_stranded(mono)
         jobs = self._choose(mono)
-        told = [self._question(job) for job in jobs]
+        told = [job.question(self._proxy) for job in jobs]
         told += self._pings.questions(mono, self.child_trouble)
         if not told:
             return
@@ -214,20 +220,7 @@ class Outbox:
         for job in jobs:
             self._jobs[job.id], job.line.busy = job, True
             for queued in job.messages:
-                at = (queued.id, job.line.target.mark)
-                self._tries[at] = self._tries.get(at, 0) + 1
-                queued.attempts = max(queued.attempts, self._tries[at])
-                if self._due.pop(at, 0.0) > 0.0:
-                    self._released.discard(at)  # it has waited a whole pause
-
-    def _question(self, job: Job) -> dict[str, Any]:
-        message = job.messages[0].message
-        if len(job.messages) > 1:
-            message = bundles.bundle([q.message for q in job.messages])
-        told = {k: v for k, v in asdict(message).items() if k in ("title", "body", "kind")}
-        target = job.line.target
-        told |= {"id": job.id, "key": job.messages[0].id, "proxy": self._proxy}
-        return told | {"url": target.url, "label": target.label}
+                self._tries.begin(queued, job.line.target.mark)
 
     # -- choosing ---------------------------------------------------------------------------
 
@@ -272,29 +265,28 @@ class Outbox:
 
     def _now(self, queued: Queued, missing: list[RouteState], mono: float) -> list[RouteState]:
         """The routes to which the message may go now."""
-        free = [line for line in missing if self._may(queued, line, mono)]
+        free = [line for line in missing if self._tries.may(queued, line, mono)]
         if self._to_all(queued):
             return free
         under_way = [job.began for job in self._jobs.values() if queued in job.messages]
         if under_way and mono - max(under_way) < HEDGE_S:
             return []
-        return sorted(free, key=lambda line: line.pause_until > mono)[:1]
+        for line in sorted(missing, key=lambda line: line.pause_until > mono):
+            if line in free:
+                return [line]
+            if self._soon_free(line, mono):
+                return []  # the next one is for when this one fails, not for when it has much to do
+        return []
 
-    def _may(self, queued: Queued, line: RouteState, mono: float) -> bool:
-        at = (queued.id, line.target.mark)
-        if line.busy or line.hold_until > mono or self._due.get(at, mono) > mono:
-            return False
-        return at not in self._tries or line.pause_until <= mono or at in self._released
+    def _soon_free(self, line: RouteState, mono: float) -> bool:
+        """Whether it works, and is busy with another message only since a moment ago."""
+        began = [job.began for job in self._jobs.values() if job.line is line]
+        return not line.failures and bool(began) and mono - max(began) < HEDGE_S
 
     def _together(self, some: list[Queued], mark: str) -> list[Queued]:
         """What goes as one: the oldest message and what is like it. One that failed again and again may
         be one that no service takes: others come first, unless the route has just worked."""
-
-        def failures(queued: Queued) -> int:
-            at = (queued.id, mark)
-            return 0 if at in self._released else self._tries.get(at, 0) // MANY_TRIES
-
-        first = min(some, key=failures)
+        first = min(some, key=lambda queued: self._tries.many(queued, mark))
         alike = [q for q in some if q is first or bundles.alike(first.message, q.message)]
         return alike if len(alike) >= bundles.FROM else [first]
 
@@ -335,14 +327,22 @@ class Outbox:
         if done:
             self._settle(done, now)
 
+    def _stranded(self) -> list[Queued]:
+        """What waits and is for none of the routes, as these are others now than when it was made."""
+        return [q for q in self._queue if not q.took and not self._fitting(q)]
+
+    def _give_up_stranded(self, mono: float) -> None:
+        """What no route takes waits for one as long as for one that fails."""
+        for queued in self._stranded():
+            if mono - self._born[queued.id] > GIVE_UP_S:
+                queued.state, queued.error = "failed", "no URL takes it"
+                self._forget(queued)
+                self._keep(queued)
+
     def _release(self, mark: str) -> None:
-        """What waits for a route is due at once, because it can be reached again. A message is released
-        once in a pause: it may be one that no service will ever take."""
+        """What waits for a route is due at once, because it can be reached again."""
         for queued in self._queue:
-            at = (queued.id, mark)
-            if at in self._due and at not in self._released:
-                self._released.add(at)
-                self._due[at] = 0.0
+            self._tries.release(queued, mark)
 
     def _lost(self, why: str, now: float, mono: float) -> None:
         """The notifier is gone, and with it what was on its way."""
@@ -358,7 +358,7 @@ class Outbox:
         self, job: Job, waiting: list[Queued], result: dict[str, Any], now: float, mono: float
     ) -> None:
         mark, label = job.line.target.mark, job.line.target.label
-        tries = max((self._tries.get((q.id, mark), 1) for q in job.messages), default=1)
+        tries = self._tries.most(job.messages, mark)
         place = len(PAUSES_S) if result.get("refused") else min(tries, len(PAUSES_S))
         pause = PAUSES_S[place - 1] * random.uniform(0.8, 1.2)
         job.line.broke(result, mono, pause)
@@ -366,7 +366,7 @@ class Outbox:
         for queued in waiting:
             queued.error = why
             queued.next_at = now + max(pause, job.line.hold_until - mono)
-            self._due[queued.id, mark] = mono + pause
+            self._tries.wait(queued, mark, mono + pause)
             if mono - self._born.get(queued.id, mono) > GIVE_UP_S:
                 queued.state = "failed"
                 self._forget(queued)
@@ -375,10 +375,7 @@ class Outbox:
     def _forget(self, queued: Queued) -> None:
         self._queue.remove(queued)
         self._born.pop(queued.id, None)
-        for mark in self._routes:
-            for known in (self._tries, self._due):
-                known.pop((queued.id, mark), None)
-            self._released.discard((queued.id, mark))
+        self._tries.forget(queued, self._routes)
 
     # -- facts ------------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ WORDS = 250
 """Characters of a message in a URL (Uptime Kuma keeps 250)."""
 TIMEOUT_S = (5.0, 10.0)
 """Seconds to connect, and for the answer: healthchecks.io advises ten."""
-_KUMA = {"success": "up", "fail": "down", "start": "up"}
+_KUMA = {"success": "up", "fail": "down"}
+"""It has no start, and ``up`` would be a success that nobody has seen."""
 _CRONITOR = {"success": "complete", "fail": "fail", "start": "run"}
 
 
@@ -57,13 +58,14 @@ def request_of(url: str, kind: str, signal: str, text: str) -> tuple[str, str, s
 
 
 def ping(job: dict[str, Any]) -> dict[str, Any]:
-    """Send one ping: ``url``, ``service`` (its kind), ``ping`` (the signal) and ``body``."""
+    """Send one ping: ``url``, ``service`` (its kind), ``ping`` (the signal) and ``body``. The answer has
+    ``sent`` False where the service has no such signal."""
     import requests
 
     kind = kind_of(job["url"], job["service"])
     asked = request_of(job["url"], kind, job["ping"], job["body"])
     if asked is None:
-        return {"ok": True, "error": ""}
+        return {"ok": True, "error": "", "sent": False}
     method, url, body = asked
     try:
         response = requests.request(

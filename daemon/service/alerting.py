@@ -16,10 +16,10 @@ from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
 from ..report import messages, silence_words
 from ..report.deliveries import Answered, RouteState
+from ..report.digest import TROUBLE as DIGEST
 from ..report.last_save import last_good
 from ..report.outbox import WARNINGS_A_DAY, Outbox, Queued
 from ..report.routes import severity_of, unknown_tags
-from ..system.bounded import bounded
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
@@ -28,6 +28,7 @@ from .kept_back import KeptBack
 from .restoring import Restorer
 from .silences import Silences
 from .watched_run import WatchedRun
+from .wording import Wording
 
 REQUEUED_S = 30.0
 """Seconds for which the end of a job is no push yet if its queue says that it starts it again, or if the
@@ -50,6 +51,7 @@ class Alerter:
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
         self.silences = Silences(context.store, context.clock, self._restorer, context.silences)
+        self._wording = Wording(context)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
@@ -68,6 +70,7 @@ class Alerter:
         self._flapping = Flapping(queued)
         self.kept = KeptBack(context.store, self._restorer, _new_id)
         context.push_trouble = lambda: self.routes_trouble or self.outbox.trouble
+        context.kept_back = lambda: self.kept.sentence(context.clock.now())
 
     def _urls(self) -> tuple[str, ...]:
         """The alert URLs of the configuration, and those that a person gave the daemon itself."""
@@ -94,6 +97,15 @@ class Alerter:
         queued = self.outbox.push(messages.TEST, clock.now(), clock.monotonic())
         return "" if queued is None else queued.id
 
+    def notes(self) -> list[str]:
+        """What a person has to know who asks who is called: trouble, and what nobody was told."""
+        trouble = self.routes_trouble or self.outbox.trouble
+        kept = self.kept.sentence(self._context.clock.now())
+        return [
+            *([f"pushes do not get through: {trouble}"] if trouble else []),
+            *filter(None, [kept]),
+        ]
+
     def _keep(self, queued: Queued) -> None:
         self._context.store.put("message", queued.id, queued.to_json(), self._context.clock.now())
         if queued.error:
@@ -114,7 +126,7 @@ class Alerter:
         aside_of = "" if change.kind == "resolved" else watched.spec.id
         self._context.save_incident(incident)  # it is committed with the push about it
         if self._worth_a_push(change) and self._push(
-            self._compose(watched, change), aside_of, change.kind
+            self._wording.of_change(watched, change), aside_of, change.kind
         ):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)
@@ -180,7 +192,7 @@ class Alerter:
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
-                message = self._worded(
+                message = self._wording.worded(
                     "the end of a run",
                     lambda: messages.failed(name, host, self._context.status(watched), cause, page),
                     messages.plain_end(name, host, watched.reason),
@@ -211,25 +223,25 @@ class Alerter:
     def _remind(self, incident: Incident) -> None:
         now = self._context.clock.now()
         watched = self._context.runs[incident.run]
-        message = self._compose(watched, Change("opened", incident))
+        message = self._wording.of_change(watched, Change("opened", incident))
+        kind = "stays" if incident.alerted_at is None else "reminder"
         if incident.alerted_at is not None:
             incident.reminders += 1
             title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
             message = replace(message, title=title, key="")
-        if self._push(message, incident.run, "reminder"):
+        if self._push(message, incident.run, kind):
             incident.alerted_at = now
         self._context.save_incident(incident)
 
     def _wants_reminder(self, incident: Incident) -> bool:
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
-        if incident.state == "open" and incident.severity is Severity.CRITICAL:
-            what = about(incident)
-            if self._flapping.verdict(what, incident.id, "reminder", now) == "hold":
+        if incident.alerted_at is None:
+            wait_s = repeat[0] if repeat else STAYS_S
+            wait_s = self._flapping.wait_s(about(incident), incident.id, now, wait_s)
+            if now - incident.opened_at < wait_s:
                 return False
-            comes_again = self._flapping.verdict(what, incident.id, "opened", now) == "hold"
-            stays_s = repeat[0] if repeat else STAYS_S
-            if incident.alerted_at is None and comes_again and now - incident.opened_at < stays_s:
-                return False
+        elif self._flapping.verdict(about(incident), incident.id, "reminder", now) == "hold":
+            return False
         if incident.alerted_at is not None:
             if not repeat:
                 return False
@@ -244,7 +256,16 @@ class Alerter:
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
             and not self._begins_again(incident)
+            and self._reaches(incident, now)
         )
+
+    def _reaches(self, incident: Incident, now: float) -> bool:
+        """Whether some route takes a push about it now: one that none takes is looked at again later."""
+        watched, severity = self._context.runs[incident.run], incident.severity.label
+        stub = messages.Message(
+            "", "", "failure", trouble=incident.trouble, severity=severity, run=watched.spec.name
+        )
+        return self.outbox.reaches(stub, now)
 
     def _goes_on(self, incident: Incident) -> bool:
         """True while a run that the trouble concerns lives: what is over is told once."""
@@ -270,48 +291,6 @@ class Alerter:
             return True  # it has not shown yet that it trains
         return self.silences.covers(run, trouble)
 
-    def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
-        now = self._context.clock.now()
-        plain = messages.plain(change, watched.spec.name, self._context.host, now)
-        words = partial(self._words, watched, change)
-        message = self._worded(change.incident.trouble, words, plain)
-        # The severity is part of it: a warning that was told holds back nothing critical.
-        severity = change.incident.severity.label
-        message = replace(
-            message, severity=severity, run=watched.spec.name, about=about(change.incident)
-        )
-        key = f"{change.incident.id} {change.kind} {severity}"
-        return replace(message, key=key) if change.kind in ("opened", "resolved") else message
-
-    def _worded(
-        self, name: str, words: Callable[[], messages.Message], plain: messages.Message
-    ) -> messages.Message:
-        """What ``words`` makes, or ``plain`` if that fails: a push must go out in any case."""
-        now, isolation = self._context.clock.now(), self._context.pump.isolation
-        if isolation.left_out("message", name, now):
-            return plain
-        try:
-            message = bounded(words)
-        except Exception as error:  # noqa: BLE001 - a mistake in our words
-            isolation.failed("message", name, error, now)
-            return plain
-        isolation.worked("message", name, now)
-        return message
-
-    def _words(self, watched: WatchedRun, change: Change) -> messages.Message:
-        others = [self._context.runs.get(run) for run in change.incident.runs]
-        return messages.compose(
-            change,
-            watched.spec.name,
-            self._context.host,
-            self._context.page_of(change.incident),
-            watched.history.checkpoints,
-            self._context.clock.now(),
-            [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
-            watched.history.claimed_saves,
-            watched.spec,
-        )
-
     def send(self, message: messages.Message) -> bool:
         """Push what is about middlewatch itself, or about all runs."""
         return self._push(message)
@@ -329,10 +308,10 @@ class Alerter:
         verdict = self._flapping.verdict(message.about, message.incident, kind, now)
         quiet = times.within(self._context.config.alerts.quiet, now, self._context.zone)
         if verdict == "hold":
-            self.kept.add(message, "it comes and goes", now)
+            self._hold(message, "it comes and goes", now)
             return False
         if quiet and severity_of(message) is Severity.WARNING:
-            self.kept.add(message, "quiet hours", now)
+            self._hold(message, "quiet hours", now)
             return False
         if watched is not None and not message.run:
             message = replace(message, run=watched.spec.name)
@@ -345,12 +324,18 @@ class Alerter:
         queued = self.outbox.push(message, now, clock.monotonic())
         self._wire()
         if queued is None:
-            self.kept.add(message, f"{WARNINGS_A_DAY} warnings in a day", now)
+            self._hold(message, f"{WARNINGS_A_DAY} warnings in a day", now)
         elif queued.created_at >= now:
             self._flapping.note(message.about, message.incident, now)
             if queued.state == "silent" and self.outbox.urls:
-                self.kept.add(message, "no route takes it", now)
+                self._hold(message, "no route takes it", now)
         return queued is not None and queued.state != "silent"
+
+    def _hold(self, message: messages.Message, why: str, now: float) -> None:
+        """Nobody is called; the next digest and the status tell it. A digest itself has no next one."""
+        self._log_line(f"not pushed ({why}): {message.title}")
+        if message.trouble != DIGEST:
+            self.kept.add(message, why, now)
 
     def tell_lost_store(self) -> None:
         """Push that the store was lost and begun anew, or what of it cannot be read; each once."""

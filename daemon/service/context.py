@@ -68,6 +68,8 @@ class Context:
     """When this daemon was started (epoch seconds)."""
     push_trouble: Callable[[], str] = field(default=lambda: "")
     """Why pushes do not get through, if they do not."""
+    kept_back: Callable[[], str] = field(default=lambda: "")
+    """A sentence about pushes that were kept back, if some were."""
     heartbeat: Callable[[], dict[str, Any]] | None = None
     """How the heartbeat stands."""
 
@@ -148,6 +150,8 @@ class Context:
         status["notes"] += self._silent(watched.spec.id, now)
         if trouble := self.push_trouble():
             status["notes"].append(f"pushes do not get through: {trouble}")
+        if kept := self.kept_back():
+            status["notes"].append(kept)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
 

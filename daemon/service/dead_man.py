@@ -170,11 +170,16 @@ class DeadMan:
         now, mono = clock.now(), clock.monotonic()
         self._asked = False
         self.answers += 1
+        if not answer.get("sent", True):  # the service has no such signal, and has heard nothing
+            self._due = mono if signal == "start" else self._due
+            return
         if answer["ok"]:
             self._accepted(signal, now, mono)
             return
         wait_s = answer.get("retry_after_s")
-        pause_s = max(AGAIN_S, wait_s or 0.0) * random.uniform(1.0, 1.3)
+        # Who does not know us is not asked more often than who does.
+        again_s = self._settings.every_s if answer["refused"] else AGAIN_S
+        pause_s = max(again_s, wait_s or 0.0) * random.uniform(1.0, 1.3)
         self._due = min(self._due, mono + pause_s) if wait_s is None else mono + pause_s
         if self.trouble != answer["error"]:
             self._log_line(f"the heartbeat was not accepted: {answer['error']}")

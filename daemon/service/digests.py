@@ -72,9 +72,11 @@ class Digests:
             return
         # Without a digest the warnings of the quiet hours are told at their end.
         alerts = self._context.config.alerts
-        kept = self._alerter.kept.all()
-        if kept and alerts.quiet and not times.within(alerts.quiet, now, self._context.zone):
-            self._send(max(one.at for one in kept.values()), now)
+        ended = times.last_end(alerts.quiet, now, self._context.zone)
+        told_at = now if self._told_at is None else self._told_at
+        kept = self._alerter.kept.all().values()
+        if ended is not None and told_at < ended and any(one.at < ended for one in kept):
+            self._send(ended, now)
 
     def _send(self, slot: float, now: float) -> None:
         context, kept = self._context, self._alerter.kept.all()
@@ -101,8 +103,8 @@ class Digests:
             heartbeat=self._heartbeat(),
         )
         message = words.digest(report, context.zone)
-        self._alerter.send(replace(message, key=f"digest {slot:.0f}"))
-        self._alerter.kept.told(list(kept))
+        if self._alerter.send(replace(message, key=f"digest {slot:.0f}")):
+            self._alerter.kept.told(list(kept))
         self._note(now, {line.run: asdict(line) for line in told})
         context.store.flush()
 

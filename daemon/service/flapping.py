@@ -1,7 +1,8 @@
 """What comes and goes all day is told a few times a day: a phone that buzzes all night is switched off.
 
 Pushes are counted by what they are about (:attr:`.messages.Message.about`), over 24 hours, and across
-restarts by the messages in the store. Nothing here holds back a trouble that came only once or twice.
+restarts by the messages in the store. Nothing here holds back a trouble that came only once or twice, or
+one that ends its run.
 """
 
 from __future__ import annotations
@@ -19,15 +20,23 @@ TIMES = 3
 """Times that it has come from which it flaps: twice may be a coincidence. Our choice."""
 STAYS_S = 1800.0
 """Seconds that it must be there to be told once more after that, if reminders are switched off."""
+STAYS_LONG_S = 7200.0
+"""Seconds that it must be there to be told beyond :data:`MOST`: that is no flapping any more, and a run
+may stand still. Twelve a day at most. Our choice."""
 
-COMES_AND_GOES = "It comes and goes. What follows of it today is told by the digest, and if it stays for half an hour."
+COMES_AND_GOES = (
+    "It comes and goes. What follows of it today is on the status page and in the digest; "
+    "if it stays, it is pushed again."
+)
 """Said by the last push about it."""
 
 Verdict = Literal["push", "last", "hold"]
 
 
 def about(incident: Incident) -> str:
-    """What an incident is about, the same each time that it comes."""
+    """What an incident is about, the same each time that it comes; empty: each time is told."""
+    if incident.fatal or incident.tells_end or incident.holds_end:
+        return ""  # a death
     severity = incident.severity.label
     return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
 
@@ -48,17 +57,26 @@ class Flapping:
             self._told.setdefault(about, []).append((at, incident))
 
     def verdict(self, about: str, incident: str, kind: str, now: float) -> Verdict:
-        """Whether a push of this ``kind`` (of change, or ``reminder``) about it is made. ``last``: it
-        is, and has to say that what follows is not."""
+        """Whether a push of this ``kind`` (of change, ``reminder``, or ``stays``: it has been there for
+        :meth:`wait_s`) about it is made. ``last``: it is, and has to say that what follows is not."""
         told = self._recent(about, now)
         others = {one for _, one in told if one != incident}
         flaps = len(others) + 1 >= TIMES
+        if kind == "stays":
+            return "last" if flaps else "push"
         if flaps and (len(told) >= MOST or kind == "resolved"):
             return "hold"
         if kind == "opened" and len(others) >= TIMES:
             return "hold"
         first = kind == "opened" and len(others) == TIMES - 1
         return "last" if first or (others and len(told) == MOST - 1) else "push"
+
+    def wait_s(self, about: str, incident: str, now: float, stays_s: float) -> float:
+        """Seconds that an incident must be there before it is told for the first time: none, unless it
+        comes and goes; then ``stays_s``, and after :data:`MOST` pushes :data:`STAYS_LONG_S`."""
+        if self.verdict(about, incident, "opened", now) != "hold":
+            return 0.0
+        return stays_s if len(self._recent(about, now)) < MOST else max(stays_s, STAYS_LONG_S)
 
     def _recent(self, about: str, now: float) -> list[tuple[float, str]]:
         if not about or about not in self._told:

@@ -283,6 +283,7 @@ class Handlers:
             "urls": [phones.shown(url) for url in urls],
             "prints": [phones.print_of(url) for url in urls],
             "trouble": self._alerter.routes_trouble or self._alerter.outbox.trouble,
+            "notes": self._alerter.notes(),
             "test": self._alerter.test() if question.get("test") and urls else "",
             "heartbeat": heartbeat,
         }

@@ -9,10 +9,14 @@ from typing import Any
 
 from ..report.messages import Message
 from ..system.store import Store
+from ..text.moments import past
 from .restoring import Restorer
 
 MOST = 100
 """Kept at most, the newest: a digest names a few and counts the rest. Our choice."""
+
+TOLD_S = 86400.0
+"""Seconds for which the status tells of one: without a digest nothing else does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,16 @@ class KeptBack:
         while len(self._known) > MOST:
             self._drop(next(iter(self._known)))
         self._store.flush()  # nothing else will tell it
+
+    def sentence(self, now: float) -> str:
+        """What was kept back in the last day and is still to be told; empty without any."""
+        some = [one for one in self._known.values() if now - one.at < TOLD_S]
+        if not some:
+            return ""
+        count = "1 push was" if len(some) == 1 else f"{len(some)} pushes were"
+        reasons = ", ".join(dict.fromkeys(one.why for one in some))
+        newest = some[-1]
+        return f"{count} kept back ({reasons}); the newest, {past(newest.at, now)}: {newest.title}"
 
     def all(self) -> dict[str, Kept]:
         """By name, oldest first."""

@@ -10,6 +10,7 @@ import http.server
 import threading
 import time
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass
@@ -71,6 +72,37 @@ class Healthchecks:
             return "down"
         done = [ping for ping in told if ping.signal != "start"]
         return "new" if not done else "down" if done[-1].signal == "fail" else "up"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Kuma:
+    """A push monitor of Uptime Kuma on loopback; ``told``: the states that came, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.told += parse_qs(urlsplit(self.path).query)["status"]
+                answer = b'{"ok":true}'
+                self.send_response(200)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/api/push/TOKEN"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
 
     def close(self) -> None:
         self._server.shutdown()

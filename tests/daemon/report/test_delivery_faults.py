@@ -10,16 +10,17 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from middlewatch.daemon.config.schema import Alerts
+from middlewatch.daemon.config.schema import Alerts, Route
 from middlewatch.daemon.report.deliveries import BROKEN_S, HEDGE_S
+from middlewatch.daemon.report.bundles import FROM
 from middlewatch.daemon.report.messages import Message
-from middlewatch.daemon.report.outbox import WARNINGS_A_DAY, Outbox, Queued
+from middlewatch.daemon.report.outbox import GIVE_UP_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system.store import Store
 
 from ...fakes.clock import FakeClock
@@ -40,9 +41,14 @@ class Daemon:
     """The outbox with a real store; ``kill`` loses all that is not committed."""
 
     def __init__(
-        self, root: Path, *urls: str, mode: Literal["ladder", "all"] = "ladder", clock: Any = None
+        self,
+        root: Path,
+        *urls: str,
+        mode: Literal["ladder", "all"] = "ladder",
+        clock: Any = None,
+        rules: Mapping[str, Route] | None = None,
     ) -> None:
-        self.root, self.urls, self.mode = root, urls, mode
+        self.root, self.urls, self.mode, self.rules = root, urls, mode, rules
         self.clock: FakeClock = clock or FakeClock()
         self.kills = 0
         self.start()
@@ -57,6 +63,7 @@ class Daemon:
             queued=known,
             new_id=lambda: f"id{next(IDS)}",
             delivered=self.store.flush,
+            rules=self.rules,
         )
 
     def kill(self) -> None:
@@ -337,6 +344,105 @@ def test_the_budget_of_warnings_survives_a_kill(daemon: Any) -> None:
     assert d.push(Message("[WARNING] more", "b", "warning")) is None
     d.clock.jump(86401.0)
     assert d.push(Message("[WARNING] tomorrow", "b", "warning")) is not None
+
+
+def test_the_second_of_a_ladder_is_not_called_because_the_first_has_much_to_do(
+    daemon: Any, receivers: Any
+) -> None:
+    first, second = receivers(), receivers()
+    first.hang.clear()
+    d = daemon(first.url, second.url)
+    d.push(critical(0))
+    d.until(first.arrived.is_set)
+    for number in range(1, 4):
+        d.push(critical(number))
+    d.pump()
+    assert len(d.outbox._jobs) == 1, "nothing else is on its way"
+    first.hang.set()
+    d.until(lambda: not d.outbox.busy())
+    assert (len(first.got), len(second.got)) == (4, 0)
+
+
+def test_a_ladder_waits_for_a_busy_route_as_long_as_for_an_answer(
+    daemon: Any, receivers: Any
+) -> None:
+    first, second = receivers(), receivers()
+    first.hang.clear()
+    d = daemon(first.url, second.url)
+    d.push(critical(0))
+    d.until(first.arrived.is_set)
+    d.push(critical(1))
+    d.clock.jump(HEDGE_S + 1.0)
+    d.until(lambda: len(second.got) == 2)
+    assert titles(second) == ["[CRITICAL] 0", "[CRITICAL] 1"]
+    first.hang.set()
+
+
+def test_a_list_is_no_copy_of_its_first_message(daemon: Any, receiver: Receiver) -> None:
+    """The service may have taken the first alone, and its answer be lost: the list is something else."""
+    receiver.status = 503
+    d = daemon(receiver.url)
+    for number in range(FROM):
+        d.push(Message(f"[CRITICAL] {number}", "b", "failure", f"i{number}", trouble="crash"))
+        d.settle()
+    alone = {got.headers["Idempotency-Key"] for got in receiver.got}
+    assert len(alone) == FROM
+    receiver.got.clear()
+    d.let_pass(60.0)
+    receiver.status = 200
+    d.let_pass(300.0)
+    lists = [got for got in receiver.got if "at once" in got.data["title"]]
+    keys = {got.headers["Idempotency-Key"] for got in lists}
+    assert len(lists) > 1
+    assert len(keys) == 1, "the same for each try of the list"
+    assert not keys & alone
+    assert not d.outbox.busy()
+
+
+PAGER = {"pager": Route(min_severity="critical")}
+
+
+def test_what_no_url_takes_any_more_is_told_and_given_up(daemon: Any, receiver: Receiver) -> None:
+    receiver.status = 503
+    d = daemon(receiver.url, rules=PAGER)
+    warning = d.push(Message("[WARNING] old", "b", "warning", "same"))
+    d.settle()
+    receiver.status = 200
+    receiver.got.clear()
+    d.outbox.urls = (f"pager={receiver.url}",)
+    d.push(critical(1, "same"))  # it waits for nothing that does not go its way
+    d.until(lambda: titles(receiver) == ["[CRITICAL] 1"])
+    assert "no URL takes 1 of the pushes that wait" in d.outbox.trouble
+    d.let_pass(GIVE_UP_S + HOUR, HOUR)
+    assert (warning.state, warning.error) == ("failed", "no URL takes it")
+    assert not d.outbox.busy()
+    assert d.outbox.trouble == ""
+    assert len(receiver.got) == 1
+
+
+def test_what_no_url_takes_any_more_goes_to_a_new_one(daemon: Any, receivers: Any) -> None:
+    down, new = receivers(), receivers()
+    down.status = 503
+    d = daemon(down.url, rules=PAGER)
+    d.push(Message("[WARNING] old", "b", "warning"))
+    d.settle()
+    d.outbox.urls = (f"pager={down.url}",)
+    d.let_pass(HOUR, 600.0)
+    d.outbox.urls = (f"pager={down.url}", new.url)
+    d.until(lambda: titles(new) == ["[WARNING] old"])
+
+
+def test_warnings_that_nobody_gets_use_up_no_budget(daemon: Any, receiver: Receiver) -> None:
+    rules = {"disks": Route(classes=("disk_*",))}
+    d = daemon(f"disks={receiver.url}", rules=rules)
+    for number in range(WARNINGS_A_DAY + 1):
+        queued = d.push(Message(f"[WARNING] {number}", "b", "warning", trouble="loss_spike"))
+        assert queued is not None
+        assert queued.state == "silent"
+    d.store.flush()
+    d.kill()
+    assert d.push(Message("[WARNING] disk", "b", "warning", trouble="disk_full")) is not None
+    d.until(lambda: titles(receiver) == ["[WARNING] disk"])
 
 
 def results(queued: Queued) -> list[str]:

@@ -68,6 +68,13 @@ def test_every_try_of_a_message_has_its_key(receiver: Receiver) -> None:
     assert [got.headers["Idempotency-Key"] for got in receiver.got] == ["id7", "id7"]
 
 
+def test_two_chats_of_one_url_are_not_copies_of_each_other(receiver: Receiver) -> None:
+    (job,) = jobs_of([f"ntfy://127.0.0.1:{receiver.port}/first/second"], key="id7")
+    list(one_by_one([job, job | {"id": "again"}]))
+    keys = [got.headers["Idempotency-Key"] for got in receiver.got]
+    assert keys == ["id7", "id7-2", "id7", "id7-2"]
+
+
 def test_pushes_and_pings_go_through_the_proxy(receiver: Receiver) -> None:
     """The receiver is the proxy here: it gets the whole address in the first line."""
     proxy = f"http://bob:hunter22@127.0.0.1:{receiver.port}"

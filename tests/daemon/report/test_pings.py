@@ -49,6 +49,7 @@ def test_the_kind_by_the_url(url: str, kind: str) -> None:
         (KUMA, "success", ("GET", f"{KUMA.partition('?')[0]}?status=up&msg=a+b", "")),
         (KUMA, "fail", ("GET", f"{KUMA.partition('?')[0]}?status=down&msg=a+b", "")),
         (KUMA, "log", None),
+        (KUMA, "start", None),  # "up" would be a success that nobody has seen
         (CRONITOR, "start", ("GET", f"{CRONITOR}?state=run&message=a+b", "")),
         (CRONITOR, "success", ("GET", f"{CRONITOR}?state=complete&message=a+b", "")),
         (f"{CRONITOR}?env=x", "fail", ("GET", f"{CRONITOR}?env=x&state=fail&message=a+b", "")),

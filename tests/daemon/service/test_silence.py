@@ -20,7 +20,7 @@ from middlewatch.daemon.service.alerting import Alerter
 from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.dead_man import BLIND_S, CATCH_UP_S, DeadMan
 from middlewatch.daemon.service.digests import Digests
-from middlewatch.daemon.service.flapping import MOST
+from middlewatch.daemon.service.flapping import MOST, STAYS_LONG_S
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
@@ -29,7 +29,7 @@ from middlewatch.daemon.system.store import Store
 from middlewatch.sentinels.kit import Finding, Observation, Severity, Step
 
 from ...fakes.clock import FakeClock
-from ...fakes.healthchecks import Healthchecks
+from ...fakes.healthchecks import Healthchecks, Kuma
 from ...fakes.receiver import Receiver
 
 HOUR, DAY = 3600.0, 86400.0
@@ -113,9 +113,14 @@ class Desk:
             self.second()
 
     def say(
-        self, severity: Severity = Severity.CRITICAL, key: str = "", trouble: str = "loss_nan"
+        self,
+        severity: Severity = Severity.CRITICAL,
+        key: str = "",
+        trouble: str = "loss_nan",
+        *,
+        fatal: bool = False,
     ) -> None:
-        finding = Finding(trouble, severity, f"{trouble} {key} happened", key=key)
+        finding = Finding(trouble, severity, f"{trouble} {key} happened", key=key, fatal=fatal)
         for change in self.context.incidents.update(
             "gpt-1", [("nan_loss", finding)], {"nan_loss": 60.0}, self.clock.now()
         ):
@@ -299,6 +304,28 @@ def test_a_url_that_is_refused_is_told(
     assert "the heartbeat is refused" in refused["title"]
     assert service.url.rsplit("/", 1)[1] not in json.dumps([g.data for g in receiver.got])
     assert not any(service.url.rsplit("/", 1)[1] in line for line in d.said)
+    # It is asked as often as one that knows us, not after every failure.
+    assert d.dead_man.answers <= 11
+
+
+def test_a_service_without_a_start_has_accepted_none(desk: Any, receiver: Receiver) -> None:
+    """Uptime Kuma: a daemon that starts again and again, and sees nothing, is not up."""
+    kuma = Kuma()
+    try:
+        text = settings(receiver) + f'[heartbeat]\nurl = "{kuma.url}"\n'
+        d = desk(text)
+        for eye in d.eyes:
+            eye.broken = "stale handle"
+        for _ in range(3):
+            d.let_pass(20.0, 5.0)
+            d.restart()
+        d.second()
+        assert kuma.told == []
+        assert d.dead_man.facts()["accepted_at"] is None
+        d.let_pass(20.0, 5.0)
+        assert kuma.told == ["up"]
+    finally:
+        kuma.close()
 
 
 # ------------------------------------------------------------------------ digests
@@ -474,6 +501,108 @@ def test_what_flaps_and_then_stays_is_told(desk: Any, receiver: Receiver) -> Non
     d.second()
     assert len(receiver.got) == before + 1
     assert receiver.got[-1].data["title"].startswith("[CRITICAL")
+
+
+def flap(d: Desk, times: int, *, fatal: bool = False) -> None:
+    for _ in range(times):
+        d.say(fatal=fatal)
+        d.let_pass(120.0, 60.0)
+        d.clear()
+        d.let_pass(300.0, 60.0)
+
+
+def test_a_death_is_never_held_back(desk: Any, receiver: Receiver) -> None:
+    """A launcher that starts its workers again, all day."""
+    d = desk(settings(receiver, more="resolved = false"))
+    flap(d, MOST + 3, fatal=True)
+    assert len(told(receiver, "CRITICAL")) == MOST + 3
+
+
+def test_it_is_told_that_something_was_held_back(desk: Any, receiver: Receiver) -> None:
+    """No digest is set: the status and who asks for the routes learn of it, and a restart keeps it."""
+    d = desk(settings(receiver))
+    flap(d, 8)
+    d.restart(kill=True)
+    d.second()
+    (note,) = [one for one in d.context.status(d.run)["notes"] if "kept back" in one]
+    assert "pushes were kept back (it comes and goes); the newest, " in note
+    assert note in d.alerter.notes()
+    assert any(line.startswith("not pushed (it comes and goes): [CRITICAL") for line in d.said)
+    assert len(told(receiver, "STILL FINE") + told(receiver, "REPORT")) == 0
+    d.let_pass(DAY + HOUR, HOUR)
+    assert not any("kept back" in one for one in d.context.status(d.run)["notes"])
+
+
+def test_what_stays_for_hours_is_told_however_much_was_told_before(
+    desk: Any, receiver: Receiver
+) -> None:
+    d = desk(settings(receiver))
+    for _ in range(6):
+        d.say()
+        d.let_pass(2400.0, 300.0)
+        d.alerter.remind()
+        d.second()
+        d.clear()
+        d.let_pass(300.0, 60.0)
+    assert len(receiver.got) == MOST
+    d.say()
+    d.let_pass(STAYS_LONG_S - 600.0, 600.0)
+    d.alerter.remind()
+    d.second()
+    assert len(receiver.got) == MOST
+    d.let_pass(1200.0, 600.0)
+    for _ in range(3):
+        d.alerter.remind()
+        d.second()
+    assert len(receiver.got) == MOST + 1
+    assert receiver.got[-1].data["title"].startswith("[CRITICAL")
+
+
+def test_what_flaps_at_noon_makes_no_report(desk: Any, receiver: Receiver) -> None:
+    """Quiet hours without a digest: their end tells what was kept back, nothing else does."""
+    d = desk(settings(receiver, more='quiet = "22:00-07:00"'))
+    d.let_pass(14 * HOUR, 1800.0)
+    flap(d, 8)
+    assert told(receiver, "STILL FINE") + told(receiver, "REPORT") == []
+    d.let_pass(24 * HOUR, 1800.0)
+    (report,) = told(receiver, "STILL FINE") + told(receiver, "REPORT")
+    assert "it comes and goes" in report["message"]
+
+
+# ------------------------------------------------------------------------ no route
+
+
+PAGER = '[routes.pager]\nmin_severity = "critical"\n'
+
+
+def test_a_report_that_no_route_takes_is_no_flood(desk: Any, receiver: Receiver) -> None:
+    text = settings(receiver, more='quiet = "22:00-07:00"').replace("json://", "pager=json://")
+    d = desk(text + PAGER)
+    d.let_pass(4 * HOUR, 1800.0)
+    d.say(Severity.WARNING, key="w")
+    d.let_pass(9 * HOUR, 1800.0)
+    d.let_pass(600.0, 5.0)
+    assert receiver.got == []
+    assert len(d.store.all("message")) == 1
+    assert [one.why for one in d.alerter.kept.all().values()] == ["quiet hours"]
+
+
+def test_a_critical_that_no_route_takes_now_is_told_when_one_does(
+    desk: Any, receiver: Receiver
+) -> None:
+    text = settings(receiver).replace("json://", "day=json://")
+    d = desk(text + '[routes.day]\nhours = "08:00-20:00"\n')
+    d.let_pass(HOUR, 1800.0)
+    d.say()
+    for _ in range(60):
+        d.alerter.remind()
+        d.let_pass(30.0, 30.0)
+    assert len(d.store.all("message")) == 1
+    assert any("no route takes it" in one for one in d.context.status(d.run)["notes"])
+    d.let_pass(12 * HOUR, 1800.0)
+    d.alerter.remind()
+    d.second()
+    assert len(told(receiver, "CRITICAL")) == 1
 
 
 # ------------------------------------------------------------------------ broken routes
