@@ -21,8 +21,8 @@ FRESH_TIMES = 3.0
 def blind_spots(runs: Iterable[WatchedRun], sources: Iterable[Pumped], now: float) -> list[str]:
     """What was not really seen of the living runs by ``now``, in words; empty: all was.
 
-    A source that this box does not have is no blind spot. One whose answers come later (the driver)
-    counts by its last answer, all others by their last look that did not fail.
+    A source that this box does not have is no blind spot. The driver counts by its last answer, all
+    others by their last look that did not fail: one that waits for an answer says itself when it is late.
     """
     living = {watched.spec.id: watched for watched in runs if watched.alive}
     if not living:
@@ -47,9 +47,10 @@ def _trouble(one: Pumped, now: float) -> str:
     if state.state in ("failed", "stalled"):
         return f"{state.state} ({state.detail})" if state.detail else state.state
     quiet = one.source.answers_later and one.source.name != "nvml"
-    if one.true_at is None:
-        return "" if quiet and state.state != "starting" else "has not answered yet"
-    age_s = now - one.true_at
-    if not quiet and age_s > max(FRESH_S, FRESH_TIMES * one.source.every_s):
+    at = one.looked_at if quiet else one.true_at
+    if at is None or (quiet and state.state == "starting"):
+        return "has not answered yet"
+    age_s = now - at
+    if age_s > max(FRESH_S, FRESH_TIMES * one.source.every_s):
         return f"has not answered for {age_s:.0f} s"
     return ""

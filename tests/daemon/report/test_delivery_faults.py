@@ -17,8 +17,8 @@ from typing import Any, Literal
 import pytest
 
 from middlewatch.daemon.config.schema import Alerts, Route
-from middlewatch.daemon.report.deliveries import BROKEN_S, HEDGE_S
 from middlewatch.daemon.report.bundles import FROM
+from middlewatch.daemon.report.deliveries import BROKEN_S, HEDGE_S
 from middlewatch.daemon.report.messages import Message
 from middlewatch.daemon.report.outbox import GIVE_UP_S, WARNINGS_A_DAY, Outbox, Queued
 from middlewatch.daemon.system.store import Store

@@ -229,6 +229,33 @@ def test_a_source_that_nobody_asks_any_more_is_no_success(
     assert set(service.signals) == {"fail"}
 
 
+class Far(Eye):
+    """A source whose answers come later, and seldom: it had one at its first look."""
+
+    answers_later = True
+    looks = 0
+
+    def read(self, now: float) -> Iterable[Observation]:
+        self.looks += 1
+        return [Step(now, 1.0, {})] if self.looks == 1 else ()
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_far_source_has_to_be_asked_and_need_not_have_anything_new(
+    desk: Any, receiver: Receiver, service: Healthchecks, *, asked: bool
+) -> None:
+    d = desk(settings(receiver, service))
+    far = Far("log_tail:/far/x.log")
+    d.context.pump.add(far, d.run.add_observations, "gpt-1")
+    d.let_pass(30.0, 1.0)
+    if not asked:
+        (pumped,) = [one for one in d.context.pump.all() if one.source is far]
+        pumped.read = lambda: None
+    service.pings.clear()
+    d.let_pass(300.0, 5.0)
+    assert set(service.signals) == ({"success"} if asked else {"fail"}), service.pings[-1].body
+
+
 def test_a_run_of_which_nothing_is_read_is_no_success(
     desk: Any, receiver: Receiver, service: Healthchecks
 ) -> None:
@@ -314,14 +341,14 @@ def test_a_service_without_a_start_has_accepted_none(desk: Any, receiver: Receiv
     try:
         text = settings(receiver) + f'[heartbeat]\nurl = "{kuma.url}"\n'
         d = desk(text)
-        for eye in d.eyes:
-            eye.broken = "stale handle"
         for _ in range(3):
-            d.let_pass(20.0, 5.0)
             d.restart()
-        d.second()
+            for eye in d.eyes:
+                eye.broken = "stale handle"
+            d.let_pass(20.0, 5.0)
         assert kuma.told == []
         assert d.dead_man.facts()["accepted_at"] is None
+        d.restart()
         d.let_pass(20.0, 5.0)
         assert kuma.told == ["up"]
     finally:
@@ -583,7 +610,7 @@ def test_a_report_that_no_route_takes_is_no_flood(desk: Any, receiver: Receiver)
     d.let_pass(9 * HOUR, 1800.0)
     d.let_pass(600.0, 5.0)
     assert receiver.got == []
-    assert len(d.store.all("message")) == 1
+    assert len(list(d.store.all("message"))) == 1
     assert [one.why for one in d.alerter.kept.all().values()] == ["quiet hours"]
 
 
@@ -597,7 +624,7 @@ def test_a_critical_that_no_route_takes_now_is_told_when_one_does(
     for _ in range(60):
         d.alerter.remind()
         d.let_pass(30.0, 30.0)
-    assert len(d.store.all("message")) == 1
+    assert len(list(d.store.all("message"))) == 1
     assert any("no route takes it" in one for one in d.context.status(d.run)["notes"])
     d.let_pass(12 * HOUR, 1800.0)
     d.alerter.remind()
