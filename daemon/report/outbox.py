@@ -160,10 +160,7 @@ class Outbox:
 
     def reaches(self, message: Message, now: float) -> bool:
         """Whether a route takes this message at ``now``."""
-        return any(
-            routes.fits(line.target, message, self._rules, now, self._zone)
-            for line in self._routes.values()
-        )
+        return bool(self._for(message, now))
 
     def _remember(self, queued: Queued) -> None:
         if queued.message.key and queued.state in ("queued", "sent"):
@@ -173,10 +170,13 @@ class Outbox:
 
     def _hurry(self, newest: Queued) -> None:
         """What waits and is about the same incident is due at once: it has to arrive before this."""
-        for queued in self._queue:
-            if newest.message.incident and queued.message.incident == newest.message.incident:
-                for mark in self._routes:
-                    self._tries.hurry(queued, mark)
+        for queued in self._of_incident(newest):
+            for mark in self._routes:
+                self._tries.hurry(queued, mark)
+
+    def _of_incident(self, one: Queued) -> list[Queued]:
+        incident = one.message.incident
+        return [q for q in self._queue if incident and q.message.incident == incident]
 
     def ping(self, job: dict[str, Any], told: Answered, now: float, mono: float) -> None:
         """Send a ping (see the notifier); ``told`` gets what came of it."""
@@ -224,13 +224,14 @@ class Outbox:
 
     # -- choosing ---------------------------------------------------------------------------
 
+    def _for(self, message: Message, at: float) -> list[RouteState]:
+        """The routes that a message of the time ``at`` is for."""
+        lines = self._routes.values()
+        return [o for o in lines if routes.fits(o.target, message, self._rules, at, self._zone)]
+
     def _fitting(self, queued: Queued) -> list[RouteState]:
-        """The routes that the message is for, by the hour of its creation."""
-        return [
-            line
-            for line in self._routes.values()
-            if routes.fits(line.target, queued.message, self._rules, queued.created_at, self._zone)
-        ]
+        """The routes that it is for, by the hour of its creation."""
+        return self._for(queued.message, queued.created_at)
 
     def _missing(self, queued: Queued) -> list[RouteState]:
         """The routes that still have to take it; of a ladder none once one has."""
@@ -252,7 +253,8 @@ class Outbox:
             for line in self._now(queued, missing, mono):
                 if not (queued.message.incident and line.target.mark in waits):
                     ready.setdefault(line.target.mark, []).append(queued)
-            waits |= {line.target.mark for line in missing}
+            marks = [line.target.mark for line in missing]
+            waits |= {mark for mark in marks if not self._tries.lets_pass(queued, mark, mono)}
         jobs, taken = [], set[str]()
         for mark, some in ready.items():
             some = [q for q in some if self._to_all(q) or q.id not in taken]
@@ -366,7 +368,11 @@ class Outbox:
         for queued in waiting:
             queued.error = why
             queued.next_at = now + max(pause, job.line.hold_until - mono)
-            self._tries.wait(queued, mark, mono + pause)
+            self._tries.failed(queued, mark, mono, pause)
+            if self._tries.lets_pass(queued, mark, mono):
+                for other in self._of_incident(queued):
+                    if other.created_at > queued.created_at:
+                        self._tries.hurry(other, mark)
             if mono - self._born.get(queued.id, mono) > GIVE_UP_S:
                 queued.state = "failed"
                 self._forget(queued)
@@ -376,8 +382,6 @@ class Outbox:
         self._queue.remove(queued)
         self._born.pop(queued.id, None)
         self._tries.forget(queued, self._routes)
-
-    # -- facts ------------------------------------------------------------------------------
 
     def oldest_s(self, mono: float) -> float | None:
         """How long the oldest message waits, in seconds; ``None`` if none does."""

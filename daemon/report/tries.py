@@ -6,6 +6,10 @@ from collections.abc import Iterable
 
 from .deliveries import MANY_TRIES, Queued, RouteState
 
+PASS_S = 30.0
+"""Seconds after one more failure of such a message for which those behind it, about the same incident, are
+tried: it goes first again and again, so that after an outage all come in their order. Our choice."""
+
 
 class Tries:
     """Of each message at each route. Times are monotonic seconds; routes are named by their marks."""
@@ -14,6 +18,7 @@ class Tries:
         self._count: dict[tuple[str, str], int] = {}
         self._due: dict[tuple[str, str], float] = {}
         """Before this it is not tried again."""
+        self._failed_at: dict[tuple[str, str], float] = {}
         self._released: set[tuple[str, str]] = set()
         """Those whose pause was ended by the success of another message, until they wait a whole one."""
 
@@ -25,9 +30,17 @@ class Tries:
         if self._due.pop(at, 0.0) > 0.0:
             self._released.discard(at)  # it has waited a whole pause
 
-    def wait(self, queued: Queued, mark: str, until: float) -> None:
-        """It failed, and is not tried again before this."""
-        self._due[queued.id, mark] = until
+    def failed(self, queued: Queued, mark: str, mono: float, pause_s: float) -> None:
+        """It failed, and is not tried again before this pause is over."""
+        self._due[queued.id, mark] = mono + pause_s
+        self._failed_at[queued.id, mark] = mono
+
+    def lets_pass(self, queued: Queued, mark: str, mono: float) -> bool:
+        """Whether what comes after it in its incident may be tried: it failed again and again, so it may
+        be one that no service takes, and has just failed once more."""
+        at = (queued.id, mark)
+        just = mono - self._failed_at.get(at, mono - PASS_S) < PASS_S
+        return just and self._count.get(at, 0) >= MANY_TRIES
 
     def most(self, messages: Iterable[Queued], mark: str) -> int:
         """How often the one of these was tried that was tried most."""
@@ -63,4 +76,5 @@ class Tries:
             at = (queued.id, mark)
             self._count.pop(at, None)
             self._due.pop(at, None)
+            self._failed_at.pop(at, None)
             self._released.discard(at)

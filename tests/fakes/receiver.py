@@ -29,6 +29,8 @@ class Receiver:
         self.status = 200
         self.headers: dict[str, str] = {}
         self.dribble = False
+        self.never = ""
+        """A push with this in its text is answered by 400, whatever ``status`` is."""
         self.hang = threading.Event()
         self.hang.set()
         self.arrived = threading.Event()
@@ -45,7 +47,8 @@ class Receiver:
                 while outer.dribble and not outer.closing.wait(1.0):
                     self.wfile.write(b"H")
                     self.wfile.flush()
-                self.send_response(outer.status)
+                bad = bool(outer.never) and outer.never in text
+                self.send_response(400 if bad else outer.status)
                 for name, value in outer.headers.items():
                     self.send_header(name, value)
                 self.send_header("content-length", "0")

@@ -263,6 +263,36 @@ def test_messages_about_one_incident_keep_their_order(daemon: Any, receiver: Rec
     assert titles(receiver) == [first.title, second.title]
 
 
+def test_a_message_that_no_service_takes_holds_up_its_incident_for_minutes_only(
+    daemon: Any, receiver: Receiver
+) -> None:
+    receiver.never = "CRITICAL] 0"
+    d = daemon(receiver.url)
+    d.push(critical(0, "same"))
+    d.let_pass(120.0)
+    d.push(critical(1, "same"))
+    d.let_pass(HOUR, 60.0)
+    d.push(critical(2, "same"))
+    d.let_pass(HOUR, 60.0)
+    others = [title for title in titles(receiver) if title != "[CRITICAL] 0"]
+    assert others == ["[CRITICAL] 1", "[CRITICAL] 2"]
+    assert len(receiver.got) < 30, "it is not hammered"
+
+
+def test_after_a_long_outage_all_of_an_incident_come_in_their_order(
+    daemon: Any, receiver: Receiver
+) -> None:
+    receiver.status = 503
+    d = daemon(receiver.url)
+    for number in range(4):
+        d.push(critical(number, "same"))
+        d.let_pass(HOUR, 30.0)
+    receiver.got.clear()
+    receiver.status = 200
+    d.let_pass(HOUR, 30.0)
+    assert titles(receiver) == [f"[CRITICAL] {n}" for n in range(4)]
+
+
 def test_a_full_disk_while_it_is_queued(
     daemon: Any, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -411,7 +441,8 @@ def test_what_no_url_takes_any_more_is_told_and_given_up(daemon: Any, receiver: 
     receiver.got.clear()
     d.outbox.urls = (f"pager={receiver.url}",)
     d.push(critical(1, "same"))  # it waits for nothing that does not go its way
-    d.until(lambda: titles(receiver) == ["[CRITICAL] 1"])
+    d.until(lambda: d.outbox.waiting() == [warning])
+    assert titles(receiver) == ["[CRITICAL] 1"]
     assert "no URL takes 1 of the pushes that wait" in d.outbox.trouble
     d.let_pass(GIVE_UP_S + HOUR, HOUR)
     assert (warning.state, warning.error) == ("failed", "no URL takes it")
