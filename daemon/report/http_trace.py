@@ -1,6 +1,6 @@
 """What a service answered over HTTP, for the notifier: Apprise says only whether it worked.
 
-Every request gets the header ``Idempotency-Key``, the same for each try of one message, so that a
+Every request of a push gets the header ``Idempotency-Key``, the same for each try of one message, so that a
 receiver of your own can leave out what it has already. Where one message takes several requests (a URL
 with two chats), those after the first have their number behind it: they are no copies.
 """

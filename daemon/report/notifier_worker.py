@@ -38,7 +38,7 @@ def send(job: dict[str, Any]) -> dict[str, Any]:
     how many seconds it wants to be left alone (``retry_after_s``)."""
     begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
     proxy = str(job.get("proxy") or "")
-    http_trace.begin(str(job.get("key") or job["id"]), proxy)
+    http_trace.begin(str(job.get("key") or ""), proxy)
     answer = pings.ping(job) if job.get("ping") else _push(job)
     answer["error"] = mask_urls(answer["error"], [proxy]) if proxy else answer["error"]
     answer |= http_trace.told() if not answer["ok"] else {"refused": False, "retry_after_s": None}

@@ -11,7 +11,9 @@ from middlewatch.sentinels.kit.numbers import number, span
 
 from ..config.secrets import mask
 from ..config.times import shown
+from ..system.clock import epoch
 from ..text.chat import defused
+from ..text.moments import past
 from ..text.terminal import one_line
 from .messages import MAX_BODY, Message
 
@@ -91,9 +93,10 @@ def route_broken(host: str, label: str, why: str, day: int, mark: str) -> Messag
 
 def standing(facts: Mapping[str, Any]) -> str:
     """How the heartbeat stands, as one sentence; ``facts``: those of ``status --json``."""
-    last = f"last ping accepted at {facts['accepted_at']} ({facts['accepted']})"
-    if facts["accepted_at"] is None:
-        last = "no ping was accepted yet"
+    last = "no ping was accepted yet"
+    if facts["accepted_at"] is not None:
+        at = epoch(facts["accepted_at"])
+        last = f"last ping accepted at {past(at, at + facts['age_s'])}, {facts['accepted']}"
     if facts["trouble"]:
         return f"Heartbeat: not accepted: {facts['trouble']}; {last}"
     if facts["blind"]:

@@ -68,6 +68,15 @@ def test_every_try_of_a_message_has_its_key(receiver: Receiver) -> None:
     assert [got.headers["Idempotency-Key"] for got in receiver.got] == ["id7", "id7"]
 
 
+def test_pings_and_tests_are_never_copies_of_each_other(receiver: Receiver) -> None:
+    (job,) = jobs_of([receiver.url])
+    url = f"http://127.0.0.1:{receiver.port}/uuid"
+    ping = {"id": "ping 1", "url": url, "label": "heartbeat", "service": "healthchecks"}
+    list(one_by_one([job, ping | {"ping": "success", "body": "well"}]))
+    assert len(receiver.got) == 2
+    assert not any("Idempotency-Key" in got.headers for got in receiver.got)
+
+
 def test_two_chats_of_one_url_are_not_copies_of_each_other(receiver: Receiver) -> None:
     (job,) = jobs_of([f"ntfy://127.0.0.1:{receiver.port}/first/second"], key="id7")
     list(one_by_one([job, job | {"id": "again"}]))

@@ -566,7 +566,7 @@ def test_what_stays_for_hours_is_told_however_much_was_told_before(
     d = desk(settings(receiver))
     for _ in range(6):
         d.say()
-        d.let_pass(2400.0, 300.0)
+        d.let_pass(2400.0, 60.0)
         d.alerter.remind()
         d.second()
         d.clear()
