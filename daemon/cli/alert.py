@@ -159,7 +159,7 @@ def _test(args: argparse.Namespace) -> int:
         if configuration(args).heartbeat.url:
             words.append("heartbeat: not rung: only the daemon knows whether its watch is whole")
     else:
-        words = [*phone_words(args, routes), *routes["notes"]]
+        words = phone_words(args, routes)
         heartbeat = routes["heartbeat"] or {"set": False}
         if not routes["urls"] and not heartbeat["set"]:
             raise ConfigError(words[0], f"add one: {ADD}")
@@ -168,6 +168,7 @@ def _test(args: argparse.Namespace) -> int:
             results.append(_rung(args, heartbeat))
         elif not args.json:
             words.append("no heartbeat is set: nobody is told if this box falls silent")
+        words += client(args).ask("routes")["notes"]  # as it is after the test
     if args.json:
         console.as_json(results)
     else:
