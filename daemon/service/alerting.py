@@ -326,8 +326,9 @@ class Alerter:
         if queued is None:
             self._hold(message, f"{WARNINGS_A_DAY} warnings in a day", now)
         elif queued.created_at >= now:
-            self._flapping.note(message.about, message.incident, now)
-            if queued.state == "silent" and self.outbox.urls:
+            if queued.state != "silent":
+                self._flapping.note(message.about, message.incident, now)
+            elif self.outbox.urls:
                 self._hold(message, "no route takes it", now)
         return queued is not None and queued.state != "silent"
 

@@ -48,7 +48,7 @@ class Flapping:
         self._told: dict[str, list[tuple[float, str]]] = {}
         """What -> (when, id of the incident) of each push about it."""
         for one in before:
-            if one.message.about:
+            if one.message.about and one.state != "silent":  # nobody was told
                 self.note(one.message.about, one.message.incident, one.created_at)
 
     def note(self, about: str, incident: str, at: float) -> None:

@@ -614,6 +614,24 @@ def test_a_report_that_no_route_takes_is_no_flood(desk: Any, receiver: Receiver)
     assert [one.why for one in d.alerter.kept.all().values()] == ["quiet hours"]
 
 
+@pytest.mark.parametrize("kill", [True, False])
+def test_what_nobody_was_told_does_not_count_as_told(
+    desk: Any, receiver: Receiver, *, kill: bool
+) -> None:
+    """It comes and goes all night, when no route takes it; in the morning it is new to the person."""
+    text = settings(receiver).replace("json://", "day=json://")
+    d = desk(text + '[routes.day]\nhours = "08:00-20:00"\n')
+    flap(d, 8)
+    assert receiver.got == []
+    d.let_pass(12 * HOUR, 1800.0)
+    if kill:
+        d.store.flush()
+        d.restart(kill=True)
+    d.say()
+    d.second()
+    assert len(told(receiver, "CRITICAL")) == 1
+
+
 def test_a_critical_that_no_route_takes_now_is_told_when_one_does(
     desk: Any, receiver: Receiver
 ) -> None:
