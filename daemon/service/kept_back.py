@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..config.secrets import mask_lines
 from ..report.messages import Message
 from ..system.store import Store
 from ..text.moments import past
@@ -40,7 +41,7 @@ class KeptBack:
 
     def add(self, message: Message, why: str, now: float) -> None:
         """Keep a message back."""
-        name, one = message.key or self._new_id(), Kept(message.title, now, why)
+        name, one = message.key or self._new_id(), Kept(mask_lines(message.title), now, why)
         self._known.pop(name, None)
         self._known[name] = one
         self._store.put("kept", name, asdict(one), now)

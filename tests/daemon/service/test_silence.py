@@ -585,6 +585,18 @@ def test_what_stays_for_hours_is_told_however_much_was_told_before(
     assert receiver.got[-1].data["title"].startswith("[CRITICAL")
 
 
+def test_no_secret_is_in_what_was_kept_back(desk: Any, receiver: Receiver) -> None:
+    d = desk(settings(receiver, more='quiet = "19:00-07:00"'))
+    d.say(Severity.WARNING, key="api_key=sk-abcdefghijklmnop0123456789")
+    d.store.flush()
+    assert len(d.alerter.kept.all()) == 1
+    kept = [doc for _, doc in d.store.all("kept")]
+    notes = [*d.context.status(d.run)["notes"], *d.alerter.notes()]
+    held = [one for one in notes if "kept back" in one]
+    assert len(held) == 2
+    assert not any("sk-abcdef" in one for one in [*held, *map(str, kept)])
+
+
 def test_what_flaps_at_noon_makes_no_report(desk: Any, receiver: Receiver) -> None:
     """Quiet hours without a digest: their end tells what was kept back, nothing else does."""
     d = desk(settings(receiver, more='quiet = "22:00-07:00"'))
