@@ -27,8 +27,10 @@ BAR_LINES = 200
 """Lines after a redraw of a bar that may take their step from it, if they have none."""
 NESTED_DRAWS = 2000
 """Redraws of other bars after which the main bar counts as abandoned."""
-FILLED = 2
+FILLED = 3
 """Rows of a table in turn that make a column one that has a number in every row (our choice)."""
+EVALUATED = ("eval_loss", "accuracy")
+"""Columns that have a number only in the rows with an evaluation."""
 UPDATE_S = 1.0
 UPDATE_PARTS = 500
 """Redraws of a bar are reported once a second or every 1/500 of the way, whichever comes
@@ -65,8 +67,8 @@ class Progress:
     """Total epochs that it announced, kept until the next report passes them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
     _filled: dict[str, int] = field(default_factory=dict)
-    """Rows in turn in which a column of evaluations had a number; no more is counted once it is
-    :data:`FILLED`."""
+    """Rows in turn in which a column of evaluations had a number, up to :data:`FILLED`; -1 for one that
+    had none in a row before."""
     _object: JsonObject = field(default_factory=JsonObject)
     _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
@@ -237,14 +239,17 @@ class Progress:
     def _without_missing(self, named: dict[str, float]) -> None:
         """Take out what a table shows as NaN because there was no evaluation for this row, as pandas does.
 
-        A column in which two rows in turn had a number is one that is always filled.
+        A column in which the first rows have had a number is one that is always filled.
         """
-        for name in [n for n in named if n == "eval_loss" or n == "accuracy"]:
+        for name in [n for n in named if n in EVALUATED]:
             filled = self._filled.get(name, 0)
-            if named[name] == named[name]:
-                self._filled[name] = min(filled + 1, FILLED)
-            elif filled < FILLED:
-                self._filled[name] = 0
+            if filled == FILLED or filled < 0:
+                if filled < 0 and named[name] != named[name]:
+                    del named[name]
+            elif named[name] == named[name]:
+                self._filled[name] = filled + 1
+            else:
+                self._filled[name] = -1
                 del named[name]
 
     def _planned(

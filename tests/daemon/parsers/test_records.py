@@ -372,6 +372,20 @@ def test_a_cell_without_an_evaluation_is_no_nan() -> None:
 
 def test_a_column_that_was_always_filled_may_become_nan() -> None:
     rows = "\n".join(
-        PANDAS.format(n, "0.5", n + 1, "NaN" if n == 4 else "0.4") for n in range(0, 6, 2)
+        PANDAS.format(n, "0.5", n + 1, "NaN" if n == 6 else "0.4") for n in range(0, 8, 2)
     )
     assert math.isnan(steps(rows)[-1].values["eval_loss"])
+
+
+RICH = """┏━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━┓
+┃ epoch ┃ box_loss ┃ obj_loss ┃ lr    ┃
+┡━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━┩
+│ 11/60 │ 0.0332   │ 0.0019   │ 0.002 │
+└───────┴──────────┴──────────┴───────┘"""
+
+
+def test_a_table_of_rich_for_each_epoch() -> None:
+    """The edges of the head are heavy, those of the rows are light."""
+    (step,) = steps(RICH)
+    assert (step.epoch, step.values["lr"]) == (11, 0.002)
+    assert step.values["train_loss"] == pytest.approx(0.0351)
