@@ -350,7 +350,7 @@ def fingerprint_of(
             named = crc32(name.encode("utf-8", "surrogateescape"))  # hash() differs by process
             times = (found.st_mtime_ns, found.st_ctime_ns)
             mixed ^= hash((named, found.st_size, *times, found.st_ino))
-            weights = weights or names.is_weights(name)
+            weights = weights or names.is_weights(name) or name in names.MARKS
     return FilesFingerprint(total, files, newest, mixed, weights)
 
 
@@ -366,11 +366,10 @@ def _members(
         yield place.path, os.stat(place.path)
     except OSError:
         return
-    stem = names.index_stem(place.path)
-    if stem is not None:
-        folder, _, base = stem.rpartition("/")
+    if names.has_family(place.path):
+        folder = place.path.rpartition("/")[0]
         for part in recognise.parts(folder or "/", deepest=0, leads_far=leads_far):
-            if part.base.startswith(base) and names.shard(part.base) is not None:
+            if names.in_family(place.path, part.base):
                 yield part.base, part.stat
 
 

@@ -16,9 +16,25 @@ Hugging Face Trainer, or any other folder with weights in it (LitGPT, Accelerate
 
 WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
 """Files with these endings hold tensors, whatever they are called."""
-_OTHER_STATES = (".npz", ".h5", ".hdf5", ".msgpack", ".pkl", ".keras", ".tar")
+MODELS = (
+    *(".pdparams", ".pdopt", ".gguf", ".onnx", ".tflite", ".eqx", ".nemo", ".pt2", ".keras"),
+    *(".cbm", ".cbsnapshot", ".ubj", ".joblib", ".msgpack"),
+)
+"""Files with these endings are models or their optimizers in other formats than torch's."""
+_OTHER_STATES = (".npz", ".h5", ".hdf5", ".pkl", ".pickle", ".tar", ".zip")
 """Files with these endings hold a checkpoint only if the rest of the name says so."""
 INDEXES = (".safetensors.index.json", ".bin.index.json")
+TENSORFLOW = ".index"
+"""The table of a TensorFlow checkpoint, beside files ``NAME.data-00000-of-00002``."""
+_TENSORFLOW_DATA = re.compile(r"^(?P<stem>.+)\.data-\d{5}-of-\d{5}$")
+MARKS = frozenset(
+    {
+        *("saved_model.pb", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt"),
+        *("zarr.json", ".zarray"),
+    }
+)
+"""Names that formats of several files give to the file that describes the others: TensorFlow's
+SavedModel, Orbax, OCDBT, zarr. The folder of such a file is one checkpoint, or a part of one."""
 COMPANIONS = re.compile(
     r"^(?:optimizer|scheduler|scaler|training_args|sampler|random_states|rng_state)\b.*"
     r"|^rng_state_\d+\.pth$|^random_states_\d+\.pkl$",
@@ -40,6 +56,10 @@ _SPEAKS_OF_STATE = re.compile(
     r"model|ckpt|checkpoint|weights|state|adapter|snapshot|step|epoch|iter|(?:^|[-_.])ema",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"^(?:checkpoint|ckpt)[-_]\d+$", re.IGNORECASE)
+"""Flax before Orbax: ``checkpoint_1000``, without an ending."""
+_TEXTS = (".json", ".txt", ".model", ".bst", ".bin", TENSORFLOW)
+_TEXT_OF_STEP = re.compile(r"\.(?:txt|model|json)\.\w+_\d+$")
 _COMPILED = re.compile(
     r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
 )
@@ -52,6 +72,8 @@ _NAMED_AS_SAVE = re.compile(
     r"(?:^|[-_.])(?:best|last|latest|final|resume)(?:$|[-_.\d])", re.IGNORECASE
 )
 _DEEPSPEED_PART = re.compile(r"(?:mp_rank_\d+|layer_\d+.*)_?-?model_states\.pt$|_optim_states\.pt$")
+_OF_TRAINER = frozenset({"trainer_state.json", "training_args.bin", "optimizer.pt", "scheduler.pt"})
+"""What the Trainer of Hugging Face writes, under these names: all of them after the model."""
 _HF_FOLDER = re.compile(r"^checkpoint-\d+$")
 _STEP_FOLDER = re.compile(
     r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot)s?"
@@ -69,6 +91,9 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _STEPS = (
+    # MindSpore: net-1_100.ckpt is step 100 of epoch 1
+    re.compile(r"(?<=[a-z\d]-)\d+_(\d+)()(?=\.[a-z]+$)", re.IGNORECASE),
+    re.compile(r"(?<![a-z\d.])(\d+)(k|m)?[-_]?(?:steps|iters|iterations)(?![a-z\d])", re.IGNORECASE),
     re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(
@@ -119,7 +144,7 @@ def shard(name: str) -> Shard | None:
 
 def is_weights(name: str) -> bool:
     """Whether a file holds tensors, and has to be whole for its checkpoint to be whole."""
-    if name.endswith(WEIGHTS):
+    if name.endswith((*WEIGHTS, *MODELS)) or _TENSORFLOW_DATA.match(name):
         return True
     return name.endswith(".bin") and _SPEAKS_OF_STATE.search(name) is not None
 
@@ -130,11 +155,23 @@ def is_checkpoint_file(name: str) -> bool:
         return False
     if name.endswith(INDEXES):
         return True
-    if shard(name) is not None:
+    if shard(name) is not None or _TENSORFLOW_DATA.match(name):
         return False
-    if is_weights(name) or name.endswith(".keras"):  # Keras writes nothing but models into these
+    if is_weights(name) or _BARE.match(name):
         return True
-    return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
+    return name.endswith(_OTHER_STATES) and says_save(name)
+
+
+def may_be_checkpoint(name: str) -> bool:
+    """Whether only its first bytes can say if a file is a checkpoint: ``booster-10.json``.
+
+    A number or a word of a save is in it; a trainer's notes have neither.
+    """
+    if is_leftover(name) or COMPANIONS.match(name) or not (
+        name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name)
+    ):
+        return False
+    return says_save(name) or any(map(str.isdigit, name))
 
 
 def is_compiled(name: str) -> bool:
@@ -165,9 +202,12 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
     if ".metadata" in files or any(f.endswith(".distcp") for f in files):
         return "dcp"
     if _HF_FOLDER.match(name):
-        return "hf"
+        # Accelerate and PaddleNLP call their folders so, and who saves a model alone.
+        return "hf" if not files or _OF_TRAINER & set(files) else "folder"
     if any(_DEEPSPEED_PART.search(f) for f in files):
         return "deepspeed"
+    if MARKS & set(files):
+        return "folder"
     if any(_STEP_FOLDER.search(f) for f in folders):
         return "folder" if name.endswith(".ckpt") else None
     if "trainer_state.json" in files and any(is_weights(f) for f in files):
@@ -186,13 +226,32 @@ def index_stem(path: str) -> str | None:
     return next((path[: -len(end)] for end in INDEXES if path.endswith(end)), None)
 
 
+def has_family(path: str) -> bool:
+    """Whether a file may be a checkpoint together with others beside it, see :func:`in_family`."""
+    return path.endswith((*INDEXES, TENSORFLOW, ".onnx"))
+
+
+def in_family(path: str, base: str) -> bool:
+    """Whether a file of the same folder, called ``base``, belongs to the checkpoint ``path``: its
+    shards, the data of a TensorFlow index, the data that ONNX keeps outside."""
+    name = path.rpartition("/")[2]
+    stem = index_stem(name)
+    if stem is not None:
+        return base.startswith(stem) and shard(base) is not None
+    if name.endswith(TENSORFLOW):
+        found = _TENSORFLOW_DATA.match(base)
+        stem = name[: -len(TENSORFLOW)]
+        return base == f"{stem}.meta" or (found is not None and found["stem"] == stem)
+    return name.endswith(".onnx") and base in (f"{name}.data", f"{name}_data")
+
+
 def step_of(name: str) -> float | None:
     """The training step in a name: ``step_4200``, ``epoch=3-step=4000.ckpt``, ``ckpt-10k``."""
     name = _DATE.sub("", name)
     if shard(name):
         return None
     for position, pattern in enumerate(_STEPS):
-        if position >= 3 and epoch_of(name) is not None:
+        if position >= 5 and epoch_of(name) is not None:
             return None  # a bare number beside an epoch is that epoch
         found = pattern.search(name)
         if found:

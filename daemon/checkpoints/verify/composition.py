@@ -39,15 +39,14 @@ def roster(path: str) -> list[str]:
 
 def _files(path: str) -> Iterator[str]:
     """Names of the files of a checkpoint that has several."""
-    stem = names.index_stem(path)
     if os.path.isdir(path):
         for part in recognise.parts(path):
             if not names.is_leftover(part.base):
                 yield part.name
-    elif stem is not None:
-        folder, _, base = stem.rpartition("/")
+    elif names.has_family(path):
+        folder = path.rpartition("/")[0]
         for part in recognise.parts(folder or "/", deepest=0):
-            if part.base.startswith(base) and names.shard(part.base) is not None:
+            if names.in_family(path, part.base):
                 yield part.base
 
 

@@ -30,10 +30,15 @@ TRACKER = "latest_checkpointed_iteration.txt"
 MP_RANK = re.compile(r"^mp_rank_(\d{2}(?:_\d{3}){0,2})/")
 _GRID = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _DISTCP = re.compile(r"^__(?P<rank>\d+)_(?P<n>\d+)\.distcp$")
-_HOLDS_MODEL = re.compile(
-    r"^(?:model|adapter_model|pytorch_model).*\.(?:safetensors|bin|pt)$"
-    r"|\.distcp$|model_states\.pt$"
-)
+_HOLDS_MODEL = (".distcp", "model_states.pt", ".bin")
+
+
+def _holds_model(part: Part) -> bool:
+    """Whether a part of a trainer's folder can be the model: it holds tensors, and its name is not that of
+    another part."""
+    if names.COMPANIONS.match(part.base) or part.base.endswith((".pdopt", "optim_states.pt")):
+        return False
+    return names.is_weights(part.base) or part.base.endswith(_HOLDS_MODEL)
 
 
 def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
@@ -42,7 +47,7 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
     The Trainer names the folder by the step in that file.
     """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
-    if not any(_HOLDS_MODEL.search(p.base) for p in files):
+    if not any(map(_holds_model, files)):
         return FolderVerdict("incomplete", "no model weights in it")
     if state is None:
         return _never_ended("trainer_state.json is missing")

@@ -1,0 +1,55 @@
+"""The step that a torch file tells of itself, whatever part of a checkpoint it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from . import torch_tensors
+from .pickle_symbols import Tensor
+from .pickle_walk import number
+
+What = Literal["counter", "optimizer", "scheduler"]
+_COUNTERS = ("global_step", "global_steps", "iteration", "iter_num", "step_count", "step")
+_MOST = 32
+
+
+class Clock(NamedTuple):
+    """A number that grows with the training."""
+
+    what: What
+    at: float
+
+
+def clock_of(found: torch_tensors.Torch) -> Clock | None:
+    """The clock of one file: that of its optimizer, else its counter, else that of a scheduler."""
+    root = found.root
+    if not isinstance(root, dict):
+        return None
+    for state in _optimizers(root):
+        at = _value(found, state.get("step"))
+        if at is not None:
+            return Clock("optimizer", at)
+    for name in _COUNTERS:
+        at = _value(found, root.get(name))
+        if at is not None:
+            return Clock("counter", at)
+    at = number(root.get("last_epoch"))
+    return None if at is None else Clock("scheduler", at)
+
+
+def _optimizers(root: dict[object, object]) -> Iterator[dict[object, object]]:
+    """The state of a parameter of every optimizer in a file."""
+    inside = [v for k, v in root.items() if isinstance(k, str) and "optim" in k and isinstance(v, dict)]
+    for one in (root, *inside[:_MOST]):
+        states = one.get("state")
+        if isinstance(states, dict):
+            for state in list(states.values())[:1]:
+                if isinstance(state, dict):
+                    yield state
+
+
+def _value(found: torch_tensors.Torch, node: object) -> float | None:
+    if isinstance(node, Tensor):
+        return torch_tensors.value_of(found, node) if node.scalar and not found.big else None
+    return number(node)

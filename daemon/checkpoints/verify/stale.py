@@ -1,0 +1,97 @@
+"""Are all parts of a checkpoint folder of one step?
+
+A part tells its own step: a counter at its top, the steps of the optimizer, the turns of the scheduler. It is
+compared with the same part of the saves before. A part that tells nothing is compared with itself: if it
+changed from save to save, and now is what it was in the save before, nobody wrote it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ..formats.bounded_file import BoundedFile, FileTooShort
+from ..formats.recognise import Part
+from .roster import Beside, Save, by_pattern, is_state
+from .verdicts import CheckFile, Clock, FileVerdict, FolderVerdict, check_named_file
+
+_MOST = 64
+"""Limit on the parts that are compared: ranks are alike."""
+_SAMPLES = 16
+_SAMPLE = 4096
+_LEAST = 64
+"""Bytes: a shorter file (``1.0``) may be the same by chance."""
+
+
+def check(
+    files: Sequence[Part], told: Mapping[str, FileVerdict], around: Beside, check_file: CheckFile
+) -> FolderVerdict:
+    """``told``: the verdicts on the files that were checked, by name."""
+    ranks = _ranks(files, told)
+    if ranks.state != "ok":
+        return ranks
+    mine = by_pattern(files)
+    looked = 0
+    for pattern, parts in sorted(mine.items()):
+        part = parts[0]
+        if looked >= _MOST or not is_state(part.base) or not part.bytes:
+            continue
+        looked += 1
+        clock = told[part.name].clock if part.name in told else None
+        for save in around.before:
+            other = _same(save, part, pattern)
+            if other is None:
+                continue
+            if clock is not None and clock == _clock(other, check_file) and _goes_on(clock, part, pattern, around, check_file):
+                said = f"{part.name} is of the step of {save.name} ({clock.what} {clock.at:g}): stale"
+                return FolderVerdict("corrupt", said)
+        if clock is None and len(around.before) > 1:
+            pair = [_same(save, part, pattern) for save in around.before]
+            if pair[0] and pair[1] and _alike(part, pair[0]) and not _alike(pair[0], pair[1]):
+                said = f"{part.name} is the same as in {around.before[0].name}, and changed before: stale"
+                return FolderVerdict("corrupt", said)
+    return FolderVerdict("ok")
+
+
+def _ranks(files: Sequence[Part], told: Mapping[str, FileVerdict]) -> FolderVerdict:
+    """Parts of one kind, one a rank, tell the same counter."""
+    for parts in by_pattern(files).values():
+        known = [(p.name, v.clock) for p in parts if (v := told.get(p.name)) and v.clock]
+        counters = [(name, clock) for name, clock in known if clock.what == "counter"]
+        if counters and any(clock.at != counters[0][1].at for _, clock in counters):
+            name, clock = next(c for c in counters if c[1].at != counters[0][1].at)
+            said = f"parts of two steps: {counters[0][0]} is of {counters[0][1].at:g}, {name} of {clock.at:g}"
+            return FolderVerdict("corrupt", said)
+    return FolderVerdict("ok")
+
+
+def _goes_on(clock: Clock, part: Part, pattern: str, around: Beside, check_file: CheckFile) -> bool:
+    """Whether this clock moves from save to save. That of an optimizer does; a scheduler may turn once an
+    epoch, so it has to have moved between the two saves before."""
+    if clock.what != "scheduler":
+        return True
+    known = [_same(save, part, pattern) for save in around.before]
+    clocks = [_clock(p, check_file) for p in known if p is not None]
+    return len(clocks) > 1 and clocks[0] != clocks[1]
+
+
+def _same(save: Save, part: Part, pattern: str) -> Part | None:
+    """The same part of another save: of the same rank."""
+    there = save.by_pattern.get(pattern, [])
+    return next((p for p in there if p.name == part.name), there[0] if len(there) == 1 else None)
+
+
+def _clock(part: Part, check_file: CheckFile) -> Clock | None:
+    return check_named_file(part.path, part.name, check_file).clock
+
+
+def _alike(one: Part, other: Part) -> bool:
+    """Whether two files are equal, judged by their sizes and by samples over all of them."""
+    if one.bytes != other.bytes or one.bytes < _LEAST or os.path.samestat(one.stat, other.stat):
+        return False
+    try:
+        with BoundedFile(one.path) as left, BoundedFile(other.path) as right:
+            spots = {one.bytes * n // _SAMPLES for n in range(_SAMPLES)} | {max(0, one.bytes - _SAMPLE)}
+            return all(left.read_up_to(s, _SAMPLE) == right.read_up_to(s, _SAMPLE) for s in sorted(spots))
+    except (OSError, FileTooShort):
+        return False
