@@ -11,6 +11,8 @@ from .formats import names
 
 _NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
 
+_MOST_PEEKED = 20_000
+
 Entries = list[os.DirEntry[str]]
 
 
@@ -43,6 +45,10 @@ class SaveNames:
         self.barred: Container[str] = ()
         """Folders that are not touched."""
         self._roots, self._learnt, self._leads_far = roots, learnt, leads_far
+        self._models: set[str] = set()
+        """Series of files that were found to be models."""
+        self._peeked: dict[str, tuple[int, int, int]] = {}
+        """Files that were opened and are none -> how they were then."""
 
     def sort(self, found: Iterable[os.DirEntry[str]], root: str) -> tuple[Entries, Entries]:
         """Files and folders, without what must not be touched and what is found elsewhere."""
@@ -68,10 +74,13 @@ class SaveNames:
             return None
         file_names = {e.name for e in files}
         name = path.rpartition("/")[2]
-        kind = names.folder_kind(name, file_names, {e.name for e in folders})
+        folder_names = {e.name for e in folders}
+        kind = names.folder_kind(name, file_names, folder_names)
+        if kind is None and names.is_one_save(file_names, folder_names, watched=depth == 0):
+            kind = "folder"
         if kind == "folder" and self._among_data(path) and not names.says_save(name):
             kind = None
-        if kind == "folder" and not any(map(names.is_weights, file_names)):
+        if kind == "folder" and not any(n in names.MARKS or names.is_weights(n) for n in file_names):
             # samples/step_100 holds pictures; a watched folder called 20000 holds checkpoints.
             # runs/123456 is the folder of a job.
             kind = None if depth == 0 or not folders or name.isdigit() else "folder"
@@ -86,13 +95,43 @@ class SaveNames:
             yield from (place for e in files for place in _named(learnt, e))
             return
         among_data = self._among_data(path)
+        there = {e.name for e in files}
         for entry in files:
             name = entry.name
             called_so = names.is_checkpoint_file(name) or names.is_leftover_checkpoint(name)
+            if not called_so and names.may_be_checkpoint(name):
+                called_so = self._is_one(entry, there)
             if called_so and (not among_data or names.says_save(name)):
                 yield CheckpointPath(entry.path, None, names.is_leftover(name), 0)
             elif learnt is not None and learnt.names:
                 yield from _named(learnt, entry)
+
+    def _is_one(self, entry: os.DirEntry[str], there: Container[str]) -> bool:
+        """Whether a file whose name says too little is a checkpoint: by the files beside it, else by its
+        first bytes, which are read once."""
+        if entry.name.endswith(names.TENSORFLOW):
+            return f"{entry.name[: -len(names.TENSORFLOW)]}.data-00000-of-00001" in there or any(
+                names.in_family(entry.path, other) for other in _some(there)
+            )
+        shape = names.series(entry.path)
+        if shape in self._models:
+            return True
+        try:
+            found = entry.stat()
+        except OSError:
+            return False
+        mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._peeked.get(entry.path) == mark:
+            return False
+        from .formats.readers import models  # few folders have such files
+
+        if models.is_model(entry.path):
+            self._models.add(shape)  # the next of its kind need not be opened, nor be whole
+            return True
+        if len(self._peeked) >= _MOST_PEEKED:
+            self._peeked.clear()
+        self._peeked[entry.path] = mark
+        return False
 
     def folders(self, path: str, folders: Entries) -> Iterator[str]:
         """The folders in a folder in which there may be checkpoints."""
@@ -118,6 +157,10 @@ class SaveNames:
             target == root or target.startswith(root + "/")
             for root in map(os.path.realpath, self._roots)
         )
+
+
+def _some(there: Container[str]) -> Iterable[str]:
+    return there if isinstance(there, set) else ()
 
 
 def _counts(learnt: SaveFolder, name: str) -> bool:

@@ -58,7 +58,7 @@ _SPEAKS_OF_STATE = re.compile(
 )
 _BARE = re.compile(r"^(?:checkpoint|ckpt)[-_]\d+$", re.IGNORECASE)
 """Flax before Orbax: ``checkpoint_1000``, without an ending."""
-_TEXTS = (".json", ".txt", ".model", ".bst", ".bin", TENSORFLOW)
+_TEXTS = (".json", ".txt", ".model", ".bst", ".bin", ".pkl", ".pickle", ".npz", TENSORFLOW)
 _TEXT_OF_STEP = re.compile(r"\.(?:txt|model|json)\.\w+_\d+$")
 _COMPILED = re.compile(
     r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
@@ -213,6 +213,20 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
     if "trainer_state.json" in files and any(is_weights(f) for f in files):
         return "hf"
     return "folder" if _STEP_FOLDER.search(name) and not _several(files) else None
+
+
+def is_one_save(files: Collection[str], folders: Collection[str], *, watched: bool) -> bool:
+    """Whether a folder of any name is one checkpoint by what lies in it: weights, and parts that are never a
+    checkpoint by themselves. In a watched folder, which may hold much else, two such parts have to lie."""
+    companions = sum(bool(COMPANIONS.match(f)) for f in files)
+    if companions < (2 if watched else 1) or any(_STEP_FOLDER.search(f) for f in folders):
+        return False
+    return any(is_weights(f) and not COMPANIONS.match(f) for f in files) and not _several(files)
+
+
+def series(path: str) -> str:
+    """A path with ``#`` for every number."""
+    return re.sub(r"\d+", "#", path)
 
 
 def _several(files: Collection[str]) -> bool:

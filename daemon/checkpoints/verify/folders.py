@@ -53,12 +53,12 @@ def check_folder(
 
 
 def _of_part(name: str, verdict: FileVerdict) -> FolderVerdict:
-    """A part that nobody can judge makes its checkpoint one only if it holds the weights."""
-    state = verdict.state
-    if state == "unverifiable" and names.COMPANIONS.match(name.rpartition("/")[2]):
-        state = "ok"
-    detail = verdict.detail if state not in ("ok",) or verdict.state != "ok" else ""
-    return FolderVerdict(state, detail, verdict.progress)
+    """The verdict on one part. One that nobody can judge makes its checkpoint one only if it holds the weights;
+    and only what is more than a companion tells the step: Accelerate's random states count their own."""
+    if not names.COMPANIONS.match(name.rpartition("/")[2]):
+        return FolderVerdict(verdict.state, verdict.detail, verdict.progress)
+    state = "ok" if verdict.state == "unverifiable" else verdict.state
+    return FolderVerdict(state, verdict.detail)
 
 
 def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict:

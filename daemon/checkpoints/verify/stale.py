@@ -66,10 +66,10 @@ def _ranks(files: Sequence[Part], told: Mapping[str, FileVerdict]) -> FolderVerd
 
 
 def _goes_on(clock: Clock, part: Part, pattern: str, around: Beside, check_file: CheckFile) -> bool:
-    """Whether this clock moves from save to save. That of an optimizer does; a scheduler may turn once an
-    epoch, so it has to have moved between the two saves before."""
-    if clock.what != "scheduler":
-        return True
+    """Whether this clock moves from save to save. That of an optimizer does. A scheduler may turn once an epoch,
+    and a counter may be one that its trainer never sets, so these have to have moved between the two before."""
+    if clock.what == "optimizer":
+        return clock.at > 0
     known = [_same(save, part, pattern) for save in around.before]
     clocks = [_clock(p, check_file) for p in known if p is not None]
     return len(clocks) > 1 and clocks[0] != clocks[1]

@@ -87,6 +87,7 @@ def megatron(run: Run) -> None:
     from megatron.core import dist_checkpointing, parallel_state
     from megatron.core.dist_checkpointing import ShardedTensor
 
+    torch.cuda.synchronize = lambda *_args, **_named: None  # it asks for one even on a CPU
     alone(29713)
     parallel_state.initialize_model_parallel()
     model, optimizer, _ = net()
@@ -99,7 +100,6 @@ def megatron(run: Run) -> None:
         dist_checkpointing.save(state, str(folder))
         (run.root / "latest_checkpointed_iteration.txt").write_text(str(step))
         run.saved(folder, step)
-    assert torch
 
 
 @case("megatron-ranks", "torch")
