@@ -72,8 +72,9 @@ _NAMED_AS_SAVE = re.compile(
     r"(?:^|[-_.])(?:best|last|latest|final|resume)(?:$|[-_.\d])", re.IGNORECASE
 )
 _DEEPSPEED_PART = re.compile(r"(?:mp_rank_\d+|layer_\d+.*)_?-?model_states\.pt$|_optim_states\.pt$")
-_OF_TRAINER = frozenset({"trainer_state.json", "training_args.bin", "optimizer.pt", "scheduler.pt"})
+OF_TRAINER = frozenset({"trainer_state.json", "training_args.bin", "optimizer.pt", "scheduler.pt"})
 """What the Trainer of Hugging Face writes, under these names: all of them after the model."""
+_TRAINERS_MODEL = re.compile(r"^(?:pytorch_|adapter_)?model[-._]")
 _HF_FOLDER = re.compile(r"^checkpoint-\d+$")
 _STEP_FOLDER = re.compile(
     r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot)s?"
@@ -203,7 +204,8 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
         return "dcp"
     if _HF_FOLDER.match(name):
         # Accelerate and PaddleNLP call their folders so, and who saves a model alone.
-        return "hf" if not files or _OF_TRAINER & set(files) else "folder"
+        others = not OF_TRAINER & set(files) and _by_others(files, folders)
+        return "folder" if others else "hf"
     if any(_DEEPSPEED_PART.search(f) for f in files):
         return "deepspeed"
     if MARKS & set(files):
@@ -213,6 +215,16 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
     if "trainer_state.json" in files and any(is_weights(f) for f in files):
         return "hf"
     return "folder" if _STEP_FOLDER.search(name) and not _several(files) else None
+
+
+def _by_others(files: Collection[str], folders: Collection[str]) -> bool:
+    """Whether something lies in a folder ``checkpoint-500`` that the Trainer never writes."""
+    if any(not _STEP_FOLDER.search(folder) for folder in folders):
+        return True
+    companions = (f for f in files if COMPANIONS.match(f))
+    if any(f.endswith((".bin", ".pkl")) for f in companions):
+        return True
+    return any(is_weights(f) and not _TRAINERS_MODEL.match(f) for f in files if not COMPANIONS.match(f))
 
 
 def is_one_save(files: Collection[str], folders: Collection[str], *, watched: bool) -> bool:

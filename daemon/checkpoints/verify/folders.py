@@ -33,7 +33,7 @@ def check_folder(
     elif kind == "deepspeed":
         found.append(layouts.deepspeed(path, files, check_file))
     elif kind == "hf":
-        found.append(layouts.trainer(path, files))
+        found.append(layouts.trainer(path, files, around))
     else:
         found.append(layouts.megatron(path, files, check_file))
     if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
@@ -53,12 +53,11 @@ def check_folder(
 
 
 def _of_part(name: str, verdict: FileVerdict) -> FolderVerdict:
-    """The verdict on one part. One that nobody can judge makes its checkpoint one only if it holds the weights;
-    and only what is more than a companion tells the step: Accelerate's random states count their own."""
-    if not names.COMPANIONS.match(name.rpartition("/")[2]):
-        return FolderVerdict(verdict.state, verdict.detail, verdict.progress)
-    state = "ok" if verdict.state == "unverifiable" else verdict.state
-    return FolderVerdict(state, verdict.detail)
+    """The verdict on one part. Only what is more than a companion tells the step: the random states of
+    Accelerate have a count of their own."""
+    if names.COMPANIONS.match(name.rpartition("/")[2]):
+        return FolderVerdict(verdict.state, "" if verdict.state == "ok" else verdict.detail)
+    return FolderVerdict(verdict.state, verdict.detail, verdict.progress)
 
 
 def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict:

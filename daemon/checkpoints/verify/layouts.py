@@ -12,7 +12,7 @@ from ..formats import distcp, names, pickle_walk, recognise, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.pickle_symbols import TooLong
 from ..formats.recognise import MOST_FILES, Part
-from . import unsafe_globals
+from . import roster, unsafe_globals
 from .verdicts import (
     CheckFile,
     FolderVerdict,
@@ -41,15 +41,19 @@ def _holds_model(part: Part) -> bool:
     return names.is_weights(part.base) or part.base.endswith(_HOLDS_MODEL)
 
 
-def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
+def trainer(path: str, files: Sequence[Part], around: roster.Beside) -> FolderVerdict:
     """A folder of transformers.Trainer, which writes ``trainer_state.json`` last.
 
-    The Trainer names the folder by the step in that file.
+    The Trainer names the folder by the step in that file. A script that saves a model alone may use such names
+    too: then no save beside this one has that file either.
     """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
     if not any(map(_holds_model, files)):
         return FolderVerdict("incomplete", "no model weights in it")
     if state is None:
+        others = (*around.before, *([around.after] if around.after else ()))
+        if others and not any(_of_trainer(save.files) for save in (*others, roster.Save(path, tuple(files)))):
+            return FolderVerdict("ok", "no optimizer state in it")
         return _never_ended("trainer_state.json is missing")
     try:
         progress = recognise.trainer_state(state.path)
@@ -64,6 +68,10 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
     inside = any("/" in p.name for p in files)
     detail = "" if optimizer or inside else "no optimizer state in it"
     return FolderVerdict("ok", detail, progress)
+
+
+def _of_trainer(files: Sequence[Part]) -> bool:
+    return any(part.name in names.OF_TRAINER for part in files)
 
 
 def _never_ended(missing: str) -> FolderVerdict:

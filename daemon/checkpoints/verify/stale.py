@@ -42,12 +42,18 @@ def check(
             other = _same(save, part, pattern)
             if other is None:
                 continue
-            if clock is not None and clock == _clock(other, check_file) and _goes_on(clock, part, pattern, around, check_file):
+            if (
+                clock is not None
+                and clock == _clock(other, check_file)
+                and _goes_on(clock, part, pattern, around, check_file)
+                and _moved(mine, pattern, save)
+            ):
                 said = f"{part.name} is of the step of {save.name} ({clock.what} {clock.at:g}): stale"
                 return FolderVerdict("corrupt", said)
         if clock is None and len(around.before) > 1:
             pair = [_same(save, part, pattern) for save in around.before]
-            if pair[0] and pair[1] and _alike(part, pair[0]) and not _alike(pair[0], pair[1]):
+            changed = pair[0] and pair[1] and not _alike(pair[0], pair[1])
+            if changed and pair[0] and _alike(part, pair[0]) and _moved(mine, pattern, around.before[0]):
                 said = f"{part.name} is the same as in {around.before[0].name}, and changed before: stale"
                 return FolderVerdict("corrupt", said)
     return FolderVerdict("ok")
@@ -68,11 +74,22 @@ def _ranks(files: Sequence[Part], told: Mapping[str, FileVerdict]) -> FolderVerd
 def _goes_on(clock: Clock, part: Part, pattern: str, around: Beside, check_file: CheckFile) -> bool:
     """Whether this clock moves from save to save. That of an optimizer does. A scheduler may turn once an epoch,
     and a counter may be one that its trainer never sets, so these have to have moved between the two before."""
-    if clock.what == "optimizer":
+    if clock.what == "optimizer" and len(around.before) < 2:
         return clock.at > 0
     known = [_same(save, part, pattern) for save in around.before]
     clocks = [_clock(p, check_file) for p in known if p is not None]
     return len(clocks) > 1 and clocks[0] != clocks[1]
+
+
+def _moved(mine: Mapping[str, list[Part]], but: str, save: Save) -> bool:
+    """Whether another part has changed since that save. In a copy of a whole save nothing has."""
+    for pattern, parts in mine.items():
+        other = _same(save, parts[0], pattern) if pattern != but else None
+        if other is None or not is_state(parts[0].base) or parts[0].base.endswith(".json"):
+            continue
+        if parts[0].bytes >= _LEAST and not _alike(parts[0], other):
+            return True
+    return False
 
 
 def _same(save: Save, part: Part, pattern: str) -> Part | None:

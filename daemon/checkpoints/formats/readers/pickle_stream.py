@@ -5,22 +5,21 @@ Nothing is built. ``pickletools`` gives the lengths of the arguments.
 
 from __future__ import annotations
 
-import pickletools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..bounded_file import BoundedFile
 from ..pickle_symbols import TooLong
 from ..torch_zip import Malformed
 from .sequence import Sequence
 
+if TYPE_CHECKING:
+    from pickletools import OpcodeInfo
+
 _MOST = 2_000_000
 """Limit on opcodes: some 2 s."""
-_COUNTED = {
-    pickletools.TAKEN_FROM_ARGUMENT1: "<B",
-    pickletools.TAKEN_FROM_ARGUMENT4: "<i",
-    pickletools.TAKEN_FROM_ARGUMENT4U: "<I",
-    pickletools.TAKEN_FROM_ARGUMENT8U: "<Q",
-}
+_COUNTED = {-2: "<B", -3: "<i", -4: "<I", -5: "<Q"}
+"""``pickletools``: how the length of an argument is given -> its notation in :mod:`struct`."""
 _LONGEST_LINE = 1 << 16
 _SHORT = 200
 JOBLIB = "joblib.numpy_pickle.NumpyArrayWrapper"
@@ -29,15 +28,17 @@ JOBLIB = "joblib.numpy_pickle.NumpyArrayWrapper"
 def follow(peek: BoundedFile) -> frozenset[str]:
     """The names that it would import. Raises Malformed where it is damaged, TooLong where it cannot be
     followed: too long, or with the arrays of joblib between its opcodes."""
+    from pickletools import code2op  # here, as most checkpoints have no plain pickle
+
     data = Sequence(peek)
     found: set[str] = set()
     done = 0
     while data.at < peek.size:  # some write several pickles one after the other
-        done = _one(data, found, done)
+        done = _one(data, found, done, code2op)
     return frozenset(found)
 
 
-def _one(data: Sequence, found: set[str], done: int) -> int:
+def _one(data: Sequence, found: set[str], done: int, known: dict[str, OpcodeInfo]) -> int:
     texts: list[str] = []
     memo: dict[int, str] = {}
     last = ""
@@ -48,7 +49,7 @@ def _one(data: Sequence, found: set[str], done: int) -> int:
             raise TooLong(f"more than {_MOST} opcodes are not followed")
         at = data.at
         code = data.take(1)
-        opcode = pickletools.code2op.get(code.decode("latin-1"))
+        opcode = known.get(code.decode("latin-1"))
         if opcode is None:
             raise Malformed(f"no opcode at byte {at}: the pickle is damaged")
         text = ""
@@ -77,7 +78,7 @@ def _one(data: Sequence, found: set[str], done: int) -> int:
         del texts[:-2]
 
 
-def _argument(data: Sequence, opcode: pickletools.OpcodeInfo) -> str:
+def _argument(data: Sequence, opcode: OpcodeInfo) -> str:
     """Go past an argument; a short text or a number as text, else empty."""
     assert opcode.arg is not None
     size = opcode.arg.n
