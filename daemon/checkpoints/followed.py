@@ -252,6 +252,9 @@ class Followed:
             return None
         state = answer.get("state")
         digest = _word(answer.get("digest"))
+        if self.seen.state == "unverifiable" and state != "corrupt":
+            self.seen = dataclasses.replace(self.seen, at=now, digest=digest)
+            return self.seen  # nobody can judge it; by its digest rot is noticed later
         detail = one_detail(self.said, str(answer.get("detail") or ""))
         self.seen = dataclasses.replace(
             self.seen,

@@ -294,7 +294,8 @@ class CheckpointDir(Source):
 
     def _reads(self, followed: Followed) -> bool:
         """Whether the data of a checkpoint is of interest, and can be read."""
-        if followed.seen is None or not (followed.seen.state == "ok" or followed.again):
+        whole = followed.seen is not None and followed.seen.state in ("ok", "unverifiable")
+        if followed.seen is None or not (whole or followed.again):
             return False
         if self._followed.get(followed.path) is not followed:
             return False

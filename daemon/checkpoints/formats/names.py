@@ -26,7 +26,7 @@ _OTHER_STATES = (".npz", ".h5", ".hdf5", ".pkl", ".pickle", ".tar", ".zip")
 INDEXES = (".safetensors.index.json", ".bin.index.json")
 TENSORFLOW = ".index"
 """The table of a TensorFlow checkpoint, beside files ``NAME.data-00000-of-00002``."""
-_TENSORFLOW_DATA = re.compile(r"^(?P<stem>.+)\.data-\d{5}-of-\d{5}$")
+TENSORFLOW_DATA = re.compile(r"^(?P<stem>.+)\.data-\d{5}-of-\d{5}$")
 MARKS = frozenset(
     {
         *("saved_model.pb", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt"),
@@ -145,7 +145,7 @@ def shard(name: str) -> Shard | None:
 
 def is_weights(name: str) -> bool:
     """Whether a file holds tensors, and has to be whole for its checkpoint to be whole."""
-    if name.endswith((*WEIGHTS, *MODELS)) or _TENSORFLOW_DATA.match(name):
+    if name.endswith((*WEIGHTS, *MODELS)) or TENSORFLOW_DATA.match(name):
         return True
     return name.endswith(".bin") and _SPEAKS_OF_STATE.search(name) is not None
 
@@ -156,7 +156,7 @@ def is_checkpoint_file(name: str) -> bool:
         return False
     if name.endswith(INDEXES):
         return True
-    if shard(name) is not None or _TENSORFLOW_DATA.match(name):
+    if shard(name) is not None or TENSORFLOW_DATA.match(name):
         return False
     if is_weights(name) or _BARE.match(name):
         return True
@@ -265,7 +265,7 @@ def in_family(path: str, base: str) -> bool:
     if stem is not None:
         return base.startswith(stem) and shard(base) is not None
     if name.endswith(TENSORFLOW):
-        found = _TENSORFLOW_DATA.match(base)
+        found = TENSORFLOW_DATA.match(base)
         stem = name[: -len(TENSORFLOW)]
         return base == f"{stem}.meta" or (found is not None and found["stem"] == stem)
     return name.endswith(".onnx") and base in (f"{name}.data", f"{name}_data")

@@ -36,10 +36,12 @@ def check_folder(
         found.append(layouts.trainer(path, files, around))
     else:
         found.append(layouts.megatron(path, files, check_file))
-    if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
+    if kind not in _LISTED:
         several = described.check(path, files)
-        none = FolderVerdict("unverifiable", "it has no file of a known format")
-        found.append(none if several is None else several)
+        if several is not None:
+            found.append(several)
+        elif not any(names.is_weights(p.base) for p in files):
+            found.append(FolderVerdict("unverifiable", "it has no file of a known format"))
     indexed: set[str] = set()
     for part in files:
         if part.base.endswith(names.INDEXES):
@@ -123,6 +125,8 @@ def _each(
             continue
         if not roster.is_state(part.base) or part.base.endswith(names.INDEXES):
             continue
+        if names.TENSORFLOW_DATA.match(part.base):
+            continue  # its index says how long it is
         if part.base.endswith(".json"):
             verdict = _json(part)
         else:

@@ -20,7 +20,7 @@ from .verdicts import FolderVerdict
 _NUMBER = re.compile(r"\d+")
 _NOTES = re.compile(r"\.(?:md|txt|log|lock|png|csv|out|py|ya?ml)$|tfevents|^\.git|^README", re.IGNORECASE)
 """Files that a save may have or not have: they hold no state of the training."""
-_STATE = (".bin", ".pkl", ".pickle", ".json", ".npz", ".h5", ".msgpack")
+_STATE = (names.TENSORFLOW, ".bin", ".pkl", ".pickle", ".json", ".npz", ".h5", ".msgpack")
 _MOST_FOLDERS = 20_000
 _BEFORE = 2
 """Saves before this one that are looked at: what only one of two has does not count."""

@@ -52,10 +52,10 @@ def find(peek: BoundedFile, path: str) -> tuple[str, Reader] | None:
 
 def _by_ending(peek: BoundedFile, path: str, head: bytes) -> tuple[str, Reader] | None:
     name = path.rpartition("/")[2]
-    if name.endswith(".index") and peek.size >= 48:
-        from .tf_bundle import MAGIC, read
+    if name.endswith(".index"):
+        from .tf_bundle import has_data, read
 
-        return ("TensorFlow", read) if peek.read_at(peek.size - 8, 8) == MAGIC else None
+        return ("TensorFlow", read) if has_data(path) else None
     if name.endswith(".onnx"):
         from .onnx import read
 

@@ -23,7 +23,8 @@ def broken(folder: str) -> str:
         ).result()
         keys = store.list().result()
         for key in keys[:_MOST_KEYS]:
-            store.read(key).result()
+            if not store.read(key).result().value:  # it reads a missing file as an empty value
+                return f"the value of {key.decode('utf-8', 'replace')[:100]} is missing"
     except MemoryError:
         raise NoLibrary("out of memory") from None
     except Exception as error:  # the library has no classes of its own

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from .. import names
 from ..bounded_file import BoundedFile
 from ..extents import Contents
 from ..pickle_symbols import TooLong
@@ -21,6 +22,8 @@ _FOOTER = 48
 
 def read(peek: BoundedFile, path: str) -> Contents:
     """See the package. Every data file has to be there, and be as long as its entries say."""
+    if peek.size < _FOOTER or peek.read_at(peek.size - len(MAGIC), len(MAGIC)) != MAGIC:
+        raise Malformed("the file is cut off: the end of its table is missing")
     shards, ends, count = 0, dict[int, int](), 0
     footer = peek.read_at(peek.size - _FOOTER, _FOOTER)
     _, _, at = _handle(footer, 0)
@@ -36,6 +39,16 @@ def read(peek: BoundedFile, path: str) -> Contents:
             ends[told.get(3, 0)] = max(ends.get(told.get(3, 0), 0), told.get(4, 0) + told.get(5, 0))
     _check_data(path, shards or 1, ends)
     return Contents(notes=(f"{count} tensors; their own checksums (CRC-32C) are not compared",))
+
+
+def has_data(path: str) -> bool:
+    """Whether data of this index lies beside it: other programs have files of this ending too."""
+    name = os.path.basename(path)
+    try:
+        with os.scandir(os.path.dirname(path) or ".") as entries:
+            return any(names.in_family(name, entry.name) for entry in entries)
+    except OSError:
+        return False
 
 
 def data_files(path: str, shards: int) -> list[str]:
