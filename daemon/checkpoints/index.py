@@ -100,9 +100,7 @@ def build(
     joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, known, done)}
     ordered = in_order([j.seen for j in joined.values()], started_at)
     known_together = together(ordered)
-    sound = [
-        c for c in ordered if c.state == "ok" and known_together.roles[c.path] not in HALVES
-    ]
+    sound = [c for c in ordered if c.state == "ok" and known_together.roles[c.path] not in HALVES]
     resume = resumable(ordered, known_together)
     mains = [c for c in ordered if c.path not in known_together.main_of]
     latest = mains[-1].path if mains else (ordered[-1].path if ordered else None)

@@ -80,7 +80,9 @@ class SaveNames:
             kind = "folder"
         if kind == "folder" and self._among_data(path) and not names.says_save(name):
             kind = None
-        if kind == "folder" and not any(n in names.MARKS or names.is_weights(n) for n in file_names):
+        if kind == "folder" and not any(
+            n in names.MARKS or names.is_weights(n) for n in file_names
+        ):
             # samples/step_100 holds pictures; a watched folder called 20000 holds checkpoints.
             # runs/123456 is the folder of a job.
             kind = None if depth == 0 or not folders or name.isdigit() else "folder"

@@ -18,8 +18,12 @@ Role = Literal["whole", "weights", "optimizer", "state", "discriminator", "ema"]
 
 HALVES: frozenset[Role] = frozenset({"optimizer", "state", "discriminator", "ema"})
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_OPTIMIZER_PART = re.compile(r"optim|exp_avg|momentum|^state$|adam|_moment|(?:^|[/._])(?:mu|nu)$", re.IGNORECASE)
-_OPTIMIZER_NAME = re.compile(r"(?:^|[-_.])(?:optim\w*|opt|pdopt|adam\w*)(?=$|[-_.\d])", re.IGNORECASE)
+_OPTIMIZER_PART = re.compile(
+    r"optim|exp_avg|momentum|^state$|adam|_moment|(?:^|[/._])(?:mu|nu)$", re.IGNORECASE
+)
+_OPTIMIZER_NAME = re.compile(
+    r"(?:^|[-_.])(?:optim\w*|opt|pdopt|adam\w*)(?=$|[-_.\d])", re.IGNORECASE
+)
 _STATE_NAME = re.compile(
     r"(?:^|[-_.])(?:sched\w*|scaler|rng\w*|replay\w*|recipe|trainer|train(?:ing)?|criterion|history|vecnormalize)"
     r"(?:[-_.]?(?:state|buffer|pool))?(?=$|[-_.\d])",
@@ -28,7 +32,8 @@ _STATE_NAME = re.compile(
 _DISCRIMINATOR = re.compile(r"(?:^|[-_.])(?:D|net_?D|disc\w*|critic)(?=$|[-_.\d])")
 _EMA = re.compile(r"(?:^|[-_.])(?:ema|averaged?)(?=$|[-_.\d])", re.IGNORECASE)
 _FOLDER_OPTIMIZER = re.compile(
-    r"optim|\.distcp|(?:^|/)(?:opt|recipe)_?state|_states\.pt|\.metadata|manifest\.ocdbt|zarr", re.IGNORECASE
+    r"optim|\.distcp|(?:^|/)(?:opt|recipe)_?state|_states\.pt|\.metadata|manifest\.ocdbt|zarr",
+    re.IGNORECASE,
 )
 
 
@@ -90,7 +95,9 @@ def together(ordered: Sequence[CheckpointSeen]) -> Together:
         rest = [s for s in several if roles[s.path] in HALVES]
         if not mains:
             continue
-        main = max(mains, key=lambda s: (roles[s.path] == "whole", not _called_best(s.path), s.bytes))
+        main = max(
+            mains, key=lambda s: (roles[s.path] == "whole", not _called_best(s.path), s.bytes)
+        )
         if rest:
             halves[main.path] = tuple(sorted(s.path for s in rest))
             main_of.update((s.path, main.path) for s in rest)

@@ -14,8 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .case import CASES, Run
-from .cases import load
+from .case import CASES, Run, load
 
 
 def main() -> int:
@@ -35,7 +34,7 @@ def main() -> int:
 
 
 def made(out: Path, name: str) -> bool:
-    lacks = [n for n in CASES[name].needs if importlib.util.find_spec(n) is None]
+    lacks = [n for n in CASES[name].needs if not installed(n)]
     if lacks:
         print(f"skipped  {name}: no {', '.join(lacks)}", flush=True)
         return True
@@ -53,11 +52,18 @@ def made(out: Path, name: str) -> bool:
     return rc == 0
 
 
+def installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is not there
+        return False
+
+
 def here(out: Path, name: str) -> int:
     run = Run(out / name)
     os.chdir(run.folder)
     CASES[name].make(run)
-    versions = {}
+    versions: dict[str, str] = {}
     for need in CASES[name].needs:
         names = importlib.metadata.packages_distributions().get(need.split(".")[0], [])
         versions |= {n: importlib.metadata.version(n) for n in names[:1]}

@@ -2,8 +2,10 @@
 
 import dataclasses
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,6 +24,14 @@ class Case:
     def held(self) -> bool:
         """Of the third that is put aside: by the name alone, so nobody chooses."""
         return hashlib.sha256(self.name.encode()).digest()[0] < 256 / 3
+
+
+def load() -> None:
+    """Import every module of cases."""
+    import tests.saves.cases as cases
+
+    for module in pkgutil.iter_modules(cases.__path__):
+        importlib.import_module(f"tests.saves.cases.{module.name}")
 
 
 def case(name: str, *needs: str) -> Callable[[Callable[["Run"], None]], Callable[["Run"], None]]:
@@ -47,7 +57,12 @@ class Run:
         self.format = ""
 
     def saved(
-        self, path: str | Path, step: int | None, *, resumable: bool = True, also: Iterable[str | Path] = (),
+        self,
+        path: str | Path,
+        step: int | None,
+        *,
+        resumable: bool = True,
+        also: Iterable[str | Path] = (),
         gone: Iterable[str | Path] = (),
     ) -> None:
         """A save is finished: `path` is its name, `also` are other names that it may rightly go by or that are
@@ -55,7 +70,12 @@ class Run:
         lost = {self.name(g) for g in gone} | {self.name(path)}
         self.saves = [s for s in self.saves if s["path"] not in lost]
         self.saves.append(
-            {"path": self.name(path), "step": step, "resumable": resumable, "also": [self.name(a) for a in also]}
+            {
+                "path": self.name(path),
+                "step": step,
+                "resumable": resumable,
+                "also": [self.name(a) for a in also],
+            }
         )
         if resumable:
             self.resume_from = self.name(path)
@@ -73,7 +93,12 @@ class Run:
         for save in self.saves:  # a trainer keeps the last ones only
             assert (self.root / save["path"]).exists(), save
         truth = {
-            "name": name, "versions": versions, "format": self.format, "saves": self.saves,
-            "resume_from": self.resume_from, "best": self.best, "never": self.never,
+            "name": name,
+            "versions": versions,
+            "format": self.format,
+            "saves": self.saves,
+            "resume_from": self.resume_from,
+            "best": self.best,
+            "never": self.never,
         }
         (self.folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")

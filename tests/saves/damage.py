@@ -14,8 +14,7 @@ from pathlib import Path
 
 from middlewatch.daemon.checkpoints.verify import levels
 
-from .case import CASES
-from .cases import load
+from .case import CASES, load
 
 
 def files_of(save: Path, root: Path, also: list[str]) -> list[Path]:
@@ -67,7 +66,10 @@ def main() -> int:
         truth = json.loads((case / "truth.json").read_text())
         newest = truth["saves"][-1]
         lost = []
-        biggest = sorted(files_of(case / "out" / newest["path"], case / "out", []), key=lambda p: -p.stat().st_size)
+        biggest = sorted(
+            files_of(case / "out" / newest["path"], case / "out", []),
+            key=lambda p: -p.stat().st_size,
+        )
         for part in biggest[:6]:
             for damage, act in DAMAGES.items():
                 if damage == "missing" and part == case / "out" / newest["path"]:
@@ -80,11 +82,15 @@ def main() -> int:
                     act(root / part.relative_to(case / "out"))
                     after = levels.describe(str(save))
                 rot = before["digest"] and after["digest"] != before["digest"]
-                good = after["state"] in ("corrupt", "incomplete") or bool(rot and damage in ("flip", "zero block"))
+                good = after["state"] in ("corrupt", "incomplete") or bool(
+                    rot and damage in ("flip", "zero block")
+                )
                 done[damage] += 1
                 found[damage] += good
                 if not good:
-                    lost.append(f"{damage} of {part.relative_to(case / 'out')}: {after['state']} {after['detail'][:60]}")
+                    lost.append(
+                        f"{damage} of {part.relative_to(case / 'out')}: {after['state']} {after['detail'][:60]}"
+                    )
         print(f"{name}: {'all found' if not lost else ''}", *lost, sep="\n    ", flush=True)
     print(", ".join(f"{d}: {found[d]} of {done[d]}" for d in done))
     return 0

@@ -23,8 +23,7 @@ from typing import Any
 from middlewatch.daemon.checkpoints import rebuild
 from middlewatch.daemon.checkpoints.ranking import RankingRules
 
-from .case import CASES
-from .cases import load
+from .case import CASES, load
 
 
 @dataclass
@@ -59,7 +58,9 @@ def judged(folder: Path) -> tuple[Row, dict[str, Any]]:
             row.wrong.append(f"step {first['step']} of {own[0]}")
     for name, entry in entries.items():
         if entry["verified"]["state"] in ("corrupt", "incomplete"):
-            row.wrong.append(f"false: {name}: {entry['verified']['state']}: {entry['verified']['detail']}")
+            row.wrong.append(
+                f"false: {name}: {entry['verified']['state']}: {entry['verified']['detail']}"
+            )
         elif entry["verified"]["state"] == "unverifiable" and not entry["verified"]["detail"]:
             row.wrong.append(f"no reason: {name}")
     resume, best = (relative(root, index[k]) for k in ("resume_from", "best"))
@@ -93,24 +94,35 @@ def main() -> int:
     parser.add_argument("-v", action="store_true", help="every entry")
     args = parser.parse_args()
     load()
-    names = [n for n in sorted(CASES) if CASES[n].held == args.held and (args.made / n / "truth.json").exists()]
+    names = [
+        n
+        for n in sorted(CASES)
+        if CASES[n].held == args.held and (args.made / n / "truth.json").exists()
+    ]
     rows = []
     for name in args.names or names:
         assert name in names, f"{name} is not one of these"
         row, index = judged(args.made / name)
         rows.append(row)
-        print(f"{'WRONG' if row.wrong else 'right':6} {name}: {row.found}/{row.saves} found, {row.checked} ok", flush=True)
+        print(
+            f"{'WRONG' if row.wrong else 'right':6} {name}: {row.found}/{row.saves} found, {row.checked} ok",
+            flush=True,
+        )
         for what in row.wrong[:6]:
             print(f"         {what}")
         for entry in index["checkpoints"] if args.v else ():
             v = entry["verified"]
-            print(f"    {v['state']}/{v['level']} {entry['format']} step {entry['step']} files {entry['files']} "
-                  f"{entry['path'][len(str(args.made)):]} part_of {entry.get('part_of')} {v['detail'][:150]} {entry['parts'][:6]}")
+            print(
+                f"    {v['state']}/{v['level']} {entry['format']} step {entry['step']} files {entry['files']} "
+                f"{entry['path'][len(str(args.made)) :]} part_of {entry.get('part_of')} {v['detail'][:150]} {entry['parts'][:6]}"
+            )
         if args.v:
             print("    resume", index["resume_from"], "best", index["best"])
     saves = sum(r.saves for r in rows)
-    print(f"{sum(not r.wrong for r in rows)} of {len(rows)} cases right; of {saves} saves "
-          f"{sum(r.found for r in rows)} found, {sum(r.checked for r in rows)} ok")
+    print(
+        f"{sum(not r.wrong for r in rows)} of {len(rows)} cases right; of {saves} saves "
+        f"{sum(r.found for r in rows)} found, {sum(r.checked for r in rows)} ok"
+    )
     return 0
 
 

@@ -94,7 +94,9 @@ _DATE = re.compile(
 _STEPS = (
     # MindSpore: net-1_100.ckpt is step 100 of epoch 1
     re.compile(r"(?<=[a-z\d]-)\d+_(\d+)()(?=\.[a-z]+$)", re.IGNORECASE),
-    re.compile(r"(?<![a-z\d.])(\d+)(k|m)?[-_]?(?:steps|iters|iterations)(?![a-z\d])", re.IGNORECASE),
+    re.compile(
+        r"(?<![a-z\d.])(\d+)(k|m)?[-_]?(?:steps|iters|iterations)(?![a-z\d])", re.IGNORECASE
+    ),
     re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(
@@ -168,8 +170,10 @@ def may_be_checkpoint(name: str) -> bool:
 
     A number or a word of a save is in it; a trainer's notes have neither.
     """
-    if is_leftover(name) or COMPANIONS.match(name) or not (
-        name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name)
+    if (
+        is_leftover(name)
+        or COMPANIONS.match(name)
+        or not (name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name))
     ):
         return False
     return says_save(name) or any(map(str.isdigit, name))
@@ -224,7 +228,9 @@ def _by_others(files: Collection[str], folders: Collection[str]) -> bool:
     companions = (f for f in files if COMPANIONS.match(f))
     if any(f.endswith((".bin", ".pkl")) for f in companions):
         return True
-    return any(is_weights(f) and not _TRAINERS_MODEL.match(f) for f in files if not COMPANIONS.match(f))
+    return any(
+        is_weights(f) and not _TRAINERS_MODEL.match(f) for f in files if not COMPANIONS.match(f)
+    )
 
 
 def is_one_save(files: Collection[str], folders: Collection[str], *, watched: bool) -> bool:

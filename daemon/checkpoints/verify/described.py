@@ -102,7 +102,9 @@ def _committed(part: Part) -> FolderVerdict:
     if told is None:
         return FolderVerdict("corrupt", f"{part.name} is no whole JSON: damaged or cut off")
     if "commit_timestamp_nsecs" in told and not told["commit_timestamp_nsecs"]:
-        return FolderVerdict("incomplete", f"{part.name} has no time of commit: the save never ended")
+        return FolderVerdict(
+            "incomplete", f"{part.name} has no time of commit: the save never ended"
+        )
     return FolderVerdict("ok")
 
 

@@ -52,7 +52,9 @@ def trainer(path: str, files: Sequence[Part], around: roster.Beside) -> FolderVe
         return FolderVerdict("incomplete", "no model weights in it")
     if state is None:
         others = (*around.before, *([around.after] if around.after else ()))
-        if others and not any(_of_trainer(save.files) for save in (*others, roster.Save(path, tuple(files)))):
+        if others and not any(
+            _of_trainer(save.files) for save in (*others, roster.Save(path, tuple(files)))
+        ):
             return FolderVerdict("ok", "no optimizer state in it")
         return _never_ended("trainer_state.json is missing")
     try:

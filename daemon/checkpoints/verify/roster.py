@@ -18,7 +18,9 @@ from ..formats.recognise import Part
 from .verdicts import FolderVerdict
 
 _NUMBER = re.compile(r"\d+")
-_NOTES = re.compile(r"\.(?:md|txt|log|lock|png|csv|out|py|ya?ml)$|tfevents|^\.git|^README", re.IGNORECASE)
+_NOTES = re.compile(
+    r"\.(?:md|txt|log|lock|png|csv|out|py|ya?ml)$|tfevents|^\.git|^README", re.IGNORECASE
+)
 """Files that a save may have or not have: they hold no state of the training."""
 _STATE = (names.TENSORFLOW, ".bin", ".pkl", ".pickle", ".json", ".npz", ".h5", ".msgpack")
 _MOST_FOLDERS = 20_000
@@ -129,7 +131,9 @@ def missing(files: Sequence[Part], around: Beside) -> FolderVerdict:
         if emptied is not None and all(p.bytes for p in parts):
             said = f"{emptied.name} is empty, and is not in {last.name}"
             return FolderVerdict("corrupt", said)
-        if len(here) >= len(parts) or not _required(pattern, len(parts), older, state=is_state(base)):
+        if len(here) >= len(parts) or not _required(
+            pattern, len(parts), older, state=is_state(base)
+        ):
             continue
         if here and (names.shard(base) or base.endswith(".distcp") or not is_state(base)):
             continue  # of how many there are, the save itself says
@@ -149,4 +153,6 @@ def _required(pattern: str, count: int, older: Sequence[Save], *, state: bool) -
 
 def _first_gone(parts: Sequence[Part], here: Sequence[Part]) -> str:
     there = {p.name for p in here}
-    return next((p.name for p in sorted(parts, key=lambda p: p.name) if p.name not in there), parts[0].name)
+    return next(
+        (p.name for p in sorted(parts, key=lambda p: p.name) if p.name not in there), parts[0].name
+    )

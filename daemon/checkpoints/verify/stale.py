@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.recognise import Part
 from .roster import Beside, Save, by_pattern, is_state
-from .verdicts import CheckFile, Clock, FileVerdict, FolderVerdict, check_named_file
+from .verdicts import CheckFile, FileVerdict, FolderVerdict, OwnStep, check_named_file
 
 _MOST = 64
 """Limit on the parts that are compared: ranks are alike."""
@@ -37,23 +37,28 @@ def check(
         if looked >= _MOST or not is_state(part.base) or not part.bytes:
             continue
         looked += 1
-        clock = told[part.name].clock if part.name in told else None
+        own_step = told[part.name].own_step if part.name in told else None
         for save in around.before:
             other = _same(save, part, pattern)
             if other is None:
                 continue
             if (
-                clock is not None
-                and clock == _clock(other, check_file)
-                and _goes_on(clock, part, pattern, around, check_file)
+                own_step is not None
+                and own_step == _own_step(other, check_file)
+                and _goes_on(own_step, part, pattern, around, check_file)
                 and _moved(mine, pattern, save)
             ):
-                said = f"{part.name} is of the step of {save.name} ({clock.what} {clock.at:g}): stale"
+                said = f"{part.name} is of the step of {save.name} ({own_step.what} {own_step.at:g}): stale"
                 return FolderVerdict("corrupt", said)
-        if clock is None and len(around.before) > 1:
+        if own_step is None and len(around.before) > 1:
             pair = [_same(save, part, pattern) for save in around.before]
             changed = pair[0] and pair[1] and not _alike(pair[0], pair[1])
-            if changed and pair[0] and _alike(part, pair[0]) and _moved(mine, pattern, around.before[0]):
+            if (
+                changed
+                and pair[0]
+                and _alike(part, pair[0])
+                and _moved(mine, pattern, around.before[0])
+            ):
                 said = f"{part.name} is the same as in {around.before[0].name}, and changed before: stale"
                 return FolderVerdict("corrupt", said)
     return FolderVerdict("ok")
@@ -62,23 +67,25 @@ def check(
 def _ranks(files: Sequence[Part], told: Mapping[str, FileVerdict]) -> FolderVerdict:
     """Parts of one kind, one a rank, tell the same counter."""
     for parts in by_pattern(files).values():
-        known = [(p.name, v.clock) for p in parts if (v := told.get(p.name)) and v.clock]
-        counters = [(name, clock) for name, clock in known if clock.what == "counter"]
-        if counters and any(clock.at != counters[0][1].at for _, clock in counters):
-            name, clock = next(c for c in counters if c[1].at != counters[0][1].at)
-            said = f"parts of two steps: {counters[0][0]} is of {counters[0][1].at:g}, {name} of {clock.at:g}"
+        known = [(p.name, v.own_step) for p in parts if (v := told.get(p.name)) and v.own_step]
+        counters = [(name, own_step) for name, own_step in known if own_step.what == "counter"]
+        if counters and any(own_step.at != counters[0][1].at for _, own_step in counters):
+            name, own_step = next(c for c in counters if c[1].at != counters[0][1].at)
+            said = f"parts of two steps: {counters[0][0]} is of {counters[0][1].at:g}, {name} of {own_step.at:g}"
             return FolderVerdict("corrupt", said)
     return FolderVerdict("ok")
 
 
-def _goes_on(clock: Clock, part: Part, pattern: str, around: Beside, check_file: CheckFile) -> bool:
-    """Whether this clock moves from save to save. That of an optimizer does. A scheduler may turn once an epoch,
+def _goes_on(
+    own_step: OwnStep, part: Part, pattern: str, around: Beside, check_file: CheckFile
+) -> bool:
+    """Whether this number grows from save to save. That of an optimizer does. A scheduler may turn once an epoch,
     and a counter may be one that its trainer never sets, so these have to have moved between the two before."""
-    if clock.what == "optimizer" and len(around.before) < 2:
-        return clock.at > 0
+    if own_step.what == "optimizer" and len(around.before) < 2:
+        return own_step.at > 0
     known = [_same(save, part, pattern) for save in around.before]
-    clocks = [_clock(p, check_file) for p in known if p is not None]
-    return len(clocks) > 1 and clocks[0] != clocks[1]
+    known_steps = [_own_step(p, check_file) for p in known if p is not None]
+    return len(known_steps) > 1 and known_steps[0] != known_steps[1]
 
 
 def _moved(mine: Mapping[str, list[Part]], but: str, save: Save) -> bool:
@@ -98,8 +105,8 @@ def _same(save: Save, part: Part, pattern: str) -> Part | None:
     return next((p for p in there if p.name == part.name), there[0] if len(there) == 1 else None)
 
 
-def _clock(part: Part, check_file: CheckFile) -> Clock | None:
-    return check_named_file(part.path, part.name, check_file).clock
+def _own_step(part: Part, check_file: CheckFile) -> OwnStep | None:
+    return check_named_file(part.path, part.name, check_file).own_step
 
 
 def _alike(one: Part, other: Part) -> bool:
@@ -108,7 +115,11 @@ def _alike(one: Part, other: Part) -> bool:
         return False
     try:
         with BoundedFile(one.path) as left, BoundedFile(other.path) as right:
-            spots = {one.bytes * n // _SAMPLES for n in range(_SAMPLES)} | {max(0, one.bytes - _SAMPLE)}
-            return all(left.read_up_to(s, _SAMPLE) == right.read_up_to(s, _SAMPLE) for s in sorted(spots))
+            spots = {one.bytes * n // _SAMPLES for n in range(_SAMPLES)} | {
+                max(0, one.bytes - _SAMPLE)
+            }
+            return all(
+                left.read_up_to(s, _SAMPLE) == right.read_up_to(s, _SAMPLE) for s in sorted(spots)
+            )
     except (OSError, FileTooShort):
         return False

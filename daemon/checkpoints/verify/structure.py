@@ -27,7 +27,7 @@ from ..formats import (
     torch_zip,
 )
 from ..formats.bounded_file import BoundedFile, FileTooShort
-from ..formats.clocks import clock_of
+from ..formats.own_step import own_step_of
 from ..formats.pickle_symbols import Tensor
 from ..formats.readers import pickle_stream
 from ..formats.recognise import UNTOLD, Format, Progress
@@ -153,8 +153,10 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
     if danger:
         return FileVerdict("unverifiable", danger, kind, told)
     listed = _listed(archive.walk.root)
-    clock = None if found is None else clock_of(found)
-    return FileVerdict("ok", detail, kind, told, listed, archive.walk.counters, _parts(found), clock)
+    own_step = None if found is None else own_step_of(found)
+    return FileVerdict(
+        "ok", detail, kind, told, listed, archive.walk.counters, _parts(found), own_step
+    )
 
 
 _TORCH_INSIDE = (".pth", ".pt", ".ckpt")
@@ -173,9 +175,7 @@ def _nested(peek: BoundedFile, archive: torch_zip.Archive) -> FileVerdict | None
     return FileVerdict("ok")
 
 
-def _of_reader(
-    peek: BoundedFile, path: str, called: str, read: readers.Reader
-) -> FileVerdict:
+def _of_reader(peek: BoundedFile, path: str, called: str, read: readers.Reader) -> FileVerdict:
     """A file of another library than torch."""
     found = read(peek, path)
     if called == "tar":
@@ -254,7 +254,9 @@ def _legacy(peek: BoundedFile) -> FileVerdict:
         return FileVerdict("unverifiable", str(error), "torch")
     told = torch_tensors.progress_of(found)
     state: State = "unverifiable" if danger else "ok"
-    return FileVerdict(state, danger, "torch", told, parts=_parts(found), clock=clock_of(found))
+    return FileVerdict(
+        state, danger, "torch", told, parts=_parts(found), own_step=own_step_of(found)
+    )
 
 
 def _plain_pickle(peek: BoundedFile, guess: Format) -> FileVerdict:
@@ -291,7 +293,9 @@ def _packed_pickle(peek: BoundedFile) -> FileVerdict:
         raise torch_zip.Malformed(f"its compression is damaged: {error}") from None
     if not stream.eof:
         raise torch_zip.Malformed("the file is cut off: its compression has no end")
-    return FileVerdict("unverifiable", "a pickle compressed by zlib, whole by its checksum: not followed")
+    return FileVerdict(
+        "unverifiable", "a pickle compressed by zlib, whole by its checksum: not followed"
+    )
 
 
 def _check_index(path: str) -> CheckpointVerdict:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..formats.clocks import Clock as Clock
+from ..formats.own_step import OwnStep as OwnStep
 from ..formats.recognise import MOST_FILES, UNTOLD, Format, Progress
 
 State = Literal["ok", "corrupt", "incomplete", "unverifiable"]
@@ -25,7 +25,7 @@ class FileVerdict:
     counters: dict[str, float] | None = None
     parts: tuple[str, ...] | None = None
     """Parts of a single file, see :func:`.composition.roster`; ``None`` where not looked for."""
-    clock: Clock | None = None
+    own_step: OwnStep | None = None
     """The step that the file tells of itself."""
 
 

@@ -12,7 +12,12 @@ from middlewatch.sentinels.kit.observations import VerifiedState
 
 
 def seen(
-    name: str, step: float | None, parts: Sequence[str] = (), *, state: VerifiedState = "ok", files: int = 1
+    name: str,
+    step: float | None,
+    parts: Sequence[str] = (),
+    *,
+    state: VerifiedState = "ok",
+    files: int = 1,
 ) -> CheckpointSeen:
     at = 1000.0 + (step or 0.0)
     return CheckpointSeen(
@@ -63,7 +68,12 @@ def test_a_missing_half_spoils_its_save() -> None:
 
 
 def test_a_save_with_its_optimizer_comes_before_an_export() -> None:
-    assert resume(seen("step_100.pt", 100, ["model×2", "optimizer×4"]), seen("final.pt", 200, ["layer×2"])) == "step_100.pt"
+    assert (
+        resume(
+            seen("step_100.pt", 100, ["model×2", "optimizer×4"]), seen("final.pt", 200, ["layer×2"])
+        )
+        == "step_100.pt"
+    )
 
 
 def test_weights_alone_are_better_than_nothing() -> None:

@@ -52,7 +52,11 @@ def accelerate_automatic(run: Run) -> None:
             project_dir=str(run.root), automatic_checkpoint_naming=True, total_limit=3
         )
     )
-    accelerator.register_for_checkpointing(torch.optim.lr_scheduler.StepLR(torch.optim.SGD([torch.nn.Parameter(torch.ones(3))], 0.1), 1))
+    accelerator.register_for_checkpointing(
+        torch.optim.lr_scheduler.StepLR(
+            torch.optim.SGD([torch.nn.Parameter(torch.ones(3))], 0.1), 1
+        )
+    )
     for n in range(5):
         train(model, optimizer, scheduler)
         accelerator.save_state()
@@ -78,8 +82,18 @@ def accelerate_ranks(run: Run) -> None:
     script.write_text(RANKS)
     tree = Path(__file__).parents[3]
     subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29631",
-         str(script), str(run.root), str(tree)],
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            "2",
+            "--master-port",
+            "29631",
+            str(script),
+            str(run.root),
+            str(tree),
+        ],
         check=True,
     )
     for step in (100, 200, 300):
@@ -90,8 +104,11 @@ def unet() -> Any:
     from diffusers import UNet2DModel
 
     return UNet2DModel(
-        sample_size=8, block_out_channels=(32, 32), layers_per_block=1,
-        down_block_types=("DownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "UpBlock2D"),
+        sample_size=8,
+        block_out_channels=(32, 32),
+        layers_per_block=1,
+        down_block_types=("DownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "UpBlock2D"),
     )
 
 
@@ -126,7 +143,9 @@ def diffusers_unet(run: Run) -> None:
         accelerator.save_state(str(run.root / f"checkpoint-{step}"))
         run.half(*(f"checkpoint-{step}/{n}" for n in (*STATE, "unet_ema")))
         run.saved(f"checkpoint-{step}", step, also=[f"checkpoint-{step}/unet"])
-    DDPMPipeline(unet=accelerator.unwrap_model(model), scheduler=DDPMScheduler()).save_pretrained(run.root)
+    DDPMPipeline(unet=accelerator.unwrap_model(model), scheduler=DDPMScheduler()).save_pretrained(
+        run.root
+    )
     (run.folder / "final").write_text("model_index.json, unet/, scheduler/ in the root")
 
 
@@ -145,7 +164,10 @@ def diffusers_lora(run: Run) -> None:
 
     def save(models: list[Any], weights: list[Any], output_dir: str) -> None:
         state = convert_state_dict_to_diffusers(get_peft_model_state_dict(models[0]))
-        save_file({k: v.contiguous() for k, v in state.items()}, Path(output_dir) / "pytorch_lora_weights.safetensors")
+        save_file(
+            {k: v.contiguous() for k, v in state.items()},
+            Path(output_dir) / "pytorch_lora_weights.safetensors",
+        )
         weights.pop()
 
     accelerator.register_save_state_pre_hook(save)
@@ -165,7 +187,16 @@ def gpt(**options: Any) -> Any:
 
     torch.manual_seed(0)
     return GPT2LMHeadModel(
-        GPT2Config(n_layer=2, n_head=2, n_embd=32, vocab_size=200, n_positions=32, bos_token_id=0, eos_token_id=0, **options)
+        GPT2Config(
+            n_layer=2,
+            n_head=2,
+            n_embd=32,
+            vocab_size=200,
+            n_positions=32,
+            bos_token_id=0,
+            eos_token_id=0,
+            **options,
+        )
     )
 
 
@@ -179,10 +210,21 @@ def trainer(run: Run, model: Any, **options: Any) -> Any:
     from transformers import Trainer, TrainingArguments
 
     settings: dict[str, Any] = {
-        "output_dir": str(run.root), "max_steps": 6, "save_steps": 2, "logging_steps": 2, "report_to": "none",
-        "use_cpu": True, "per_device_train_batch_size": 2, "disable_tqdm": True,
+        "output_dir": str(run.root),
+        "max_steps": 6,
+        "save_steps": 2,
+        "logging_steps": 2,
+        "report_to": "none",
+        "use_cpu": True,
+        "per_device_train_batch_size": 2,
+        "disable_tqdm": True,
     }
-    return Trainer(model, TrainingArguments(**(settings | options)), train_dataset=texts(), eval_dataset=texts(4))
+    return Trainer(
+        model,
+        TrainingArguments(**(settings | options)),
+        train_dataset=texts(),
+        eval_dataset=texts(4),
+    )
 
 
 @case("hf-trainer", "torch", "transformers", "accelerate")
@@ -196,7 +238,12 @@ def hf(run: Run) -> None:
 @case("hf-trainer-best", "torch", "transformers", "accelerate")
 def hf_best(run: Run) -> None:
     t = trainer(
-        run, gpt(), eval_strategy="steps", eval_steps=2, load_best_model_at_end=True, save_total_limit=3,
+        run,
+        gpt(),
+        eval_strategy="steps",
+        eval_steps=2,
+        load_best_model_at_end=True,
+        save_total_limit=3,
         learning_rate=5e-2,
     )
     t.train()
@@ -263,27 +310,56 @@ def peft_folders(run: Run) -> None:
 @case("sentence-transformers", "torch", "sentence_transformers", "transformers", "tokenizers")
 def sentence(run: Run) -> None:
     from datasets import Dataset
-    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-    from sentence_transformers import losses, models
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+        losses,
+        models,
+    )
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-    vocab = {w: i for i, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij"])}
+    vocab = {
+        w: i for i, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij"])
+    }
     tok = Tokenizer(WordLevel(vocab, unk_token="[UNK]"))
     tok.pre_tokenizer = Whitespace()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tok, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tok,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
     base = run.folder / "base"
     fast.save_pretrained(base)
-    BertModel(BertConfig(vocab_size=20, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)).save_pretrained(base)
+    BertModel(
+        BertConfig(
+            vocab_size=20,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+        )
+    ).save_pretrained(base)
     word = models.Transformer(str(base))
     model = SentenceTransformer(modules=[word, models.Pooling(32)], device="cpu")
     data = Dataset.from_dict({"a": ["a b c", "d e f"] * 8, "b": ["c b a", "f e d"] * 8})
     args = SentenceTransformerTrainingArguments(
-        output_dir=str(run.root), max_steps=6, save_steps=2, per_device_train_batch_size=4, use_cpu=True, report_to="none",
+        output_dir=str(run.root),
+        max_steps=6,
+        save_steps=2,
+        per_device_train_batch_size=4,
+        use_cpu=True,
+        report_to="none",
     )
-    SentenceTransformerTrainer(model=model, args=args, train_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)).train()
+    SentenceTransformerTrainer(
+        model=model, args=args, train_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)
+    ).train()
     shutil.rmtree(base)
     for step in (2, 4, 6):
         run.saved(f"checkpoint-{step}", step)
@@ -293,11 +369,6 @@ def sentence(run: Run) -> None:
 def torchtune(run: Run) -> None:
     """FullModelHFCheckpointer: a folder an epoch, and one file of the recipe's state beside all."""
     import torch
-
-    try:
-        from torchtune.training.checkpointing import FullModelHFCheckpointer  # noqa: F401
-    except Exception as error:
-        print(error)
     from safetensors.torch import save_file
 
     # its recipes want a published model; the layout is written here as FullModelHFCheckpointer.save_checkpoint does
@@ -314,12 +385,20 @@ def torchtune(run: Run) -> None:
             save_file({k: state[k] for k in keys}, folder / name, {"format": "pt"})
             index |= dict.fromkeys(keys, name)
         size = sum(t.numel() * t.element_size() for t in state.values())
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": size}, "weight_map": index}))
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps({"metadata": {"total_size": size}, "weight_map": index})
+        )
         (folder / "config.json").write_text('{"model_type": "llama"}')
         (run.root / "recipe_state").mkdir(exist_ok=True)
         if epoch < 2:
             torch.save(
-                {"optimizer": optimizer.state_dict(), "seed": 1, "epochs_run": epoch + 1, "total_epochs": 3, "max_steps_per_epoch": None},
+                {
+                    "optimizer": optimizer.state_dict(),
+                    "seed": 1,
+                    "epochs_run": epoch + 1,
+                    "total_epochs": 3,
+                    "max_steps_per_epoch": None,
+                },
                 run.root / "recipe_state" / "recipe_state.pt",
             )
         run.saved(folder, None, resumable=False)
@@ -330,17 +409,29 @@ def torchtune(run: Run) -> None:
 @case("deepspeed-in-trainer", "torch", "transformers", "accelerate", "deepspeed")
 def trainer_deepspeed(run: Run) -> None:
     """The files of the Trainer around a folder of DeepSpeed, which DeepSpeed writes itself."""
+    import os
+
     import deepspeed
     import torch
 
-    import os
-
-    os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29741", "DS_ACCELERATOR": "cpu"}
+    os.environ |= {
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29741",
+        "DS_ACCELERATOR": "cpu",
+    }
     deepspeed.init_distributed("gloo")
     model, _, _ = net()
     engine, *_ = deepspeed.initialize(
-        model=model, optimizer=torch.optim.Adam(model.parameters()),
-        config={"train_batch_size": 4, "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True},
+        model=model,
+        optimizer=torch.optim.Adam(model.parameters()),
+        config={
+            "train_batch_size": 4,
+            "zero_optimization": {"stage": 1},
+            "zero_allow_untested_optimizer": True,
+        },
     )
     for step in (2, 4, 6):
         while engine.global_steps < step:
@@ -352,6 +443,8 @@ def trainer_deepspeed(run: Run) -> None:
         engine.save_checkpoint(str(folder), tag=f"global_step{step}")
         torch.save({"cpu": torch.get_rng_state()}, folder / "rng_state.pth")
         torch.save({"last_epoch": step}, folder / "scheduler.pt")
-        (folder / "trainer_state.json").write_text(json.dumps({"global_step": step, "epoch": step / 10, "log_history": [], "max_steps": 6}))
+        (folder / "trainer_state.json").write_text(
+            json.dumps({"global_step": step, "epoch": step / 10, "log_history": [], "max_steps": 6})
+        )
         run.half(folder / f"global_step{step}")
         run.saved(folder, step)

@@ -12,7 +12,10 @@ def params(step: int = 0) -> dict[str, Any]:
 
     rng = np.random.default_rng(step)
     return {
-        "dense": {"kernel": jnp.asarray(rng.standard_normal((64, 96)), jnp.float32), "bias": jnp.zeros(96)},
+        "dense": {
+            "kernel": jnp.asarray(rng.standard_normal((64, 96)), jnp.float32),
+            "bias": jnp.zeros(96),
+        },
         "head": {"kernel": jnp.asarray(rng.standard_normal((96, 10)), jnp.bfloat16)},
     }
 
@@ -41,14 +44,18 @@ def orbax_items(run: Run) -> None:
     """Two items of a step and a JSON of metrics, with the prefix of MaxText's users."""
     import orbax.checkpoint as ocp
 
-    options = ocp.CheckpointManagerOptions(step_prefix="ckpt", best_fn=lambda m: m["loss"], best_mode="min")
+    options = ocp.CheckpointManagerOptions(
+        step_prefix="ckpt", best_fn=lambda m: m["loss"], best_mode="min"
+    )
     manager = ocp.CheckpointManager(run.root, options=options)
     for step, loss in ((10, 3.0), (20, 1.0), (30, 2.0)):
         s = state(step)
         manager.save(
-            step, metrics={"loss": loss},
+            step,
+            metrics={"loss": loss},
             args=ocp.args.Composite(
-                model=ocp.args.StandardSave(s["params"]), optimizer=ocp.args.StandardSave(s["opt_state"]),
+                model=ocp.args.StandardSave(s["params"]),
+                optimizer=ocp.args.StandardSave(s["opt_state"]),
                 extra=ocp.args.JsonSave({"step": step}),
             ),
         )
@@ -140,9 +147,15 @@ def tensorstore(run: Run) -> None:
 
     for step in (100, 200):
         for name in ("params.w", "params.b", "opt.m"):
-            spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(run.root / f"step_{step}" / name)}}
+            spec = {
+                "driver": "zarr3",
+                "kvstore": {"driver": "file", "path": str(run.root / f"step_{step}" / name)},
+            }
             array = ts.open(
-                spec, create=True, dtype=ts.float32, shape=[128, 64],
+                spec,
+                create=True,
+                dtype=ts.float32,
+                shape=[128, 64],
                 chunk_layout=ts.ChunkLayout(read_chunk_shape=[64, 64], write_chunk_shape=[64, 64]),
             ).result()
             array.write(np.random.randn(128, 64).astype("float32")).result()

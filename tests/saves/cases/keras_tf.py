@@ -8,7 +8,9 @@ from ..case import Run, case
 def keras_model() -> Any:
     import keras
 
-    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(128, "relu"), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((64,)), keras.layers.Dense(128, "relu"), keras.layers.Dense(1)]
+    )
     model.compile("adam", "mse")
     return model
 
@@ -17,7 +19,12 @@ def fit(callbacks: list[Any], epochs: int = 3) -> None:
     import numpy as np
 
     keras_model().fit(
-        np.random.randn(32, 64), np.random.randn(32, 1), epochs=epochs, batch_size=8, callbacks=callbacks, verbose=0,
+        np.random.randn(32, 64),
+        np.random.randn(32, 1),
+        epochs=epochs,
+        batch_size=8,
+        callbacks=callbacks,
+        verbose=0,
         validation_split=0.25,
     )
 
@@ -43,7 +50,9 @@ def keras_weights(run: Run) -> None:
 
     fit(
         [
-            keras.callbacks.ModelCheckpoint(str(run.root / "w-{epoch:02d}.weights.h5"), save_weights_only=True),
+            keras.callbacks.ModelCheckpoint(
+                str(run.root / "w-{epoch:02d}.weights.h5"), save_weights_only=True
+            ),
             keras.callbacks.BackupAndRestore(str(run.root / "backup"), delete_checkpoint=False),
         ]
     )
@@ -69,7 +78,10 @@ def tf_checkpoint(run: Run) -> None:
         manager.save()
         run.half("checkpoint")
         run.saved(
-            f"ckpt-{n}.index", None, also=[f"ckpt-{n}", f"ckpt-{n}.data-00000-of-00001"], gone=[f"ckpt-{n - 3}.index"]
+            f"ckpt-{n}.index",
+            None,
+            also=[f"ckpt-{n}", f"ckpt-{n}.data-00000-of-00001"],
+            gone=[f"ckpt-{n - 3}.index"],
         )
 
 

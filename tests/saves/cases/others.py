@@ -13,7 +13,12 @@ def alone(port: int) -> None:
     """A process group of one."""
     import torch.distributed as dist
 
-    os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ |= {
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
     dist.init_process_group("gloo")
 
 
@@ -38,11 +43,20 @@ def lightning(run: Run) -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.Adam(self.parameters())
 
-    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(8, 64)), batch_size=4)
-    keep = ModelCheckpoint(
-        str(run.root), monitor="score", mode="max", save_top_k=2, save_last=True, save_on_train_epoch_end=True
+    data = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.randn(8, 64)), batch_size=4
     )
-    L.Trainer(max_epochs=4, callbacks=[keep], logger=False, accelerator="cpu", enable_progress_bar=False).fit(Toy(), data)
+    keep = ModelCheckpoint(
+        str(run.root),
+        monitor="score",
+        mode="max",
+        save_top_k=2,
+        save_last=True,
+        save_on_train_epoch_end=True,
+    )
+    L.Trainer(
+        max_epochs=4, callbacks=[keep], logger=False, accelerator="cpu", enable_progress_bar=False
+    ).fit(Toy(), data)
     for path in sorted(keep.best_k_models):
         run.saved(path, None)
     run.best = Path(keep.best_model_path).name
@@ -58,7 +72,10 @@ def dcp(run: Run) -> None:
     model, optimizer, _ = net()
     for step in (100, 200, 300):
         train(model, optimizer)
-        dcp.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, checkpoint_id=str(run.root / f"step-{step}"))
+        dcp.save(
+            {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step},
+            checkpoint_id=str(run.root / f"step-{step}"),
+        )
         run.saved(f"step-{step}", step)
 
 
@@ -95,8 +112,16 @@ def megatron(run: Run) -> None:
         train(model, optimizer)
         folder = run.root / f"iter_{step:07d}"
         folder.mkdir()
-        state: dict[str, Any] = {k: ShardedTensor.from_rank_offsets(k, v) for k, v in model.state_dict().items() if v.dim()}
-        state |= {"iteration": step, "args": {"lr": 1e-4}, "opt_param_scheduler": {"num_steps": step}}
+        state: dict[str, Any] = {
+            k: ShardedTensor.from_rank_offsets(k, v)
+            for k, v in model.state_dict().items()
+            if v.dim()
+        }
+        state |= {
+            "iteration": step,
+            "args": {"lr": 1e-4},
+            "opt_param_scheduler": {"num_steps": step},
+        }
         dist_checkpointing.save(state, str(folder))
         (run.root / "latest_checkpointed_iteration.txt").write_text(str(step))
         run.saved(folder, step)
@@ -114,7 +139,10 @@ def megatron_legacy(run: Run) -> None:
         for rank in range(2):
             part = folder / f"mp_rank_{rank:02d}"
             part.mkdir(parents=True)
-            torch.save({"iteration": step, "model": model.state_dict(), "checkpoint_version": 3.0}, part / "model_optim_rng.pt")
+            torch.save(
+                {"iteration": step, "model": model.state_dict(), "checkpoint_version": 3.0},
+                part / "model_optim_rng.pt",
+            )
             torch.save({"optimizer": optimizer.state_dict()}, part / "distrib_optim.pt")
             run.half(part / "distrib_optim.pt")
         (run.root / "latest_checkpointed_iteration.txt").write_text(str(step))
@@ -131,7 +159,15 @@ def litgpt(run: Run) -> None:
         train(model, optimizer)
         folder = run.root / name
         folder.mkdir()
-        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "iter_num": step * 2, "step_count": step}, folder / "lit_model.pth")
+        torch.save(
+            {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "iter_num": step * 2,
+                "step_count": step,
+            },
+            folder / "lit_model.pth",
+        )
         (folder / "hyperparameters.yaml").write_text("precision: null\n")
         (folder / "model_config.yaml").write_text("name: tiny\n")
         run.saved(folder, step, also=[folder / "lit_model.pth"])
@@ -150,7 +186,9 @@ def xgb_json(run: Run) -> None:
     data = xgboost.DMatrix(np.random.randn(400, 20), np.random.randn(400))
     booster = None
     for n in (10, 20, 30):
-        booster = xgboost.train({"max_depth": 6, "nthread": 1}, data, num_boost_round=10, xgb_model=booster)
+        booster = xgboost.train(
+            {"max_depth": 6, "nthread": 1}, data, num_boost_round=10, xgb_model=booster
+        )
         booster.save_model(run.root / f"booster-{n}.json")
         run.saved(f"booster-{n}.json", n)
 
@@ -160,7 +198,9 @@ def _xgb(run: Run, as_pickle: bool) -> None:
     import xgboost
 
     data = xgboost.DMatrix(np.random.randn(400, 20), np.random.randn(400))
-    back = xgboost.callback.TrainingCheckPoint(directory=run.root, interval=10, name="model", as_pickle=as_pickle)
+    back = xgboost.callback.TrainingCheckPoint(
+        directory=run.root, interval=10, name="model", as_pickle=as_pickle
+    )
     xgboost.train({"max_depth": 6, "nthread": 1}, data, num_boost_round=31, callbacks=[back])
     for file in sorted(run.root.iterdir(), key=lambda p: int(p.stem.rsplit("_")[-1])):
         run.saved(file, int(file.stem.rsplit("_")[-1]))
@@ -178,7 +218,9 @@ def lightgbm(run: Run) -> None:
 
     data = lightgbm.Dataset(np.random.randn(800, 20), np.random.randn(800))
     for n in (20, 40, 60):
-        lightgbm.train({"verbosity": -1, "num_threads": 1}, data, num_boost_round=n).save_model(run.root / f"model.txt.snapshot_iter_{n}")
+        lightgbm.train({"verbosity": -1, "num_threads": 1}, data, num_boost_round=n).save_model(
+            run.root / f"model.txt.snapshot_iter_{n}"
+        )
         run.saved(f"model.txt.snapshot_iter_{n}", n)
 
 
@@ -187,7 +229,15 @@ def catboost(run: Run) -> None:
     import numpy as np
     from catboost import CatBoostRegressor
 
-    model = CatBoostRegressor(iterations=30, train_dir=str(run.root / "info"), save_snapshot=True, snapshot_file="snapshot.cbsnapshot", snapshot_interval=0, thread_count=1, verbose=False)
+    model = CatBoostRegressor(
+        iterations=30,
+        train_dir=str(run.root / "info"),
+        save_snapshot=True,
+        snapshot_file="snapshot.cbsnapshot",
+        snapshot_interval=0,
+        thread_count=1,
+        verbose=False,
+    )
     model.fit(np.random.randn(400, 10), np.random.randn(400))
     run.saved("info/snapshot.cbsnapshot", None)
     model.save_model(str(run.root / "model.cbm"))
@@ -198,7 +248,9 @@ def forest(n: int) -> Any:
     import numpy as np
     from sklearn.ensemble import RandomForestRegressor
 
-    return RandomForestRegressor(n_estimators=n, n_jobs=1).fit(np.random.randn(300, 8), np.random.randn(300))
+    return RandomForestRegressor(n_estimators=n, n_jobs=1).fit(
+        np.random.randn(300, 8), np.random.randn(300)
+    )
 
 
 @case("joblib-plain", "joblib", "sklearn")
@@ -236,7 +288,9 @@ def stable_baselines(run: Run) -> None:
     model.learn(300, callback=CheckpointCallback(100, str(run.root), save_replay_buffer=True))
     for step in (100, 200, 300):
         run.half(f"rl_model_replay_buffer_{step}_steps.pkl")
-        run.saved(f"rl_model_{step}_steps.zip", step, also=[f"rl_model_replay_buffer_{step}_steps.pkl"])
+        run.saved(
+            f"rl_model_{step}_steps.zip", step, also=[f"rl_model_replay_buffer_{step}_steps.pkl"]
+        )
     model.save(run.root / "best_model.zip")
     run.saved("best_model.zip", None)
     run.resume_from = "rl_model_300_steps.zip"
@@ -254,7 +308,9 @@ def gguf(run: Run) -> None:
         w.add_context_length(128)
         for i in range(4):
             w.add_tensor(f"blk.{i}.attn_q.weight", np.random.randn(64, 64).astype(np.float16))
-        q = gguf.quants.quantize(np.random.randn(64, 64).astype(np.float32), gguf.GGMLQuantizationType.Q8_0)
+        q = gguf.quants.quantize(
+            np.random.randn(64, 64).astype(np.float32), gguf.GGMLQuantizationType.Q8_0
+        )
         w.add_tensor("output.weight", q, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
         w.write_header_to_file()
         w.write_kv_data_to_file()
@@ -271,9 +327,11 @@ def onnx_model(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     weight = numpy_helper.from_array(rng.standard_normal((64, 64)).astype("float32"), "w")
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])], [weight],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])],
+        [weight],
     )
     model = helper.make_model(graph)
     onnx.checker.check_model(model)
@@ -295,8 +353,11 @@ def onnx_external(run: Run) -> None:
 
     for epoch in (1, 2, 3):
         onnx.save(
-            onnx_model(epoch), str(run.root / f"model_{epoch}.onnx"), save_as_external_data=True,
-            location=f"model_{epoch}.onnx.data", size_threshold=0,
+            onnx_model(epoch),
+            str(run.root / f"model_{epoch}.onnx"),
+            save_as_external_data=True,
+            location=f"model_{epoch}.onnx.data",
+            size_threshold=0,
         )
         run.saved(f"model_{epoch}.onnx", None, resumable=False, also=[f"model_{epoch}.onnx.data"])
 
@@ -351,9 +412,19 @@ def paddlenlp(run: Run) -> None:
         paddle.save(model.state_dict(), str(folder / "model_state.pdparams"))
         paddle.save(optimizer.state_dict(), str(folder / "optimizer.pdopt"))
         paddle.save(schedule.state_dict(), str(folder / "scheduler.pdparams"))
-        paddle.save({"numpy": np.random.get_state(), "cpu": paddle.framework.core.default_cpu_generator().get_state().current_seed()}, str(folder / "rng_state.pth"))
+        paddle.save(
+            {
+                "numpy": np.random.get_state(),
+                "cpu": paddle.framework.core.default_cpu_generator().get_state().current_seed(),
+            },
+            str(folder / "rng_state.pth"),
+        )
         paddle.save({"learning_rate": 1e-4}, str(folder / "training_args.bin"))
-        (folder / "trainer_state.json").write_text(json.dumps({"global_step": step, "epoch": step / 100, "log_history": [], "max_steps": 300}))
+        (folder / "trainer_state.json").write_text(
+            json.dumps(
+                {"global_step": step, "epoch": step / 100, "log_history": [], "max_steps": 300}
+            )
+        )
         (folder / "config.json").write_text('{"architectures": ["X"]}')
         run.half(folder / "optimizer.pdopt", folder / "scheduler.pdparams")
         run.saved(folder, step)
@@ -365,7 +436,11 @@ def mindspore(run: Run) -> None:
 
     model = ms.nn.Dense(64, 64)
     for step in (100, 200, 300):
-        ms.save_checkpoint(model, str(run.root / f"net-1_{step}.ckpt"), append_dict={"epoch_num": 1, "step_num": step})
+        ms.save_checkpoint(
+            model,
+            str(run.root / f"net-1_{step}.ckpt"),
+            append_dict={"epoch_num": 1, "step_num": step},
+        )
         run.saved(f"net-1_{step}.ckpt", step)
 
 
@@ -388,8 +463,14 @@ def plain_safetensors(run: Run) -> None:
     for step in (10, 20, 30):
         train(model, optimizer)
         save_file(dict(model.state_dict()), run.root / f"weights_{step}.safetensors")
-        flat = {f"{i}.{k}": v for i, s in optimizer.state_dict()["state"].items() for k, v in s.items()}
+        flat = {
+            f"{i}.{k}": v for i, s in optimizer.state_dict()["state"].items() for k, v in s.items()
+        }
         save_file(flat, run.root / f"optim_{step}.safetensors")
         (run.root / f"state_{step}.json").write_text('{"step": %d}' % step)
         run.half(f"optim_{step}.safetensors", f"state_{step}.json")
-        run.saved(f"weights_{step}.safetensors", step, also=[f"optim_{step}.safetensors", f"state_{step}.json"])
+        run.saved(
+            f"weights_{step}.safetensors",
+            step,
+            also=[f"optim_{step}.safetensors", f"state_{step}.json"],
+        )

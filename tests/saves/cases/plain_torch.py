@@ -24,7 +24,9 @@ def net(width: int = 48) -> tuple[Any, Any, Any]:
 def train(model: Any, optimizer: Any, scheduler: Any = None, width: int = 48) -> float:
     import torch
 
-    loss = torch.nn.functional.cross_entropy(model(torch.randn(8, width)), torch.randint(0, 10, (8,)))
+    loss = torch.nn.functional.cross_entropy(
+        model(torch.randn(8, width)), torch.randint(0, 10, (8,))
+    )
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -59,7 +61,12 @@ def gan(run: Run) -> None:
         train(d, od, width=32)
         for letter, m, o in (("G", g, og), ("D", d, od)):
             torch.save(
-                {"model": m.state_dict(), "iteration": step, "optimizer": o.state_dict(), "learning_rate": 1e-4},
+                {
+                    "model": m.state_dict(),
+                    "iteration": step,
+                    "optimizer": o.state_dict(),
+                    "learning_rate": 1e-4,
+                },
                 run.root / f"{letter}_{step}.pth",
             )
         run.half(f"D_{step}.pth")
@@ -78,7 +85,9 @@ def guided(run: Run) -> None:
         torch.save(model.state_dict(), run.root / f"ema_0.9999_{step:06d}.pt")
         torch.save(optimizer.state_dict(), run.root / f"opt{step:06d}.pt")
         run.half(f"opt{step:06d}.pt", f"ema_0.9999_{step:06d}.pt")
-        run.saved(f"model{step:06d}.pt", step, also=[f"opt{step:06d}.pt", f"ema_0.9999_{step:06d}.pt"])
+        run.saved(
+            f"model{step:06d}.pt", step, also=[f"opt{step:06d}.pt", f"ema_0.9999_{step:06d}.pt"]
+        )
 
 
 @case("torch-imagenet", "torch")
@@ -91,8 +100,12 @@ def imagenet(run: Run) -> None:
     for epoch, acc in enumerate((10.0, 30.0, 20.0)):
         train(model, optimizer, scheduler)
         state = {
-            "epoch": epoch + 1, "arch": "resnet18", "state_dict": model.state_dict(), "best_acc1": max(best, acc),
-            "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict(),
+            "epoch": epoch + 1,
+            "arch": "resnet18",
+            "state_dict": model.state_dict(),
+            "best_acc1": max(best, acc),
+            "optimizer": optimizer.state_dict(),
+            "scheduler": scheduler.state_dict(),
         }
         torch.save(state, run.root / "checkpoint.pth.tar")
         if acc > best:
@@ -112,8 +125,12 @@ def nanogpt(run: Run) -> None:
         train(model, optimizer)
         torch.save(
             {
-                "model": model.state_dict(), "optimizer": optimizer.state_dict(), "model_args": {"n_layer": 2},
-                "iter_num": step, "best_val_loss": torch.tensor(2.5), "config": {"out_dir": "out"},
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "model_args": {"n_layer": 2},
+                "iter_num": step,
+                "best_val_loss": torch.tensor(2.5),
+                "config": {"out_dir": "out"},
             },
             run.root / "ckpt.pt",
         )
@@ -131,7 +148,8 @@ def fairseq(run: Run) -> None:
     for epoch in (1, 2, 3):
         train(model, optimizer)
         state = {
-            "args": argparse.Namespace(arch="transformer"), "model": model.state_dict(),
+            "args": argparse.Namespace(arch="transformer"),
+            "model": model.state_dict(),
             "optimizer_history": [{"num_updates": 500 * epoch}],
             "last_optimizer_state": optimizer.state_dict(),
             "extra_state": {"epoch": epoch, "best": 3.1, "train_iterator": {"epoch": epoch}},
@@ -156,7 +174,9 @@ def epoch_folders(run: Run) -> None:
         torch.save(model.state_dict(), folder / "net.pth")
         torch.save(optimizer.state_dict(), folder / "optim.pth")
         torch.save(scheduler.state_dict(), folder / "sched.pth")
-        torch.save({"torch": torch.get_rng_state(), "python": random.getstate()}, folder / "rng.pth")
+        torch.save(
+            {"torch": torch.get_rng_state(), "python": random.getstate()}, folder / "rng.pth"
+        )
         (folder / "meta.json").write_text('{"epoch": %d}\n' % epoch)
         run.half(folder / "optim.pth", folder / "sched.pth", folder / "rng.pth")
         run.saved(folder, None)
@@ -180,7 +200,9 @@ def export(run: Run) -> None:
     model, optimizer, _ = net()
     for step in (10, 20, 30):
         train(model, optimizer)
-        torch.export.save(torch.export.export(model.eval(), (torch.randn(8, 48),)), run.root / f"model_{step}.pt2")
+        torch.export.save(
+            torch.export.export(model.eval(), (torch.randn(8, 48),)), run.root / f"model_{step}.pt2"
+        )
         model.train()
         run.saved(f"model_{step}.pt2", step)
 
@@ -197,12 +219,21 @@ def lora_alone(run: Run) -> None:
     model, optimizer, scheduler = accelerator.prepare(model, optimizer, scheduler)
     for epoch in (1, 2, 3):
         train(model, optimizer, scheduler)
-        lora = {f"lora_unet_{i}.lora_down.weight": torch.randn(8, 320, dtype=torch.float16) for i in range(4)}
-        save_file(lora, run.root / f"style-{epoch:06d}.safetensors", {"ss_epoch": str(epoch), "ss_steps": str(epoch * 50)})
+        lora = {
+            f"lora_unet_{i}.lora_down.weight": torch.randn(8, 320, dtype=torch.float16)
+            for i in range(4)
+        }
+        save_file(
+            lora,
+            run.root / f"style-{epoch:06d}.safetensors",
+            {"ss_epoch": str(epoch), "ss_steps": str(epoch * 50)},
+        )
         run.saved(f"style-{epoch:06d}.safetensors", None, resumable=False)
         accelerator.save_state(str(run.root / f"style-{epoch:06d}-state"))
         folder = run.root / f"style-{epoch:06d}-state"
-        (folder / "train_state.json").write_text('{"current_epoch": %d, "current_step": %d}' % (epoch, epoch * 50))
+        (folder / "train_state.json").write_text(
+            '{"current_epoch": %d, "current_step": %d}' % (epoch, epoch * 50)
+        )
         run.saved(folder, None)
 
 
@@ -218,7 +249,9 @@ def nemo(run: Run) -> None:
         work = run.folder / "work"
         work.mkdir(exist_ok=True)
         torch.save(model.state_dict(), work / "model_weights.ckpt")
-        (work / "model_config.yaml").write_text(yaml.safe_dump({"target": "nemo.asr", "sample_rate": 16000}))
+        (work / "model_config.yaml").write_text(
+            yaml.safe_dump({"target": "nemo.asr", "sample_rate": 16000})
+        )
         with tarfile.open(run.root / f"asr--step={step}.nemo", "w:") as tar:
             tar.add(work, arcname=".")
         shutil.rmtree(work)
@@ -233,8 +266,12 @@ def timm(run: Run) -> None:
 
     model, optimizer, _ = net()
     saver = CheckpointSaver(
-        model=model, optimizer=optimizer, args=argparse.Namespace(model="resnet18"),
-        checkpoint_dir=str(run.root), recovery_dir=str(run.root), max_history=3,
+        model=model,
+        optimizer=optimizer,
+        args=argparse.Namespace(model="resnet18"),
+        checkpoint_dir=str(run.root),
+        recovery_dir=str(run.root),
+        max_history=3,
     )
     for epoch, acc in enumerate((10.0, 30.0, 20.0)):
         train(model, optimizer)
@@ -259,8 +296,11 @@ def mmengine(run: Run) -> None:
 
     data = torch.utils.data.TensorDataset(torch.randn(16, 64), torch.randn(16, 64))
     runner = Runner(
-        model=Toy(), work_dir=str(run.root), train_dataloader=torch.utils.data.DataLoader(data, batch_size=4),
-        train_cfg={"by_epoch": True, "max_epochs": 3}, optim_wrapper={"optimizer": {"type": "SGD", "lr": 0.1}},
+        model=Toy(),
+        work_dir=str(run.root),
+        train_dataloader=torch.utils.data.DataLoader(data, batch_size=4),
+        train_cfg={"by_epoch": True, "max_epochs": 3},
+        optim_wrapper={"optimizer": {"type": "SGD", "lr": 0.1}},
         default_hooks={"checkpoint": {"type": "CheckpointHook", "interval": 1}},
     )
     runner.train()
@@ -280,13 +320,19 @@ def ignite(run: Run) -> None:
 
     trainer = Engine(step)
     handler = Checkpoint(
-        {"model": model, "optimizer": optimizer, "trainer": trainer}, DiskSaver(str(run.root), require_empty=False),
-        n_saved=None, global_step_transform=lambda e, _: e.state.iteration,
+        {"model": model, "optimizer": optimizer, "trainer": trainer},
+        DiskSaver(str(run.root), require_empty=False),
+        n_saved=None,
+        global_step_transform=lambda e, _: e.state.iteration,
     )
     scores = iter((0.5, 0.8, 0.7))
     best = Checkpoint(
-        {"model": model}, DiskSaver(str(run.root), require_empty=False), filename_prefix="best", n_saved=1,
-        score_function=lambda _: next(scores), score_name="acc",
+        {"model": model},
+        DiskSaver(str(run.root), require_empty=False),
+        filename_prefix="best",
+        n_saved=1,
+        score_function=lambda _: next(scores),
+        score_name="acc",
         global_step_transform=lambda e, _: e.state.iteration,
     )
     trainer.add_event_handler(Events.ITERATION_COMPLETED(every=100), handler)
@@ -307,9 +353,13 @@ def skorch(run: Run) -> None:
     from skorch import NeuralNetClassifier
     from skorch.callbacks import Checkpoint
 
-    module = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2), torch.nn.Softmax(-1))
+    module = torch.nn.Sequential(
+        torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2), torch.nn.Softmax(-1)
+    )
     net_ = NeuralNetClassifier(
-        module, max_epochs=3, optimizer=torch.optim.Adam,
+        module,
+        max_epochs=3,
+        optimizer=torch.optim.Adam,
         callbacks=[Checkpoint(dirname=str(run.root), monitor=None)],
     )
     net_.fit(np.random.randn(64, 64).astype("float32"), np.random.randint(0, 2, 64))
@@ -328,7 +378,9 @@ def fastai(run: Run) -> None:
     data = [(torch.randn(48), torch.randint(0, 10, ())) for _ in range(32)]
     model, _, _ = net()
     learner = Learner(
-        DataLoaders(DataLoader(data, bs=8), DataLoader(data, bs=8)), model, loss_func=torch.nn.CrossEntropyLoss(),
+        DataLoaders(DataLoader(data, bs=8), DataLoader(data, bs=8)),
+        model,
+        loss_func=torch.nn.CrossEntropyLoss(),
         path=run.root,
     )
     learner.fit(3, cbs=SaveModelCallback(every_epoch=True, with_opt=True))
@@ -342,10 +394,9 @@ def ultralytics(run: Run) -> None:
     import io
     from copy import deepcopy
 
+    import torch
     from ultralytics.nn.tasks import DetectionModel
     from ultralytics.utils.torch_utils import ModelEMA
-
-    import torch
 
     model = DetectionModel("yolov8n.yaml", ch=3, nc=2, verbose=False)
     ema = ModelEMA(model)
@@ -358,9 +409,18 @@ def ultralytics(run: Run) -> None:
         buffer = io.BytesIO()
         torch.save(
             {
-                "epoch": epoch, "best_fitness": 0.1, "model": None, "ema": deepcopy(ema.ema).half(), "updates": epoch,
-                "optimizer": deepcopy(optimizer.state_dict()), "scaler": {}, "train_args": {"epochs": 2},
-                "train_metrics": {}, "train_results": {}, "date": "2026-01-01", "version": "8",
+                "epoch": epoch,
+                "best_fitness": 0.1,
+                "model": None,
+                "ema": deepcopy(ema.ema).half(),
+                "updates": epoch,
+                "optimizer": deepcopy(optimizer.state_dict()),
+                "scaler": {},
+                "train_args": {"epochs": 2},
+                "train_metrics": {},
+                "train_results": {},
+                "date": "2026-01-01",
+                "version": "8",
             },
             buffer,
         )

@@ -9,12 +9,25 @@ from ..bounded_file import BoundedFile
 from ..extents import Contents
 from ..pickle_symbols import TooLong
 from ..torch_zip import Malformed
-from .sequence import Sequence
+from .forward import Forward
 
 _PARSED = 16 << 20
 """Bytes of a JSON that is parsed; of a longer one the end is looked at."""
 _NO_SUMS = ("no checksums in it, its numbers are not checked",)
-_UBJ = {b"Z": 0, b"N": 0, b"T": 0, b"F": 0, b"i": 1, b"U": 1, b"I": 2, b"l": 4, b"L": 8, b"d": 4, b"D": 8, b"C": 1}
+_UBJ = {
+    b"Z": 0,
+    b"N": 0,
+    b"T": 0,
+    b"F": 0,
+    b"i": 1,
+    b"U": 1,
+    b"I": 2,
+    b"l": 4,
+    b"L": 8,
+    b"d": 4,
+    b"D": 8,
+    b"C": 1,
+}
 _INTEGERS = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q"}
 _MOST = 2_000_000
 _SIZES = re.compile(rb"^tree_sizes=([\d ]*)\r?$", re.MULTILINE)
@@ -37,8 +50,10 @@ def xgboost_json(peek: BoundedFile, path: str) -> Contents:
 
 def xgboost_ubj(peek: BoundedFile, path: str) -> Contents:
     """See the package. https://ubjson.org, with the typed lists that XGBoost uses."""
-    data = Sequence(peek)
-    left: list[list[int | bool]] = []  # of each open container: is it an object, items left (-1: unknown)
+    data = Forward(peek)
+    left: list[
+        list[int | bool]
+    ] = []  # of each open container: is it an object, items left (-1: unknown)
     made = 0
     kind = data.take(1)
     while True:
@@ -64,7 +79,7 @@ def xgboost_ubj(peek: BoundedFile, path: str) -> Contents:
     return Contents(notes=_NO_SUMS)
 
 
-def _open(data: Sequence, *, object_: bool) -> list[int | bool] | None:
+def _open(data: Forward, *, object_: bool) -> list[int | bool] | None:
     """Begin a list or an object; ``None`` for a list of one type, which is skipped whole."""
     mark = data.take(1)
     kind = b""
@@ -82,7 +97,7 @@ def _open(data: Sequence, *, object_: bool) -> list[int | bool] | None:
     return [object_, count]
 
 
-def _following(data: Sequence, left: list[list[int | bool]]) -> bytes | None:
+def _following(data: Forward, left: list[list[int | bool]]) -> bytes | None:
     """The type of the next item; ``None`` at the end of all."""
     while left:
         object_, count = left[-1]
@@ -104,7 +119,7 @@ def _following(data: Sequence, left: list[list[int | bool]]) -> bytes | None:
     return None
 
 
-def _integer(data: Sequence) -> int:
+def _integer(data: Forward) -> int:
     kind = data.take(1)
     if kind not in _INTEGERS:
         raise Malformed(f"no length can begin with {kind.hex()}, at byte {data.at - 1}")
@@ -123,7 +138,11 @@ def lightgbm(peek: BoundedFile, path: str) -> Contents:
         if peek.size < sizes.end() + wanted:
             raise Malformed(f"the file is cut off: its trees alone take {wanted} bytes")
     tail = peek.read_up_to(max(0, peek.size - (1 << 20)), 1 << 20)
-    if b"end of trees" not in tail and b"end of parameters" not in tail and b"pandas_categorical" not in tail:
+    if (
+        b"end of trees" not in tail
+        and b"end of parameters" not in tail
+        and b"pandas_categorical" not in tail
+    ):
         raise Malformed("the file is cut off: the end of its trees is missing")
     return Contents(notes=_NO_SUMS)
 

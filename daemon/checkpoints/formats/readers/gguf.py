@@ -6,19 +6,46 @@ from ..bounded_file import BoundedFile
 from ..dtypes import FLOATING
 from ..extents import Contents, TensorAt
 from ..torch_zip import Malformed
+from .forward import Forward
 from .protobuf import total
-from .sequence import Sequence
 
 _STRING, _ARRAY = 8, 9
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 """Type of a setting -> its bytes."""
 _FLOATS = {0: "float32", 1: "float16", 28: "float64", 30: "bfloat16"}
 BLOCKS = {
-    **{0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34)},
-    **{9: (32, 40), 10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210)},
-    **{15: (256, 292), 16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18)},
-    **{21: (256, 110), 22: (256, 82), 23: (256, 136), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8)},
-    **{28: (1, 8), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17)},
+    0: (1, 4),
+    1: (1, 2),
+    2: (32, 18),
+    3: (32, 20),
+    6: (32, 22),
+    7: (32, 24),
+    8: (32, 34),
+    9: (32, 40),
+    10: (256, 84),
+    11: (256, 110),
+    12: (256, 144),
+    13: (256, 176),
+    14: (256, 210),
+    15: (256, 292),
+    16: (256, 66),
+    17: (256, 74),
+    18: (256, 98),
+    19: (256, 50),
+    20: (32, 18),
+    21: (256, 110),
+    22: (256, 82),
+    23: (256, 136),
+    24: (1, 1),
+    25: (1, 2),
+    26: (1, 4),
+    27: (1, 8),
+    28: (1, 8),
+    29: (256, 56),
+    30: (1, 2),
+    34: (256, 54),
+    35: (256, 66),
+    39: (32, 17),
 }
 """Type of a tensor -> (numbers in a block, bytes of a block): ``GGML_QUANT_SIZES`` of gguf-py."""
 _MOST = 1_000_000
@@ -28,7 +55,7 @@ _DEFAULT_ALIGNMENT = 32
 
 def read(peek: BoundedFile, path: str) -> Contents:
     """See the package."""
-    data = Sequence(peek)
+    data = Forward(peek)
     data.take(4)
     version = data.number("<I")
     if version not in (2, 3):
@@ -53,15 +80,23 @@ def read(peek: BoundedFile, path: str) -> Contents:
         end = max(end, begin + offset + size)
         if kind in _FLOATS and size:
             dtype = _FLOATS[kind]
-            found.append(TensorAt(name, dtype, peek.begin + begin + offset, size, size == FLOATING[dtype]))
+            found.append(
+                TensorAt(name, dtype, peek.begin + begin + offset, size, size == FLOATING[dtype])
+            )
     if end > peek.size:
         raise Malformed(f"the file is cut off: {peek.size} of {end} bytes")
     packed = sum(kind not in _FLOATS for _, kind, _, _ in table)
-    notes = [f"{packed} of {len(table)} tensors are quantized or whole numbers: not checked"] if packed else []
-    return Contents(tensors=tuple(sorted(found, key=lambda t: t.start)), notes=("no checksums in it", *notes))
+    notes = (
+        [f"{packed} of {len(table)} tensors are quantized or whole numbers: not checked"]
+        if packed
+        else []
+    )
+    return Contents(
+        tensors=tuple(sorted(found, key=lambda t: t.start)), notes=("no checksums in it", *notes)
+    )
 
 
-def _row(data: Sequence) -> tuple[str, int, int, int]:
+def _row(data: Forward) -> tuple[str, int, int, int]:
     name = data.string().decode("utf-8", "replace")
     count = data.number("<I")
     if count > 8:
@@ -70,7 +105,7 @@ def _row(data: Sequence) -> tuple[str, int, int, int]:
     return name[:300], data.number("<I"), total(dims), data.number("<Q")
 
 
-def _setting(data: Sequence, kind: int) -> bytes | None:
+def _setting(data: Forward, kind: int) -> bytes | None:
     if kind == _STRING:
         data.string()
         return None
@@ -89,4 +124,3 @@ def _setting(data: Sequence, kind: int) -> bytes | None:
     else:
         raise Malformed(f"a list of the unknown type {inner} at byte {data.at}")
     return None
-

@@ -32,7 +32,8 @@ def looks_like(head: bytes) -> bool:
 
 def read(peek: BoundedFile, path: str) -> Contents:
     """See the package."""
-    end, records = peek.size, ()
+    end = peek.size
+    records: tuple[Extent, ...] = ()
     tail = peek.read_up_to(max(0, peek.size - _SUM_BYTES), _SUM_BYTES)
     if tail.startswith(_SUM) and tail[len(_SUM) :].strip().isdigit():
         end -= _SUM_BYTES
@@ -46,7 +47,13 @@ def read(peek: BoundedFile, path: str) -> Contents:
     placed = tuple(t for t in found if t is not None)
     step = told.get("step")
     progress = Progress(step, told.get("epoch"), {}, "checkpoint") if step is not None else UNTOLD
-    return Contents(records, placed, len(found) - len(placed), progress, () if records else ("no checksums in it",))
+    return Contents(
+        records,
+        placed,
+        len(found) - len(placed),
+        progress,
+        () if records else ("no checksums in it",),
+    )
 
 
 def _value(
@@ -75,6 +82,8 @@ def _value(
         # a large tensor comes in several values of one name, each with the shape of all: fewer are right
         raise Malformed(f"{name}: its shape takes {wanted} bytes, there are {count}")
     if name in _COUNTERS and kind.startswith("int") and count in (4, 8):
-        told[_COUNTERS[name]] = float(int.from_bytes(peek.read_at(data.start, count), "little", signed=True))
+        told[_COUNTERS[name]] = float(
+            int.from_bytes(peek.read_at(data.start, count), "little", signed=True)
+        )
     if kind in FLOATING and count:
         found.append(TensorAt(name, kind, peek.begin + data.start, count, count == FLOATING[kind]))

@@ -11,7 +11,9 @@ from ..pickle_symbols import TooLong
 from . import find
 
 _HEAD = 4096
-_LIBRARIES = re.compile(rb"sklearn\.|xgboost|lightgbm|catboost|joblib\.numpy_pickle|torch\.|keras|haiku|flax|jax\.")
+_LIBRARIES = re.compile(
+    rb"sklearn\.|xgboost|lightgbm|catboost|joblib\.numpy_pickle|torch\.|keras|haiku|flax|jax\."
+)
 """Modules whose classes a pickled model is made of."""
 _PARAMETER = re.compile(r"(?:^|[./~])(?:w|b|weight|bias|kernel|scale|offset|gamma|beta)(?:\.npy)?$")
 _FEWEST = 2

@@ -13,8 +13,8 @@ from ..dtypes import FLOATING, ITEM_BYTES
 from ..extents import Contents, TensorAt
 from ..recognise import UNTOLD, Progress
 from ..torch_zip import Malformed
+from .forward import Forward
 from .protobuf import total
-from .sequence import Sequence
 
 _MOST = 1_000_000
 _ARRAY = 1
@@ -26,7 +26,7 @@ _COUNTERS = ("step", "global_step")
 
 def read(peek: BoundedFile, path: str) -> Contents:
     """See the package."""
-    walk = _Walk(Sequence(peek))
+    walk = _Walk(Forward(peek))
     try:
         walk.run()
     except struct.error as error:
@@ -35,11 +35,16 @@ def read(peek: BoundedFile, path: str) -> Contents:
         raise Malformed(f"{peek.size - walk.data.at} bytes behind its end: damaged, or no msgpack")
     step = walk.step
     told = Progress(step, None, {}, "checkpoint") if step is not None else UNTOLD
-    return Contents(tensors=tuple(walk.found), unplaced=walk.unknown, progress=told, notes=("no checksums in it",))
+    return Contents(
+        tensors=tuple(walk.found),
+        unplaced=walk.unknown,
+        progress=told,
+        notes=("no checksums in it",),
+    )
 
 
 class _Walk:
-    def __init__(self, data: Sequence) -> None:
+    def __init__(self, data: Forward) -> None:
         self.data = data
         self.found: list[TensorAt] = []
         self.unknown = 0
@@ -121,7 +126,7 @@ class _Walk:
     def _array(self, name: str, start: int, length: int, depth: int) -> None:
         peek = self.data.peek
         window = peek.window(start, min(length, _HEAD))
-        inner = Sequence(window)
+        inner = Forward(window)
         try:
             if inner.take(1)[0] != 0x93:
                 raise Malformed(f"{name}: an array is not (shape, type, bytes)")
@@ -137,24 +142,28 @@ class _Walk:
             raise Malformed(f"{name}: an array of {count} bytes in {length - inner.at}")
         items = ITEM_BYTES.get(dtype)
         if items is not None and total(dims) * items != count:
-            raise Malformed(f"{name}: its shape takes {total(dims) * items} bytes, there are {count}")
+            raise Malformed(
+                f"{name}: its shape takes {total(dims) * items} bytes, there are {count}"
+            )
         if name in _COUNTERS and depth <= 2 and not dims and dtype.startswith(("int", "uint")):
             self.step = float(int.from_bytes(peek.read_at(start + inner.at, count), "little"))
         if dtype in FLOATING and count:
             place = peek.begin + start + inner.at
-            self.found.append(TensorAt(name or "array", dtype, place, count, count == FLOATING[dtype]))
+            self.found.append(
+                TensorAt(name or "array", dtype, place, count, count == FLOATING[dtype])
+            )
         elif items is None:
             self.unknown += 1
 
 
-def _small(data: Sequence) -> int:
+def _small(data: Forward) -> int:
     code = data.take(1)[0]
     if code < 0x80:
         return code
     return data.number({0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q"}[code])
 
 
-def _length_of_text(code: int, data: Sequence) -> int | None:
+def _length_of_text(code: int, data: Forward) -> int | None:
     if 0xA0 <= code <= 0xBF:
         return code & 0x1F
     kind = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I"}.get(code)

@@ -19,7 +19,8 @@ def broken(folder: str) -> str:
     try:
         context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}})
         store = tensorstore.KvStore.open(
-            {"driver": "ocdbt", "base": f"file://{folder}/", "assume_config": False}, context=context
+            {"driver": "ocdbt", "base": f"file://{folder}/", "assume_config": False},
+            context=context,
         ).result()
         keys = store.list().result()
         for key in keys[:_MOST_KEYS]:
@@ -27,6 +28,6 @@ def broken(folder: str) -> str:
                 return f"the value of {key.decode('utf-8', 'replace')[:100]} is missing"
     except MemoryError:
         raise NoLibrary("out of memory") from None
-    except Exception as error:  # the library has no classes of its own
+    except Exception as error:  # noqa: BLE001 (the library has no classes of its own)
         return f"{str(error).splitlines()[0][:300]}"
     return "" if keys else "no value in it"

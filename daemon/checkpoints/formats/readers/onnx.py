@@ -15,8 +15,18 @@ from .protobuf import BYTES, Field
 _GRAPH, _INITIALIZER = 7, 5
 _DIMS, _TYPE, _NAME, _RAW, _OUTSIDE = 1, 2, 8, 9, 13
 _TYPES = {
-    **{1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool"},
-    **{10: "float16", 11: "float64", 14: "complex64", 15: "complex128", 16: "bfloat16"},
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    14: "complex64",
+    15: "complex128",
+    16: "bfloat16",
 }
 
 
@@ -35,7 +45,11 @@ def read(peek: BoundedFile, path: str) -> Contents:
             tensor, away = _tensor(peek, field, os.path.dirname(path))
             found += tensor
             outside += away
-    notes = ("no checksums in it",) if not outside else (f"{outside} of its tensors lie in files beside it",)
+    notes = (
+        ("no checksums in it",)
+        if not outside
+        else (f"{outside} of its tensors lie in files beside it",)
+    )
     return Contents(tensors=tuple(sorted(found, key=lambda t: t.start)), notes=notes)
 
 
@@ -74,7 +88,9 @@ def _floating(peek: BoundedFile, name: str, dtype: str, raw: Field) -> Iterator[
 
 
 def _pair(peek: BoundedFile, message: Field) -> tuple[str, str]:
-    found = {f.number: protobuf.text(peek, f) for f in protobuf.fields(peek, message.start, message.end)}
+    found = {
+        f.number: protobuf.text(peek, f) for f in protobuf.fields(peek, message.start, message.end)
+    }
     return found.get(1, ""), found.get(2, "")
 
 

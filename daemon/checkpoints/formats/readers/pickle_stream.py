@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..bounded_file import BoundedFile
 from ..pickle_symbols import TooLong
 from ..torch_zip import Malformed
-from .sequence import Sequence
+from .forward import Forward
 
 if TYPE_CHECKING:
     from pickletools import OpcodeInfo
@@ -28,17 +28,18 @@ JOBLIB = "joblib.numpy_pickle.NumpyArrayWrapper"
 def follow(peek: BoundedFile) -> frozenset[str]:
     """The names that it would import. Raises Malformed where it is damaged, TooLong where it cannot be
     followed: too long, or with the arrays of joblib between its opcodes."""
-    from pickletools import code2op  # here, as most checkpoints have no plain pickle
+    from pickletools import opcodes  # here, as most checkpoints have no plain pickle
 
-    data = Sequence(peek)
+    data = Forward(peek)
+    known = {opcode.code: opcode for opcode in opcodes}
     found: set[str] = set()
     done = 0
     while data.at < peek.size:  # some write several pickles one after the other
-        done = _one(data, found, done, code2op)
+        done = _one(data, found, done, known)
     return frozenset(found)
 
 
-def _one(data: Sequence, found: set[str], done: int, known: dict[str, OpcodeInfo]) -> int:
+def _one(data: Forward, found: set[str], done: int, known: dict[str, OpcodeInfo]) -> int:
     texts: list[str] = []
     memo: dict[int, str] = {}
     last = ""
@@ -78,7 +79,7 @@ def _one(data: Sequence, found: set[str], done: int, known: dict[str, OpcodeInfo
         del texts[:-2]
 
 
-def _argument(data: Sequence, opcode: OpcodeInfo) -> str:
+def _argument(data: Forward, opcode: OpcodeInfo) -> str:
     """Go past an argument; a short text or a number as text, else empty."""
     assert opcode.arg is not None
     size = opcode.arg.n
@@ -97,7 +98,7 @@ def _argument(data: Sequence, opcode: OpcodeInfo) -> str:
     return "\n".join(lines)
 
 
-def _lines(data: Sequence, count: int) -> Iterator[str]:
+def _lines(data: Forward, count: int) -> Iterator[str]:
     for _ in range(count):
         line = bytearray()
         while (byte := data.take(1)) != b"\n":

@@ -40,7 +40,9 @@ def fields(peek: BoundedFile, start: int, end: int) -> Iterator[Field]:
             length, begin = varint(peek, at, end)
             at = begin + length
         else:
-            raise Malformed(f"no field can begin at byte {begin}: the message is damaged or cut off")
+            raise Malformed(
+                f"no field can begin at byte {begin}: the message is damaged or cut off"
+            )
         if number == 0 or at > end:
             raise Malformed(f"a field at byte {begin} ends {at - end} bytes behind its message")
         yield Field(number, wire, begin, at, value)
@@ -71,7 +73,9 @@ def numbers(peek: BoundedFile, field: Field) -> list[int]:
 
 def text(peek: BoundedFile, field: Field, longest: int = 1000) -> str:
     """A string, cut to ``longest`` bytes."""
-    return peek.read_at(field.start, min(longest, field.end - field.start)).decode("utf-8", "replace")
+    return peek.read_at(field.start, min(longest, field.end - field.start)).decode(
+        "utf-8", "replace"
+    )
 
 
 def total(dims: list[int]) -> int:

@@ -25,7 +25,9 @@ def read(peek: BoundedFile, path: str) -> Contents:
     """See the package."""
     if not any(True for _ in members(peek)):
         raise Malformed("an empty archive")
-    return Contents(notes=("an archive: the files in it are checked, it has no checksums of its own",))
+    return Contents(
+        notes=("an archive: the files in it are checked, it has no checksums of its own",)
+    )
 
 
 def members(peek: BoundedFile) -> Iterator[Inside]:

@@ -12,7 +12,7 @@ _LONGEST = 16 << 20
 """Bytes of the longest string that is taken whole."""
 
 
-class Sequence:
+class Forward:
     """A position in a file, and the next bytes from there."""
 
     def __init__(self, peek: BoundedFile, at: int = 0) -> None:
@@ -26,7 +26,9 @@ class Sequence:
         start = self.at - self._begin
         if start < 0 or start + count > len(self._buffer):
             if self.at + count > self.peek.size:
-                raise FileTooShort(f"bytes {self.at} to {self.at + count} of a file of {self.peek.size}")
+                raise FileTooShort(
+                    f"bytes {self.at} to {self.at + count} of a file of {self.peek.size}"
+                )
             self._buffer = self.peek.read_up_to(self.at, max(count, _AT_ONCE))
             self._begin, start = self.at, 0
         self.at += count
@@ -35,7 +37,9 @@ class Sequence:
     def skip(self, count: int) -> None:
         """Go past these bytes, which need not be read. Raises FileTooShort."""
         if count < 0 or self.at + count > self.peek.size:
-            raise FileTooShort(f"bytes {self.at} to {self.at + count} of a file of {self.peek.size}")
+            raise FileTooShort(
+                f"bytes {self.at} to {self.at + count} of a file of {self.peek.size}"
+            )
         self.at += count
 
     def number(self, kind: str) -> int:

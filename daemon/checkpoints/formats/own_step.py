@@ -14,33 +14,35 @@ _COUNTERS = ("global_step", "global_steps", "iteration", "iter_num", "step_count
 _MOST = 32
 
 
-class Clock(NamedTuple):
+class OwnStep(NamedTuple):
     """A number that grows with the training."""
 
     what: What
     at: float
 
 
-def clock_of(found: torch_tensors.Torch) -> Clock | None:
-    """The clock of one file: that of its optimizer, else its counter, else that of a scheduler."""
+def own_step_of(found: torch_tensors.Torch) -> OwnStep | None:
+    """The step of one file: that of its optimizer, else its counter, else that of a scheduler."""
     root = found.root
     if not isinstance(root, dict):
         return None
     for state in _optimizers(root):
         at = _value(found, state.get("step"))
         if at is not None:
-            return Clock("optimizer", at)
+            return OwnStep("optimizer", at)
     for name in _COUNTERS:
         at = _value(found, root.get(name))
         if at is not None:
-            return Clock("counter", at)
+            return OwnStep("counter", at)
     at = number(root.get("last_epoch"))
-    return None if at is None else Clock("scheduler", at)
+    return None if at is None else OwnStep("scheduler", at)
 
 
 def _optimizers(root: dict[object, object]) -> Iterator[dict[object, object]]:
     """The state of a parameter of every optimizer in a file."""
-    inside = [v for k, v in root.items() if isinstance(k, str) and "optim" in k and isinstance(v, dict)]
+    inside = [
+        v for k, v in root.items() if isinstance(k, str) and "optim" in k and isinstance(v, dict)
+    ]
     for one in (root, *inside[:_MOST]):
         states = one.get("state")
         if isinstance(states, dict):
