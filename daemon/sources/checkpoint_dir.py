@@ -294,10 +294,8 @@ class CheckpointDir(Source):
 
     def _reads(self, followed: Followed) -> bool:
         """Whether the data of a checkpoint is of interest, and can be read."""
-        # Of what nobody can judge the digest is wanted, but not where the verifier itself failed.
-        states = ("ok",) if followed.failures else ("ok", "unverifiable")
-        whole = followed.seen is not None and followed.seen.state in states
-        if followed.seen is None or not (whole or followed.again):
+        wanted = ("ok",) if followed.failures else ("ok", "unverifiable")  # of that its digest
+        if followed.seen is None or not (followed.seen.state in wanted or followed.again):
             return False
         if self._followed.get(followed.path) is not followed:
             return False
